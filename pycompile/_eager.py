@@ -60,6 +60,9 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "py_ceil": math.ceil,
     "py_int": int,
     "py_float": float,
+    "py_complex": complex,
+    "py_real": operator.attrgetter("real"),
+    "py_imag": operator.attrgetter("imag"),
     "py_item": lambda x: np.asarray(x).item(),
 }
 

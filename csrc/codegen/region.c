@@ -101,6 +101,9 @@ never_fails(const Emit *e, const Instr *v)
     case OP_py_mul:
     case OP_py_neg:
     case OP_py_abs: return v->dtype == DT_F64 && v->from == DT_F64;
+    case OP_py_complex:
+    case OP_py_real:
+    case OP_py_imag: return true;
     default: return false;
     }
 }
@@ -540,7 +543,11 @@ void
 region_keep_flags(Emit *e, const RegionBlock *block, int32_t at)
 {
     if (!e->flags || !may_raise_flags(instr_at(e, at)) || is_computed(e, block, at, 0)) return;
-    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
+    if (dtype_is_complex(instr_at(e, at)->dtype))
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d.re), \"%s\"(v%d.im));",
+                  body_float_constraint, at, body_float_constraint, at);
+    else
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
 }
 
 static void

@@ -768,6 +768,8 @@ build_nodes(Build *b, RegionId number)
             int32_t value = value_of(b, node->args[0]);
             if (value < 0) return -1;
             b->value[id] = value + 1;
+            b->flags |=
+                dtype_is_complex((DType)node->type.dtype); /* Python's operations, made NumPy's */
         } else if (kind == KIND_RESULT)
             failed = build_result(b, id, find_maker(b, node->args[0]));
         else {

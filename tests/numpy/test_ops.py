@@ -253,8 +253,9 @@ def _operations(function, *args):
 
 
 #: Made by a graph that is parsed, or by the passes that prepare lowering; not by capture.
-# `attention` is of devices alone
+# `attention` is of devices alone; complex numbers are computed with in kept loops alone
 NOT_CAPTURED = {
+    "py_complex", "py_real", "py_imag",
     "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "attention",
 }  # fmt: skip
 

@@ -31,6 +31,24 @@ runs_once(Interp *in, const Body *b)
     return holds ? ANSWER_YES : loop_not_kept(in, b->scan.number, "it makes no turn");
 }
 
+/* The same of an inner loop when it runs: else the outermost one is left. */
+static Answer
+asserts_a_turn(Interp *in, const Body *b, Value *range)
+{
+    int64_t step;
+    if (value_as_int(in, range->items[2], &step) != ANSWER_YES)
+        return loop_not_kept(in, b->scan.number,
+                             "a variable of it is read behind it, and its "
+                             "step is not a constant");
+    Value *ends[2] = {range->items[step < 0], range->items[step > 0]};
+    for (int i = 0; i < 2; i++) {
+        NodeId node;
+        TRY(value_as_loose_node(in, ends[i], &node));
+        if ((ends[i] = value_node(in, node)) == NULL) return ANSWER_ERROR;
+    }
+    return loop_assert(in, OP_py_lt, ends[0], ends[1]);
+}
+
 /* A constant int as a node. */
 static Answer
 int_node(Interp *in, long long number, NodeId *out)
@@ -194,6 +212,12 @@ note_either(Interp *in, const Body *b, int i, NodeId node)
     return loop_note_either(in, b->loop, node, b->keeps_int[i]);
 }
 
+static int
+note_zero(Interp *in, const Body *b, NodeId node)
+{
+    return VEC_PUSH(in->arena, &b->loop->zeros, node);
+}
+
 /* Makes the params that stand for what is carried. */
 static Answer
 make_params(Interp *in, Body *b, Value **item)
@@ -212,8 +236,10 @@ make_params(Interp *in, Body *b, Value **item)
             b->loop->version[b->array[i - b->ncarried]] = param;
         else if (b->carried[i] >= 0 && ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
                                         note_local(in, b, i, param) < 0 ||
+                                        (b->is_zero[i] && note_zero(in, b, param) < 0) ||
                                         (b->keeps_type[i] && note_either(in, b, i, param) < 0)))
             return ANSWER_ERROR;
+        if (i < b->ncarried && b->hides[i]) a->slots[b->carried[i]] = in->unbound;
     }
     for (int i = 0; i < b->scan.nslots; i++) /* stored before read: none from outside */
         if (find(b->carried, b->ncarried, b->scan.slot[i]) < 0)
@@ -293,6 +319,8 @@ take_results(Interp *in, Body *b, Value **leaves)
             if ((*to = value_node(in, result)) == NULL) return ANSWER_ERROR;
             Answer answer = in->loop == NULL ? take_class(in, b, i, to) : ANSWER_YES;
             if (answer != ANSWER_YES) return answer;
+            if (b->is_zero[i] && in->loop != NULL && note_zero(in, b, result) < 0)
+                return ANSWER_ERROR;
             if (b->keeps_type[i] && in->loop != NULL && note_either(in, b, i, result) < 0)
                 return ANSWER_ERROR;
             continue;
@@ -323,6 +351,7 @@ begin_loop(Interp *in, Body *b)
     }
     if (answer == ANSWER_YES) answer = arrays_ready(in, b);
     if (answer == ANSWER_YES && b->needs_a_turn) answer = runs_once(in, b);
+    if (answer == ANSWER_YES && b->asserts_a_turn) answer = asserts_a_turn(in, b, range);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int nargs = 3 + b->ncarried + b->narrays;

@@ -33,11 +33,14 @@ typedef struct {
     int ncarried, carried[MOST + 1]; /* locals; -1: the number of the exit */
     bool keeps_type[MOST + 1];       /* without a turn the carried local has another type … */
     bool keeps_int[MOST + 1];        /* … an int in place of a float, or the reverse */
+    bool is_zero[MOST + 1];          /* … an int or float that is 0 in place of a complex number */
     bool was_weak[MOST + 1];         /* … and was Python's number */
     LoopClass class[MOST + 1];
     bool leaves;
     int narrays, array[MOST]; /* indices into loop->array */
+    bool hides[MOST + 1];     /* a turn does not see what the turn before left in the local */
     bool needs_a_turn;
+    bool asserts_a_turn; /* an inner loop without one leaves the outermost */
 } Body;
 
 /* Place of `what` in the list, or -1. */

@@ -4,6 +4,8 @@
    learnt from the attempt before. */
 #include "loop.h"
 
+#include <math.h>
+
 bool
 loop_same_scalar(const Type *a, const Type *b)
 {
@@ -36,6 +38,7 @@ changes_type(Interp *in, const Scan *scan, int slot, const Type *from, const Typ
 static bool
 may_become(DType from, DType to)
 {
+    if (from == to || to == DT_C128) return true;
     if (to == DT_F32) return from == DT_F64 || from == DT_I64;
     return to == DT_F64 || to == DT_BOOL ||
            (dtype_is_integer(to) && (from == DT_I64 || to == DT_I64));
@@ -74,6 +77,36 @@ learn_around(Interp *in, const Body *b, NodeId start, const Type *to)
     return ANSWER_BREAK;
 }
 
+static bool
+is_zero(const Node *node)
+{
+    PyObject *object = node->op == OP_const ? node->attrs.object : NULL;
+    if (object == NULL) return false;
+    if (PyLong_CheckExact(object)) return PyObject_Not(object) == 1;
+    return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) == 0 &&
+           !signbit(PyFloat_AS_DOUBLE(object));
+}
+
+/* The same where that is complex: nothing but 0 is exactly that as a complex number, too
+   (loop_either.c). */
+static Answer
+complex_start(Interp *in, Body *b, const Type *type, int i, NodeId *start)
+{
+    int slot = b->scan.slot[i];
+    bool seen = b->scan.read_first[i] || b->scan.read_end[i];
+    const Node *first = graph_node(in->graph, *start);
+    bool behind = b->scan.read_after[i] && !b->scan.shape->counts;
+    if (seen && (!is_zero(first) || behind))
+        return changes_type(in, &b->scan, slot, &first->type, type);
+    if (seen && in->loop == NULL && b->scan.shape->counts) b->needs_a_turn = true;
+    b->is_zero[b->ncarried] = seen;
+    Value *zero = value_const_new(in, PyComplex_FromDoubles(0, 0));
+    if (zero == NULL || value_as_loose_node(in, zero, start) != ANSWER_YES) return ANSWER_ERROR;
+    if (type->form == FORM_PYTHON) return ANSWER_YES;
+    *start = graph_add(in->graph, in->region, OP_copy, 1, start, type, NULL);
+    return *start == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* The start of a local that the body makes a number of another type. */
 static Answer
 converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *start)
@@ -83,6 +116,8 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     const Type *from = &graph_node(in->graph, *start)->type;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (loop_same_scalar(&type, from)) return ANSWER_YES;
+    if (type.dtype == DT_C128 && from->dtype != DT_C128)
+        return complex_start(in, b, &type, i, start);
     bool elsewhere = learnt->loop.calls != in->top->calls;
     if (elsewhere && from->form == FORM_SCALAR) return ANSWER_YES;
     /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
@@ -90,7 +125,8 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     if (read_first && from->form == FORM_SCALAR)
         return changes_type(in, &b->scan, slot, from, &type);
     bool fits = loop_const_fits(graph_node(in->graph, *start), type.dtype);
-    bool number = fits || type.dtype == DT_F64 || (type.dtype == DT_I64 && from->dtype != DT_F64);
+    bool number = fits || type.dtype == DT_F64 || type.dtype == from->dtype ||
+                  (type.dtype == DT_I64 && from->dtype != DT_F64);
     bool large =
         from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON && !fits;
     if (seen && (large || !number)) TRY(learn_around(in, b, *start, &type));
@@ -148,10 +184,13 @@ loop_carried_start(Interp *in, Body *b, int i)
     Value *value = in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND || value->kind == V_LOST) {
-        /* stored before it is read: its initial value is not used */
-        if (b->scan.read_first[i] || (b->scan.read_end[i] && in->loop != NULL))
-            return not_a_number(in, &b->scan, slot);
-        b->needs_a_turn |= b->scan.read_end[i];
+        /* Stored before it is read: its initial value is not used.  What seems to be read first may
+           be the variable of a loop inside, which makes a turn. */
+        bool inner = b->scan.read_end[i] && in->loop != NULL;
+        if (inner && !b->scan.shape->counts) return not_a_number(in, &b->scan, slot);
+        b->hides[b->ncarried] = b->scan.read_first[i];
+        b->asserts_a_turn |= inner;
+        b->needs_a_turn |= b->scan.read_end[i] && !inner;
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }

@@ -221,6 +221,9 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     if (strcmp(module, "builtins") == 0) {
         if (strcmp(name, "round") == 0) return round_number(in, callable, nargs, args, out);
         if (strcmp(name, "divmod") == 0 && nargs == 2) return divmod_numbers(in, args, out);
+        Answer absolute =
+            strcmp(name, "abs") == 0 && nargs == 1 ? complex_absolute(in, args[0], out) : ANSWER_NO;
+        if (absolute != ANSWER_NO) return absolute;
         if (strcmp(name, "abs") == 0 && nargs == 1 && value_is_python_scalar(in, args[0]) &&
             number_dtype(in, args[0]) == DT_C128)
             return scalar_step(in, callable, "f", 1, args, out);
@@ -241,6 +244,10 @@ Answer
 scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out)
 {
     if (nargs == 0 || !any_unknown(in, nargs, args)) return ANSWER_NO;
+    if (type == &PyComplex_Type && in->loop != NULL) {
+        Answer answer = complex_new(in, nargs, args, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (type == &PyComplex_Type) return scalar_step(in, (PyObject *)type, "c", nargs, args, out);
     return ANSWER_NO;
 }

@@ -210,6 +210,8 @@ builtin_abs(const BuiltinCall *call)
     if (value_is_on_device(value)) return device_ufunc(in, "absolute", 1, call->args, call->out);
     if (value_is_loose(in, value)) return loose_call(in, absolute, 1, call->args, call->out);
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
+    Answer complex = complex_absolute(in, value, call->out);
+    if (complex != ANSWER_NO) return complex;
     DType dtype = graph_node(in->graph, value->node)->type.dtype;
     if (value_is_numpy(in, value)) return emit_absolute(in, value, call->out);
     if (dtype != DT_I64 && dtype != DT_F64)
