@@ -130,7 +130,11 @@ class Program:
         if self.random.random() < 0.3:
             return f"{self.pick('np.sin', 'np.exp', 'np.tanh', 'np.log1p')}({left})"
         if self.random.random() < 0.1:
-            return f"{self.pick('np.hypot', 'np.fmod', 'np.arctan2')}({left}, {right})"
+            return (
+                f"{self.pick('np.hypot', 'np.fmod', 'np.arctan2', 'math.atan2')}({left}, {right})"
+            )
+        if self.random.random() < 0.1:
+            return f"{self.pick('math.log10', 'math.asinh', 'math.isnan', 'math.cosh')}({left})"
         return f"{self.pick('np.sqrt', 'abs', 'np.abs', '-')}({left})"
 
     def call(self) -> str:

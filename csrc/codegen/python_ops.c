@@ -98,6 +98,24 @@ static const PythonHelper helpers[] = {
     MATH(py_tan, "tan"),
     MATH(py_atan, "atan"),
     MATH(py_tanh, "tanh"),
+    MATH(py_asin, "asin"),
+    MATH(py_acos, "acos"),
+    MATH(py_sinh, "sinh"),
+    MATH(py_cosh, "cosh"),
+    MATH(py_asinh, "asinh"),
+    MATH(py_acosh, "acosh"),
+    MATH(py_atanh, "atanh"),
+    MATH(py_log1p, "log1p"),
+    MATH(py_expm1, "expm1"),
+    MATH(py_cbrt, "cbrt"),
+    FLOAT1(py_log2, "if (a <= 0) return 1; *r = __builtin_log2(a); return 0;"),
+    FLOAT1(py_log10, "if (a <= 0) return 1; *r = __builtin_log10(a); return 0;"),
+    /* of numbers that are not finite math has rules of its own */
+    FLOAT2(py_atan2, "*r = __builtin_atan2(a, b); "
+                     "return !__builtin_isfinite(a) || !__builtin_isfinite(b);"),
+    FLOAT2(py_fmod, "if (b == 0 || !__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
+                    "*r = __builtin_fmod(a, b); return 0;"),
+    FLOAT2(py_copysign, "*r = __builtin_copysign(a, b); return 0;"),
     FLOAT1(py_log, "if (a <= 0) return 1; *r = __builtin_log(a); return 0;"),
     {"py_floor", DT_F64,
      "INLINE int py_floor_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "

@@ -20,6 +20,9 @@ SHIFTS = ["py_lshift", "py_rshift"]  # of ints
 UNARY = ["py_neg", "py_abs", "py_bool", "py_int", "py_float"]
 ROUNDING = ["py_floor", "py_ceil"]  # of floats: an int is its own
 MATH = ["py_sqrt", "py_exp", "py_log", "py_sin", "py_cos", "py_tan", "py_atan", "py_tanh"]
+MATH += ["py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh"]
+MATH += ["py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt"]
+MATH_OF_TWO = ["py_atan2", "py_fmod", "py_copysign"]
 CONVERTED = {"py_bool": bool, "py_int": int, "py_float": float, "py_floor": int, "py_ceil": int}
 
 
@@ -28,7 +31,9 @@ def result_type(op, operands):
         return CONVERTED[op]
     if op in ("py_eq", "py_ne", "py_lt", "py_le"):
         return bool
-    return float if op in MATH or op == "py_div" or float in map(type, operands) else int
+    return (
+        float if op in MATH + MATH_OF_TWO or op == "py_div" or float in map(type, operands) else int
+    )
 
 
 def compiled(op, operands):
@@ -174,9 +179,15 @@ def test_complex_numbers_of_their_parts():
         assert parts(ours) == parts(expected)
 
 
+@pytest.mark.parametrize("op", MATH_OF_TWO)
+def test_functions_of_math_of_two(op):
+    for operands in itertools.product(FLOATS, FLOATS):
+        compare(op, operands)
+
+
 def test_every_operation_of_python_is_here():
     there = {row["name"] for row in _C.op_table() if row["name"].startswith("py_")}
-    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH} == {
+    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH, *MATH_OF_TWO} == {
         "py_assert",
         "py_item",
         "py_complex",
