@@ -16,7 +16,8 @@ SIZE, ROWS, COLUMNS = 9, 7, 6
 
 
 def arguments(seed: int) -> list[Any]:
-    """x, y of floats, h of indices, w of ints, m of bools, a and b of two axes, n and k."""
+    """x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
+    axes, n and k."""
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
     h = rng.integers(-2, ROWS, SIZE)
@@ -44,6 +45,7 @@ def arguments(seed: int) -> list[Any]:
         h,
         w,
         rng.random(SIZE) < 0.5,
+        np.array([1, 1j]) @ rng.standard_normal((2, SIZE)).round(2),
         a,
         b,
         int(rng.integers(0, 7)),
@@ -51,7 +53,7 @@ def arguments(seed: int) -> list[Any]:
     ]
 
 
-PARAMETERS = "x, y, h, w, m, a, b, n, k"
+PARAMETERS = "x, y, h, w, m, o, a, b, n, k"
 
 
 class Program:
@@ -69,6 +71,7 @@ class Program:
         self.in_helper = False
         self.budget = 14
         self.parts = self.pick(0, 0, 0.3, 0.9)  # of the stores, those to slices
+        self.complexes = self.pick(0, 0, 0, 0.3)  # of the statements, those on complex numbers
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -132,6 +135,14 @@ class Program:
             return f"{self.pick('min', 'max')}({left}, {right})"
         if kind < 0.93:
             return f"({left} if {self.condition()} else {right})"
+        if self.random.random() < 0.3:
+            return f"{self.pick('np.sin', 'np.exp', 'np.tanh', 'np.log1p')}({left})"
+        if self.random.random() < 0.1:
+            return (
+                f"{self.pick('np.hypot', 'np.fmod', 'np.arctan2', 'math.atan2')}({left}, {right})"
+            )
+        if self.random.random() < 0.1:
+            return f"{self.pick('math.log10', 'math.asinh', 'math.isnan', 'math.cosh')}({left})"
         return f"{self.pick('np.sqrt', 'abs', 'np.abs', '-')}({left})"
 
     def call(self) -> str:
@@ -142,7 +153,7 @@ class Program:
         extra = self.pick("", "", f", {self.value(2)}", f", z={self.value(2)}")
         if name.startswith("c"):
             return f"{name}({position}{extra})"
-        arrays = self.pick("x, y", "x, y", "y, x", "x, x") + ", h, w, m, "
+        arrays = self.pick("x, y", "x, y", "y, x", "x, x") + ", h, w, m, o, "
         arrays += self.pick("a, b", "a, b", "b, a")
         return f"{name}({arrays}, {self.pick('n', 'n', position)}, {position}{extra})"
 
@@ -212,8 +223,42 @@ class Program:
             "2**63 - 3, 2**63 - 1", f"{outer} - 1, {outer} + 2", f"h[{outer}] % 8", f"0, n, {outer}",
         )  # fmt: skip
 
+    def complex_value(self, depth: int = 0) -> str:
+        if depth > 1 or self.random.random() < 0.3:
+            parts = f"complex({self.value(2)}, {self.pick('0.5', self.value(2))})"
+            return self.pick(f"o[{self.index()}]", f"o[{self.index()}]", "1j", parts)
+        left, right = self.complex_value(depth + 1), self.complex_value(depth + 1)
+        kind = self.random.random()
+        if kind < 0.2:
+            return f"({left}{self.pick(' ** 2', ' ** 3', '.conjugate()', ' * -1')})"
+        if kind < 0.3:
+            return self.pick(f"(-{left})", f"np.exp({left})", f"abs({left})", f"{left}.imag")
+        if kind < 0.5:
+            right = self.value(2)
+        if kind < 0.4:
+            left, right = right, left
+        return f"({left} {self.pick('+', '-', '*', '*', '/')} {right})"
+
+    def complex_statement(self, indent: str) -> None:
+        if self.random.random() < 0.4:
+            number, point = self.pick("0", "0.0", "0j", "o[0]"), self.complex_value(1)
+            self.lines += [
+                f"{indent}z = {number}",
+                f"{indent}for d in range({self.pick('5', 'n', 'k')}):",
+                f"{indent}    z = {self.pick('z * z', 'z ** 2', 'z')} {self.pick('+', '-')} {point}",
+                f"{indent}    if abs(z) > {self.pick('2', '4.5')}:",
+                f"{indent}        break",
+                f"{indent}y[{self.index()}] {self.pick('=', '+=')} {self.pick('d', 'abs(z)', 'd')}",
+            ]
+            return
+        sign = self.pick("=", "+=", "*=", "-=")
+        self.lines.append(f"{indent}o[{self.index()}] {sign} {self.complex_value()}")
+
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.random.random() < self.complexes and self.variables:
+            self.complex_statement(indent)
+            return
         kind = self.random.random()
         if kind < 0.3 and len(self.variables) < 3 and self.budget > 0:
             self.loop(indent)

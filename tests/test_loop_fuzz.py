@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import linecache
+import math
 import os
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def differ(number: int) -> list[str]:
     text = programs.program(number)
     file = f"loop-program-{number}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope: dict[str, Any] = {"np": np}
+    scope: dict[str, Any] = {"np": np, "math": math}
     exec(compile(text, file, "exec"), scope)
     compiled = pycompile.compile(scope["f"], options={"recompile_limit": 1000})
     for turn in range(3):
@@ -65,7 +66,7 @@ def differ(number: int) -> list[str]:
 
 def kept_loops(number: int) -> bool:
     """Did the program run as a plan with a kept loop?"""
-    scope: dict[str, Any] = {"np": np}
+    scope: dict[str, Any] = {"np": np, "math": math}
     exec(of(number).program(number), scope)
     compiled = pycompile.compile(scope["f"])
     observe(compiled, tuple(of(number).arguments(3 * number)), {})

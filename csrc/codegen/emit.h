@@ -70,6 +70,7 @@ bool may_raise_flags(const Instr *v);
 bool may_ignore(const Emit *e, const Instr *v, int k);
 /* The constraint of an asm operand under which the value is not moved. */
 const char *body_constraint(const Emit *e, int32_t at);
+extern const char body_float_constraint[]; /* that of a float */
 void body_store(Emit *e, int32_t at);
 /* Computes the value even if nothing reads it. */
 void body_check(Emit *e, int32_t at);
@@ -215,6 +216,9 @@ void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at
 void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
 void region_dot(Emit *e, int32_t at, const RegionFor *loop);
+
+/* region_call.c: a number that a ufunc's own loop gives */
+void region_call(Emit *e, int32_t at);
 
 /* region_element.c */
 /* Defines the type for memory, "f64m", and returns its name. */

@@ -456,12 +456,14 @@ find_flags(Emit *e)
 }
 
 #if defined(__x86_64__)
-static const char vector[] = "x"; /* a register for floats and vectors */
+#define FLOAT_CONSTRAINT "x" /* a register for floats and vectors */
 #elif defined(__aarch64__)
-static const char vector[] = "w";
+#define FLOAT_CONSTRAINT "w"
 #else
-static const char vector[] = "m";
+#define FLOAT_CONSTRAINT "m"
 #endif
+
+const char body_float_constraint[] = FLOAT_CONSTRAINT;
 
 const char *
 body_constraint(const Emit *e, int32_t at)
@@ -469,10 +471,10 @@ body_constraint(const Emit *e, int32_t at)
     DType dtype = instr_at(e, at)->dtype;
     bool plain = dtype == DT_F32 || dtype == DT_F64;
     if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
-    if (e->lanes == 1 && plain) return vector;
+    if (e->lanes == 1 && plain) return body_float_constraint;
     int bytes = e->lanes * (int)dtype_size(dtype);
     bool one = bytes >= 16 && bytes <= e->vector_bytes; /* a wider one takes several registers */
-    if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) && one) return vector;
+    if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) && one) return body_float_constraint;
     return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
 }
 
@@ -480,7 +482,7 @@ bool
 may_raise_flags(const Instr *v)
 {
     return v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
-           (dtype_is_float(v->dtype) || dtype_is_float(v->from));
+           (dtype_is_float(v->dtype) || dtype_is_float(v->from) || v->dtype == DT_C128);
 }
 
 /* 0, 1 or -1 of integers and bools, with which `and`, `or` and products are known. */

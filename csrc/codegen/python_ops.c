@@ -16,6 +16,23 @@ typedef struct {
 #define FLOAT2(name, body)                                                                         \
     {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 b, f64 *r) { " body " }\n"}
 #define FLOAT1(name, body) {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 *r) { " body " }\n"}
+#define COMPLEX2(name, body)                                                                       \
+    {#name, DT_C128, "INLINE int " #name "_c128(c128 a, c128 b, c128 *r) { " body " }\n"}
+#define COMPLEX1(name, result, body)                                                               \
+    {#name, DT_C128, "INLINE int " #name "_c128(c128 a, " result " *r) { " body " }\n"}
+/* One part by itself: gcc would compute both with one instruction that does not round the products
+   (may_be_contracted in region.c). */
+static const char APART_TEXT[] =
+    "#if defined(__x86_64__)\n"
+    "#define APART(x) ({ f64 y = (x); __asm__(\"\" : \"+x\"(y)); y; })\n"
+    "#elif defined(__aarch64__)\n"
+    "#define APART(x) ({ f64 y = (x); __asm__(\"\" : \"+w\"(y)); y; })\n"
+    "#else\n"
+    "#define APART(x) ({ f64 y = (x); __asm__(\"\" : \"+m\"(y)); y; })\n"
+    "#endif\n";
+#define COMPLEX_PRODUCT(r, a, b)                                                                   \
+    #r " = (c128){APART(" #a ".re * " #b ".re - " #a ".im * " #b ".im), " #a ".re * " #b           \
+       ".im + " #a ".im * " #b ".re};"
 /* a function of libm, as in math: a deopt where math would raise ValueError or OverflowError */
 #define MATH(name, function)                                                                       \
     FLOAT1(name, "*r = __builtin_" function "(a); return (*r != *r && a == a) || "                 \
@@ -81,6 +98,24 @@ static const PythonHelper helpers[] = {
     MATH(py_tan, "tan"),
     MATH(py_atan, "atan"),
     MATH(py_tanh, "tanh"),
+    MATH(py_asin, "asin"),
+    MATH(py_acos, "acos"),
+    MATH(py_sinh, "sinh"),
+    MATH(py_cosh, "cosh"),
+    MATH(py_asinh, "asinh"),
+    MATH(py_acosh, "acosh"),
+    MATH(py_atanh, "atanh"),
+    MATH(py_log1p, "log1p"),
+    MATH(py_expm1, "expm1"),
+    MATH(py_cbrt, "cbrt"),
+    FLOAT1(py_log2, "if (a <= 0) return 1; *r = __builtin_log2(a); return 0;"),
+    FLOAT1(py_log10, "if (a <= 0) return 1; *r = __builtin_log10(a); return 0;"),
+    /* of numbers that are not finite math has rules of its own */
+    FLOAT2(py_atan2, "*r = __builtin_atan2(a, b); "
+                     "return !__builtin_isfinite(a) || !__builtin_isfinite(b);"),
+    FLOAT2(py_fmod, "if (b == 0 || !__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
+                    "*r = __builtin_fmod(a, b); return 0;"),
+    FLOAT2(py_copysign, "*r = __builtin_copysign(a, b); return 0;"),
     FLOAT1(py_log, "if (a <= 0) return 1; *r = __builtin_log(a); return 0;"),
     {"py_floor", DT_F64,
      "INLINE int py_floor_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
@@ -88,6 +123,34 @@ static const PythonHelper helpers[] = {
     {"py_ceil", DT_F64,
      "INLINE int py_ceil_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
      "*r = (i64)__builtin_ceil(a); return 0; }\n"},
+    COMPLEX2(py_add, "*r = (c128){a.re + b.re, a.im + b.im}; return 0;"),
+    COMPLEX2(py_sub, "*r = (c128){a.re - b.re, a.im - b.im}; return 0;"),
+    COMPLEX2(py_mul, COMPLEX_PRODUCT(*r, a, b) " return 0;"),
+    COMPLEX2(py_div,
+             "const f64 re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im; "
+             "if (re == 0 && im == 0) return 1; "
+             "if (re >= im) { const f64 ratio = b.im / b.re, denom = b.re + b.im * ratio; "
+             "*r = (c128){APART(a.re + a.im * ratio) / denom, (a.im - a.re * ratio) / denom}; } "
+             "else if (im >= re) { const f64 ratio = b.re / b.im, denom = b.re * ratio + b.im; "
+             "*r = (c128){APART(a.re * ratio + a.im) / denom, (a.im * ratio - a.re) / denom}; } "
+             "else return 1; return 0;"),
+    /* CPython c_powu */
+    COMPLEX2(py_pow, "if (b.im != 0 || b.re < 1 || b.re > 100) return 1; "
+                     "const int n = (int)b.re; c128 p = a, x = {1, 0}, t; "
+                     "for (int mask = 1; mask <= n; mask <<= 1) { "
+                     "if (n & mask) { " COMPLEX_PRODUCT(t, x, p) " x = t; } " COMPLEX_PRODUCT(
+                         t, p, p) " p = t; } "
+                                  "*r = x; return __builtin_isinf(x.re) || __builtin_isinf(x.im);"),
+    COMPLEX1(py_neg, "c128", "*r = (c128){-a.re, -a.im}; return 0;"),
+    COMPLEX1(py_abs, "f64",
+             "*r = __builtin_hypot(a.re, a.im); return __builtin_isinf(*r) && "
+             "__builtin_isfinite(a.re) && __builtin_isfinite(a.im);"),
+    COMPLEX1(py_eq, "c128 b, bool", "*r = a.re == b.re && a.im == b.im; return 0;"),
+    COMPLEX1(py_ne, "c128 b, bool", "*r = a.re != b.re || a.im != b.im; return 0;"),
+    COMPLEX1(py_real, "f64", "*r = a.re; return 0;"),
+    COMPLEX1(py_imag, "f64", "*r = a.im; return 0;"),
+    {"py_complex", DT_F64,
+     "INLINE int py_complex_f64(f64 a, f64 b, c128 *r) { *r = (c128){a, b}; return 0; }\n"},
     INT1(py_int, "*r = a; return 0;"),
     /* the instruction says itself that the number has no place in 64 bits */
     {"py_int", DT_F64,
@@ -136,6 +199,7 @@ python_dtype(const Emit *e, const Instr *v)
     bool all_bool = true;
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_at(e, v->args[k])->dtype;
+        if (dtype_is_complex(dtype)) return dtype;
         if (dtype_is_float(dtype)) return DT_F64;
         all_bool &= dtype == DT_BOOL;
     }
@@ -160,11 +224,18 @@ python_value(Emit *e, int32_t at, const char *fail)
     char number[16];
     Text args = {0};
     use_types(e);
+    if (dtype_is_complex(in) || dtype_is_complex(v->dtype))
+        prelude_define_type(e->prelude, DT_C128, 1);
+    if (dtype_is_complex(in) && prelude_first(e->prelude, "APART"))
+        text_put(e->prelude->head, APART_TEXT);
     define(e, name, in);
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_at(e, v->args[k])->dtype;
         name_of(e, v->args[k], number);
-        text_printf(&args, "(%s)%s, ", dtype_name(in), number);
+        if (dtype_is_complex(in))
+            text_printf(&args, "%s, ", number);
+        else
+            text_printf(&args, "(%s)%s, ", dtype_name(in), number);
         if (in == DT_F64 && dtype == DT_I64)
             emit_line(e, "if (%s > ((i64)1 << 53) || %s < -((i64)1 << 53)) %s", number, number,
                       fail);

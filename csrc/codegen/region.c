@@ -101,6 +101,9 @@ never_fails(const Emit *e, const Instr *v)
     case OP_py_mul:
     case OP_py_neg:
     case OP_py_abs: return v->dtype == DT_F64 && v->from == DT_F64;
+    case OP_py_complex:
+    case OP_py_real:
+    case OP_py_imag: return true;
     default: return false;
     }
 }
@@ -111,6 +114,7 @@ fails_at_once(const Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
     const RegionLoop *r = e->kernel->region;
+    if (v->kind == INSTR_CALL) return true;
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         const RegionElement *element = &r->elements.at[v->operand];
         for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)
@@ -287,6 +291,39 @@ emit_extreme_int(Emit *e, int32_t at)
     return false;
 }
 
+static bool
+is_of_product(const Emit *e, const Instr *v)
+{
+    for (int k = 0; k < v->nargs; k++) {
+        Op op = instr_at(e, v->args[k])->op;
+        if (instr_at(e, v->args[k])->kind == INSTR_OP &&
+            (op == OP_multiply || op == OP_py_mul || op == OP_square))
+            return true;
+    }
+    return false;
+}
+
+/* a - b, as the C compiler is not to see it beside other operations. */
+static void
+emit_apart(Emit *e, int32_t at, const char *a, const char *b)
+{
+    const char *t = dtype_name(instr_at(e, at)->dtype);
+    emit_line(e, "%s w%d = %s - %s;", t, at, a, b);
+    emit_line(e, "__asm__(\"\" : \"+%s\"(w%d));", body_constraint(e, at), at);
+    emit_line(e, "const %s v%d = w%d;", t, at, at);
+}
+
+/* gcc makes a * b - c of one element and a * b + c of the next one instruction for two lanes that
+   does not round the products, though contraction is off (vfmaddsub; seen in gcc 12).  Where
+   elements are stored side by side it must not see such a difference as one. */
+static bool
+may_be_contracted(const Emit *e, const Instr *v)
+{
+    bool difference = v->op == OP_subtract || v->op == OP_py_sub;
+    return difference && (v->dtype == DT_F64 || v->dtype == DT_F32) &&
+           e->kernel->region->side_by_side && is_of_product(e, v);
+}
+
 void
 region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
 {
@@ -308,6 +345,8 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
         emit_noted(e, at, a, b, loop);
     else if (notes_store(e, v, loop))
         emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);
+    else if (v->level != LEVEL_ONCE && may_be_contracted(e, v))
+        emit_apart(e, at, a, b);
     else if (may_overflow(v))
         emit_checked(e, at, a, b, fail);
     else if (op_info(v->op)->kind == KIND_PYTHON)
@@ -563,7 +602,11 @@ void
 region_keep_flags(Emit *e, const RegionBlock *block, int32_t at)
 {
     if (!e->flags || !may_raise_flags(instr_at(e, at)) || is_computed(e, block, at, 0)) return;
-    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
+    if (dtype_is_complex(instr_at(e, at)->dtype))
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d.re), \"%s\"(v%d.im));",
+                  body_float_constraint, at, body_float_constraint, at);
+    else
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
 }
 
 static void
@@ -593,6 +636,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         e->mark[at] = e->body;
         break;
     case INSTR_DOT: region_dot(e, at, loop); break;
+    case INSTR_CALL: region_call(e, at); break;
     default: region_element(e, at, loop); break;
     }
     if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&

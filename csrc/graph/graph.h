@@ -486,6 +486,9 @@ Way clip_way(const Graph *g, DType loop, NodeId low, NodeId high, int *op);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
 bool node_is_expression(const Graph *g, const Node *node);
+/* A number that a ufunc's own loop gives when it is called for one element. */
+enum { MAX_CALLED = 3 };
+bool node_is_called(const Graph *g, const Node *node);
 
 /* ---- attention.c ---- */
 /* Can rows of the array, along the axis `rows`, be copied in boxes by the copy engine?  Its last

@@ -192,7 +192,20 @@ node_is_expression(const Graph *g, const Node *node)
         if (node->op == OP_cast) to = (DType)node->type.dtype;
         if (graph_node(g, node->args[i])->type.rank != 0 || !converts_exactly(from, to))
             return false;
-        if (kind == KIND_PYTHON && !op_is_exact(OP_cast, from)) return false;
+        if (kind == KIND_PYTHON && !op_is_exact(OP_cast, from) && from != DT_C128) return false;
     }
     return true;
+}
+
+bool
+node_is_called(const Graph *g, const Node *node)
+{
+    if (node_is_expression(g, node) || node_way(g, node) != WAY_BLOCKS) return false;
+    for (int i = -1; i < node->nargs; i++) {
+        const Type *type = i < 0 ? &node->type : &graph_node(g, node->args[i])->type;
+        bool moves = dtype_is_half((DType)type->dtype) || type->dtype == DT_C64;
+        if (type->rank != 0 || type->form == FORM_ARRAY || type->dtype == DT_OBJECT || moves)
+            return false;
+    }
+    return node->nargs > 0 && node->nargs <= MAX_CALLED;
 }

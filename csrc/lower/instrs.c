@@ -201,10 +201,20 @@ argument(Nest *n, NodeId member, NodeId value)
     return instr_load(n, &access, value);
 }
 
-/* The index among the kernel's loops of the ufunc's loop for these dtypes; -1 with the error
-   set. */
-static int
-loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
+int
+program_add_loop(Lowering *lw, const UfuncLoop *loop)
+{
+    Program *p = lw->program;
+    int at = 0;
+    while (at < p->loops.len &&
+           !(p->loops.at[at].call == loop->call && p->loops.at[at].context == loop->context &&
+             p->loops.at[at].auxdata == loop->auxdata))
+        at++;
+    return at == p->loops.len && VEC_PUSH(lw->arena, &p->loops, *loop) < 0 ? -1 : at;
+}
+
+int
+program_ufunc_loop(Lowering *lw, PyObject *ufunc, int nin, const DType *dtypes, bool *flags)
 {
     UfuncLoop loop;
     Answer answer = ufunc_loop(ufunc, nin, 1, dtypes, &loop);
@@ -214,34 +224,37 @@ loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
         answer = ANSWER_NO;
     }
     if (answer == ANSWER_NO) {
-        n->lw->why = "a ufunc without a strided loop";
+        lw->why = "a ufunc without a strided loop";
         return 0;
     }
     /* the keep list owns what the loop needs from now on */
-    int kept = loop.owner == NULL ? 0 : PyList_Append(n->lw->graph->keep, loop.owner);
+    int kept = loop.owner == NULL ? 0 : PyList_Append(lw->graph->keep, loop.owner);
     Py_XDECREF(loop.owner);
     if (kept < 0) return -1;
-    Program *p = n->lw->program;
-    int at = 0;
-    while (at < p->loops.len &&
-           !(p->loops.at[at].call == loop.call && p->loops.at[at].context == loop.context &&
-             p->loops.at[at].auxdata == loop.auxdata))
-        at++;
-    if (at == p->loops.len && VEC_PUSH(n->lw->arena, &p->loops, loop) < 0) return -1;
-    if (!loop.no_float_error) n->flags = true;
-    for (int i = 0; i < n->loops.len; i++)
-        if (n->loops.at[i] == at) return i;
-    return VEC_PUSH(n->lw->arena, &n->loops, at) < 0 ? -1 : n->loops.len - 1;
+    if (!loop.no_float_error) *flags = true;
+    return program_add_loop(lw, &loop);
 }
 
-static PyObject *
-numpy_ufunc(Nest *n, const char *name)
+PyObject *
+numpy_ufunc(Lowering *lw, const char *name)
 {
     PyObject *ufunc = module_object("numpy", name);
     if (ufunc == NULL) return NULL;
-    int kept = PyList_Append(n->lw->graph->keep, ufunc);
+    int kept = PyList_Append(lw->graph->keep, ufunc);
     Py_DECREF(ufunc); /* the keep list has it */
     return kept < 0 ? NULL : ufunc;
+}
+
+/* The index among the kernel's loops of the ufunc's loop for these dtypes; -1 with the error
+   set. */
+static int
+loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
+{
+    int at = program_ufunc_loop(n->lw, ufunc, nin, dtypes, &n->flags);
+    if (at < 0 || n->lw->why != NULL) return at;
+    for (int i = 0; i < n->loops.len; i++)
+        if (n->loops.at[i] == at) return i;
+    return VEC_PUSH(n->lw->arena, &n->loops, at) < 0 ? -1 : n->loops.len - 1;
 }
 
 /* Is the argument a copy that the kernel reads at the original, whose layout may give a call other
@@ -313,7 +326,7 @@ emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
 {
     const Node *node = graph_node(n->lw->graph, id);
     PyObject *ufunc = node->attrs.object;
-    if (op_info(node->op)->kind != KIND_UFUNC) ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
+    if (op_info(node->op)->kind != KIND_UFUNC) ufunc = numpy_ufunc(n->lw, op_info(node->op)->ufunc);
     if (ufunc == NULL) return -1;
     DType dtypes[MAX_ARGS + 1];
     bool whole = is_of_every_element(n, &node->type);
@@ -350,7 +363,7 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
     bool calls = instr.order == REDUCE_CALL || instr.order == REDUCE_EXTREME;
     if (calls && n->kernel->kind != KERNEL_COLUMNS) {
         bool flags = n->flags;
-        PyObject *ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
+        PyObject *ufunc = numpy_ufunc(n->lw, op_info(node->op)->ufunc);
         if (ufunc == NULL) return -1;
         DType dtypes[3] = {instr.dtype, instr.dtype, instr.dtype};
         if ((instr.loop = loop_index(n, ufunc, 2, dtypes)) < 0) return -1;

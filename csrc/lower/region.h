@@ -158,6 +158,7 @@ struct RegionLoop {
     RegionAsked *asked; /* per instruction */
     int32_t questions;  /* their number so far */
     int split;          /* statements that region_split.c has added */
+    bool side_by_side;  /* a body stores several elements of one array */
     bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
     bool *small;        /* per instruction: a sum that cannot overflow where such ints are small */
     bool *modular;      /* per instruction: a Python int of which only the lowest bits matter */

@@ -145,7 +145,8 @@ mark(const Kernel *k, RegionLoop *r, int32_t at)
     const Instr *v = &k->instrs.at[at];
     if (r->asked[at].mark[DEPENDS] == r->questions) return;
     r->asked[at].mark[DEPENDS] = r->questions;
-    for (int i = 0; v->kind == INSTR_OP && i < v->nargs; i++) mark(k, r, v->args[i]);
+    bool made = v->kind == INSTR_OP || v->kind == INSTR_CALL;
+    for (int i = 0; made && i < v->nargs; i++) mark(k, r, v->args[i]);
 }
 
 bool

@@ -115,7 +115,6 @@ find_modular(const Graph *g, const Kernel *k, RegionLoop *r)
     for (int32_t at = k->instrs.len; at-- > 0;) {
         const Instr *v = instr_of(k, at);
         bool remainder = is_remainder(k, at, &mask, &of);
-        if (v->kind != INSTR_OP && v->kind != INSTR_STORE) continue;
         for (int i = 0; i < v->nargs; i++)
             if (!r->modular[at] && !(remainder && v->args[i] == of)) needs(r, v->args[i]);
     }

@@ -39,6 +39,12 @@ put_instr(const Printer *p, int at, int depth)
                 v->level == LEVEL_ONCE ? "once" : "body", at, dtype_name(v->dtype));
     if (v->kind == INSTR_CONST) text_printf(out, " const 0x%llx", (long long)v->bits[0]);
     if (v->kind == INSTR_OP) text_printf(out, " %s", op_info(v->op)->name);
+    if (v->kind == INSTR_CALL) {
+        const Node *node = graph_node(p->graph, v->node);
+        bool named = op_info(node->op)->kind != KIND_UFUNC;
+        text_printf(out, " call %s",
+                    named ? op_info(node->op)->name : ufunc_name(node->attrs.object));
+    }
     if (v->kind == INSTR_CARRIED) text_printf(out, " variable %d", v->operand);
     if (v->kind == INSTR_STORE) text_put(out, " store");
     if (v->kind == INSTR_DOT)

@@ -405,9 +405,27 @@ is_independent(const Scope *s)
     return true;
 }
 
+/* Does a body store two elements of one array? */
+static bool
+stores_several(const Kernel *k, const RegionLoop *r)
+{
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *a = &r->elements.at[i];
+        for (int j = 0; j < i && region_is_store(k, a); j++) {
+            const RegionElement *b = &r->elements.at[j];
+            if (region_is_store(k, b) && a->array == b->array &&
+                r->home[a->instr] == r->home[b->instr] &&
+                memcmp(a->index, b->index, sizeof a->index) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 void
 region_reuse(const Kernel *k, RegionLoop *r)
 {
+    r->side_by_side = stores_several(k, r);
     for (int number = 0; number < r->nloops; number++) {
         Scope s = {.kernel = k, .region = r, .loop = r->loop[number]};
         for (int i = 0; i < r->elements.len; i++)

@@ -299,6 +299,8 @@ region_nodes(Build *b, RegionId number)
             int32_t value = region_value(b, node->args[0]);
             if (value < 0) return -1;
             b->value[id] = value + 1;
+            /* Python's operations, made NumPy's */
+            b->flags |= dtype_is_complex((DType)node->type.dtype);
         } else if (kind == KIND_RESULT)
             failed = build_result(b, id, find_maker(b, node->args[0]));
         else {

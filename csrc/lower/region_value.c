@@ -85,12 +85,49 @@ emit_python(Build *b, NodeId id, Level level, const int32_t *args)
     return emit_node(b, id, from, level, args);
 }
 
+/* The index among the kernel's loops of one of the program's, `at`; -1 with the error set. */
+static int
+kernel_loop(Build *b, int at)
+{
+    for (int i = 0; i < b->loops.len; i++)
+        if (b->loops.at[i] == at) return i;
+    return at < 0 || VEC_PUSH(b->lw->arena, &b->loops, at) < 0 ? -1 : b->loops.len - 1;
+}
+
+/* A number that a ufunc's own loop gives. */
+static int32_t
+emit_call(Build *b, NodeId id, Level level)
+{
+    int32_t args[MAX_CALLED + 1];
+    DType dtypes[MAX_CALLED + 1];
+    const Node *node = graph_node(b->graph, id);
+    bool named = op_info(node->op)->kind != KIND_UFUNC;
+    PyObject *ufunc = named ? numpy_ufunc(b->lw, op_info(node->op)->ufunc) : node->attrs.object;
+    if (ufunc == NULL) return -1;
+    for (int k = 0; k < node->nargs; k++) {
+        if ((args[k] = region_value(b, node->args[k])) < 0) return -1;
+        dtypes[k] = b->kernel->instrs.at[args[k]].dtype;
+    }
+    dtypes[node->nargs] = (DType)node->type.dtype;
+    int loop = program_ufunc_loop(b->lw, ufunc, node->nargs, dtypes, &b->flags);
+    if (loop < 0 || b->lw->why != NULL || (loop = kernel_loop(b, loop)) < 0) return -1;
+    Instr instr = {.kind = INSTR_CALL,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .loop = loop,
+                   .level = level,
+                   .node = id,
+                   .operand = -1};
+    return region_emit(b, instr, node->nargs, args);
+}
+
 int32_t
 region_operation_value(Build *b, NodeId id, Level level)
 {
     int32_t args[3];
     const Node *node = graph_node(b->graph, id);
     OpKind kind = op_info(node->op)->kind;
+    if (level == LEVEL_ELEMENT && node_is_called(b->graph, node)) return emit_call(b, id, level);
     if (node->nargs > 3 || node->nargs < 1 || node->type.rank != 0 ||
         (kind != KIND_POINTWISE && kind != KIND_PYTHON) ||
         (node->op != OP_cast && node_way(b->graph, node) > WAY_EXPRESSION)) {
@@ -217,14 +254,7 @@ static int
 dot_loop(Build *b, DType dtype)
 {
     UfuncLoop loop;
-    Program *p = b->lw->program;
-    if (array_dot_loop(dtype, &loop) < 0) return -1;
-    int at = 0;
-    while (at < p->loops.len && p->loops.at[at].context != loop.context) at++;
-    if (at == p->loops.len && VEC_PUSH(b->lw->arena, &p->loops, loop) < 0) return -1;
-    for (int i = 0; i < b->loops.len; i++)
-        if (b->loops.at[i] == at) return i;
-    return VEC_PUSH(b->lw->arena, &b->loops, at) < 0 ? -1 : b->loops.len - 1;
+    return array_dot_loop(dtype, &loop) < 0 ? -1 : kernel_loop(b, program_add_loop(b->lw, &loop));
 }
 
 int

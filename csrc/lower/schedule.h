@@ -174,6 +174,15 @@ typedef enum {
 /* ANSWER_NO: lw->why is set, or the kernel cannot run at commit. */
 Answer nest_build(Lowering *lw, Group *g, NestKind kind);
 
+/* instrs.c: loops of ufuncs, which kernels call */
+/* The index among the program's loops; -1 with the error set. */
+int program_add_loop(Lowering *lw, const UfuncLoop *loop);
+/* The same of the ufunc's loop for these dtypes, of `nin` arguments and a result; lw->why is set
+   where it has none.  *flags: it may raise floating-point flags that are checked. */
+int program_ufunc_loop(Lowering *lw, PyObject *ufunc, int nin, const DType *dtypes, bool *flags);
+/* NumPy's ufunc of that name; borrowed from the keep list. */
+PyObject *numpy_ufunc(Lowering *lw, const char *name);
+
 /* commit.c: values that are computed into an input at commit */
 int commit_choose(Lowering *lw);
 void commit_forget(Lowering *lw, Group *g);

@@ -537,7 +537,7 @@ def adds_complex_pairs(a):
 @pytest.mark.parametrize("function", [adds_complex, adds_complex_pairs])
 def test_numbers_are_not_unrolled_by_the_hundred(function):
     """Each would be a step, or a loop of its own for the C compiler."""
-    found = pycompile.explain(function)(np.arange(500) * (1 + 2j))
+    found = pycompile.explain(function)((np.arange(500) * (1 + 2j)).astype(np.complex64))
     assert found.kernels < 100
     assert any("more than 512 instructions" in one["detail"] for one in found.to_dict()["breaks"])
 

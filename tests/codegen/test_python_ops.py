@@ -20,6 +20,9 @@ SHIFTS = ["py_lshift", "py_rshift"]  # of ints
 UNARY = ["py_neg", "py_abs", "py_bool", "py_int", "py_float"]
 ROUNDING = ["py_floor", "py_ceil"]  # of floats: an int is its own
 MATH = ["py_sqrt", "py_exp", "py_log", "py_sin", "py_cos", "py_tan", "py_atan", "py_tanh"]
+MATH += ["py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh"]
+MATH += ["py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt"]
+MATH_OF_TWO = ["py_atan2", "py_fmod", "py_copysign"]
 CONVERTED = {"py_bool": bool, "py_int": int, "py_float": float, "py_floor": int, "py_ceil": int}
 
 
@@ -28,7 +31,9 @@ def result_type(op, operands):
         return CONVERTED[op]
     if op in ("py_eq", "py_ne", "py_lt", "py_le"):
         return bool
-    return float if op in MATH or op == "py_div" or float in map(type, operands) else int
+    return (
+        float if op in MATH + MATH_OF_TWO or op == "py_div" or float in map(type, operands) else int
+    )
 
 
 def compiled(op, operands):
@@ -114,6 +119,78 @@ def test_functions_of_math(op):
         compare(op, (operand,))
 
 
+PARTS = [0.0, -0.0, 1.0, -1.5, 3e-200, 1e200, float("inf"), -float("inf"), float("nan")]
+COMPLEX = [complex(a, b) for a in PARTS for b in PARTS]
+OF_COMPLEX = {"py_abs": float, "py_real": float, "py_imag": float, "py_eq": bool, "py_ne": bool}
+
+
+def of_complex(op, operands):
+    """The kernel's result and CPython's; None: a deopt, an exception."""
+    result = OF_COMPLEX.get(op, complex)
+    lines = [f"%{i}: {type(v).__name__} = input({i})" for i, v in enumerate(operands)]
+    names = ", ".join(f"%{i}" for i in range(len(operands)))
+    lines += [f"%9: {result.__name__} = {op}({names})", "outputs %9"]
+    try:
+        (ours,) = _C._run_graph("\n".join(lines) + "\n", operands, False)
+    except RuntimeError as error:
+        assert "deopt" in str(error)
+        ours = None
+    try:
+        expected = _eager.PYTHON[op](*operands)
+    except (ZeroDivisionError, OverflowError):
+        expected = None
+    return ours, expected
+
+
+def parts(value):
+    """Bits, with one NaN: which of two a sum keeps is the C compiler's choice."""
+    numbers = (value.real, value.imag) if isinstance(value, complex) else (float(value),)
+    return [b"nan" if number != number else struct.pack("d", number) for number in numbers]
+
+
+@pytest.mark.parametrize("op", ["py_add", "py_sub", "py_mul", "py_div", "py_eq", "py_ne"])
+def test_operations_on_two_complex_numbers(op):
+    for operands in itertools.product(COMPLEX[::2], COMPLEX[::5]):
+        ours, expected = of_complex(op, operands)
+        of_nan = any(operand != operand for operand in operands)
+        assert (ours is None) == (expected is None) or (ours is None and of_nan), (op, operands)
+        assert ours is None or parts(ours) == parts(expected), (op, operands, ours, expected)
+
+
+@pytest.mark.parametrize("op", ["py_neg", "py_abs", "py_real", "py_imag"])
+def test_operations_on_a_complex_number(op):
+    for operand in COMPLEX:
+        ours, expected = of_complex(op, (operand,))
+        assert (ours is None) == (expected is None), (op, operand, ours, expected)
+        assert ours is None or parts(ours) == parts(expected), (op, operand, ours, expected)
+
+
+def test_powers_of_complex_numbers():
+    for operand in COMPLEX:
+        for exponent in (1, 2, 3, 7, 20):
+            ours, expected = of_complex("py_pow", (operand, complex(exponent)))
+            assert ours is None or parts(ours) == parts(expected), (operand, exponent, ours)
+            assert ours is not None or expected is None or operand - operand != 0, operand
+
+
+def test_complex_numbers_of_their_parts():
+    for operands in itertools.product(PARTS, PARTS):
+        ours, expected = of_complex("py_complex", operands)
+        assert parts(ours) == parts(expected)
+
+
+@pytest.mark.parametrize("op", MATH_OF_TWO)
+def test_functions_of_math_of_two(op):
+    for operands in itertools.product(FLOATS, FLOATS):
+        compare(op, operands)
+
+
 def test_every_operation_of_python_is_here():
     there = {row["name"] for row in _C.op_table() if row["name"].startswith("py_")}
-    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH} == {"py_assert", "py_item"}
+    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH, *MATH_OF_TWO} == {
+        "py_assert",
+        "py_item",
+        "py_complex",
+        "py_real",
+        "py_imag",
+    }

@@ -371,3 +371,24 @@ def test_a_sum_whose_class_an_earlier_turn_has_decided():
 
     x = vector(20)
     check(sums, x, 9.0, 20, also=((x, 0.5, 20), (abs(x), 0.5, 20), (x, 0.5, 0)))
+
+
+def test_products_are_rounded_beside_one_another():
+    """gcc has an instruction for a * b - c and a * b + c of two neighbours, which rounds once."""
+
+    def products(x, y, out):
+        for i in range(len(x)):
+            out[i, 0] = x[i, 0] * y[i, 0] - x[i, 1] * y[i, 1]
+            out[i, 1] = x[i, 0] * y[i, 1] + x[i, 1] * y[i, 0]
+        return out
+
+    def interleaved(x, y, out):
+        for i in range(len(x) // 2):
+            re, im = x[2 * i], x[2 * i + 1]
+            out[2 * i] = re * y[2 * i] - im
+            out[2 * i + 1] = re * y[2 * i + 1] + im
+        return out
+
+    for dtype in ("f8", "f4"):
+        check(products, *grid(3, 400, 2).astype(dtype))
+        check(interleaved, *grid(3, 800).astype(dtype))

@@ -22,6 +22,27 @@ typedef struct {
     int shared;      /* the Instr stores to this variable, or into it, which functions share; -1 */
 } Scan;
 
+/* A loop while it is captured. */
+typedef struct {
+    Scan scan;
+    const Value *iterator; /* NULL: a `while` */
+    Loop *loop;            /* of the outermost loop */
+    NodeId node;
+    RegionId region, outer;
+    NodeId args[4 + 2 * MOST];       /* start, stop, step; what is carried; versions of arrays */
+    int ncarried, carried[MOST + 1]; /* locals; -1: the number of the exit */
+    bool keeps_type[MOST + 1];       /* without a turn the carried local has another type … */
+    bool keeps_int[MOST + 1];        /* … an int in place of a float, or the reverse */
+    bool is_zero[MOST + 1];          /* … an int or float that is 0 in place of a complex number */
+    bool was_weak[MOST + 1];         /* … and was Python's number */
+    LoopClass class[MOST + 1];
+    bool leaves;
+    int narrays, array[MOST]; /* indices into loop->array */
+    bool hides[MOST + 1];     /* a turn does not see what the turn before left in the local */
+    bool needs_a_turn;
+    bool asserts_a_turn; /* an inner loop without one leaves the outermost */
+} Body;
+
 /* Place of `what` in the list, or -1. */
 static inline int
 find(const int *at, int n, int what)
@@ -30,6 +51,32 @@ find(const int *at, int n, int what)
         if (at[i] == what) return i;
     return -1;
 }
+
+static inline const char *
+loop_slot_text(Interp *in, int slot)
+{
+    return text_of_str(code_slot_name(in->top->decoded->code, slot));
+}
+
+/* loop_types.c: the types of what is carried. */
+bool loop_same_scalar(const Type *a, const Type *b);
+/* The initial value of the carried local scan.slot[i], as a node of the type that the local keeps.
+ */
+Answer loop_carried_start(Interp *in, Body *b, int i);
+/* A carried local has another type after the body than before it: that is learnt, or refuses the
+   loop. */
+Answer loop_changes_type(Interp *in, int number, int slot, const Type *from, const Type *type);
+/* Refuses a loop that carries what began as Python's number and meets numbers of fewer bits. */
+Answer loop_meets_narrow(Interp *in, const Body *b);
+
+/* loop_refuse.c: */
+/* A node of the region that has no native form in a loop; NO_NODE: all have. */
+NodeId loop_odd_node(const Graph *g, RegionId region);
+/* Refuses the loop for such an operation. */
+Answer loop_learn_odd(Interp *in, int number, NodeId odd);
+/* The same because the body prints, stores an attribute (effects from number `first` on), or
+   changes a list that was made before (`changed`, else NULL). */
+Answer loop_learn_effect(Interp *in, int number, int first, Value *changed);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */
 LoopName loop_name(const Activation *of, int number);

@@ -90,7 +90,7 @@ converted_from(const Graph *g, const Loop *loop, NodeId id)
 static bool
 is_narrow(DType dtype)
 {
-    return dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL;
+    return dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL && dtype != DT_C128;
 }
 
 /* Do Python's number and NumPy's scalar of dtype `own` give the same with a scalar of dtype `with`?
@@ -151,10 +151,43 @@ use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
     return USE_EITHER;
 }
 
+/* Of 0 that may be an int or float in place of a complex number.  With a complex number it becomes
+   one of the class that the graph has; with another such it is 0 again. */
+static Use
+use_of_zero(const Graph *g, const Loop *loop, const Node *node)
+{
+    switch (node->op) {
+    case OP_py_abs:
+    case OP_py_pow: return USE_EITHER; /* the exponent is 1 or more */
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_eq:
+    case OP_py_ne: break;
+    case OP_py_lt:
+    case OP_py_le:
+    case OP_less:
+    case OP_less_equal:
+    case OP_greater:
+    case OP_greater_equal: return USE_SAME; /* of its absolute value */
+    default: return USE_WRONG;
+    }
+    for (int k = 0; k < 2; k++) {
+        const Node *other = graph_node(g, node->args[k]);
+        if (loop_is_either(loop, node->args[k])) continue;
+        bool real = other->op == OP_py_complex && graph_node(g, other->args[1])->op == OP_const;
+        bool complex = other->type.dtype == DT_C128 && !real;
+        bool numpy = graph_node(g, node->args[1 - k])->type.form == FORM_SCALAR;
+        return complex && (!numpy || other->type.form == FORM_SCALAR) ? USE_SAME : USE_WRONG;
+    }
+    return USE_EITHER;
+}
+
 static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
     bool ints = loop->asks_ints, narrow = false;
+    if (loop->asks_zeros) return use_of_zero(g, loop, node);
     bool product = node->op == OP_py_mul || node->op == OP_multiply;
     bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
                node->op == OP_subtract;
@@ -164,6 +197,10 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     case OP_py_bool:
     case OP_py_float: /* math.sqrt(s), float(s) … */
     case OP_py_int: return USE_SAME;
+    case OP_py_abs:
+    case OP_py_real:
+    case OP_py_imag:
+        return graph_node(g, node->args[0])->type.dtype == DT_C128 ? USE_EITHER : USE_WRONG;
     case OP_py_neg:
     case OP_negative:
     case OP_absolute:
@@ -202,6 +239,25 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     return narrow || divisor ? USE_WRONG : USE_EITHER;
 }
 
+/* Of a ufunc's arguments: Python's float becomes a double there, too, unless another is smaller. */
+static Use
+use_in_call(const Graph *g, const Loop *loop, const Node *node)
+{
+    for (int k = 0; k < node->nargs; k++)
+        if (graph_node(g, converted_from(g, loop, node->args[k]))->type.dtype != DT_F64)
+            return USE_WRONG;
+    return USE_SAME;
+}
+
+/* An operation of Python's on complex numbers, made NumPy's: numbers/complexes.c. */
+static bool
+is_of_complex(const Graph *g, const Node *copy)
+{
+    const Node *node = graph_node(g, copy->args[0]);
+    return op_info(node->op)->kind == KIND_PYTHON && node->nargs > 0 &&
+           graph_node(g, node->args[0])->type.dtype == DT_C128;
+}
+
 /* How the node uses its argument number `k`, which is such a number. */
 static Use
 use_of(const Graph *g, const Loop *loop, const Node *node, int k)
@@ -211,6 +267,8 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_POINTWISE:
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
+    case KIND_COPY: return loop->asks_zeros || is_of_complex(g, node) ? USE_EITHER : USE_WRONG;
+    case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: return USE_SAME; /* an index, or what is stored */
     case KIND_REGION:
         return node->op == OP_cond             ? USE_SAME
@@ -304,22 +362,32 @@ asks_for_class(Loop *loop)
     return false;
 }
 
+/* The same of those in another list; `asked` is the loop that asks this. */
+static Answer
+others_harmless(Interp *in, Loop *loop, Loop *asked, const void *list)
+{
+    memcpy(&asked->either, list, sizeof asked->either);
+    Answer answer = all_harmless(in, asked, loop->top);
+    loop->wrong = asked->wrong;
+    loop->wrong_line = asked->wrong_line;
+    return answer;
+}
+
 Answer
 either_is_harmless(Interp *in, Loop *loop, NodeId top)
 {
     loop->top = top;
     Answer answer = all_harmless(in, loop, top);
     if (answer == ANSWER_YES && asks_for_class(loop)) answer = ANSWER_NO;
-    if (answer != ANSWER_YES || loop->either_int.len == 0) return answer;
-    Loop ints = *loop;
-    ints.asks_ints = true;
-    ints.either.at = loop->either_int.at;
-    ints.either.len = loop->either_int.len;
-    ints.either.cap = loop->either_int.cap;
-    answer = all_harmless(in, &ints, top);
-    loop->wrong = ints.wrong;
-    loop->wrong_line = ints.wrong_line;
-    return answer;
+    if (answer == ANSWER_YES && loop->either_int.len > 0) {
+        Loop ints = *loop;
+        ints.asks_ints = true;
+        answer = others_harmless(in, loop, &ints, &loop->either_int);
+    }
+    if (answer != ANSWER_YES || loop->zeros.len == 0) return answer;
+    Loop zeros = *loop;
+    zeros.asks_zeros = true;
+    return others_harmless(in, loop, &zeros, &loop->zeros);
 }
 
 /* ---- for messages ---- */

@@ -237,6 +237,10 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
         answer = stored_int(in, &args[nargs], (DType)type.dtype);
         if (answer == ANSWER_NO) return not_stored(in, args[nargs], type.dtype);
         if (answer != ANSWER_YES) return answer;
+    } else if (from.dtype != type.dtype && type.dtype == DT_C128) {
+        answer = complex_node(in, value, &args[nargs]);
+        if (answer == ANSWER_NO) return not_stored(in, args[nargs], type.dtype);
+        if (answer != ANSWER_YES) return answer;
     } else if (from.dtype != type.dtype) {
         bool widens =
             dtype_is_float(type.dtype) &&

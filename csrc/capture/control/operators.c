@@ -124,7 +124,8 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     bool complexes = plain == OPERATOR_ADD || plain == OPERATOR_SUB || plain == OPERATOR_MUL ||
                      plain == OPERATOR_DIV || plain == OPERATOR_POW;
     Answer real = complexes ? float_of_complex(in, left, &right) : ANSWER_YES;
-    if (real != ANSWER_YES) return real;
+    if (real == ANSWER_YES) real = complex_binary(in, plain, left, right, out);
+    if (real != ANSWER_NO) return real;
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= IN_PLACE)
         return emit_inplace(in, plain, left, right, out);
     if (plain == OPERATOR_MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
@@ -213,7 +214,8 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
     }
     bool equality = operator_ == Py_EQ || operator_ == Py_NE;
     Answer real = equality ? float_of_complex(in, left, &right) : ANSWER_YES;
-    if (real != ANSWER_YES) return real;
+    if (real == ANSWER_YES) real = complex_compare(in, operator_, left, right, out);
+    if (real != ANSWER_NO) return real;
     if (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both))
         return emit_compare(in, operator_, left, right, out);
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
@@ -418,6 +420,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     }
     if (in->loop != NULL) {
         Answer section = section_unary(in, operator_, operand, out);
+        if (section == ANSWER_NO) section = complex_unary(in, operator_, operand, out);
         if (section != ANSWER_NO) return section;
     }
     if (value_is_on_device(operand)) return device_unary_operator(in, operator_, operand, out);

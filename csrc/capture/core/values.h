@@ -224,16 +224,19 @@ typedef struct {
     NodeId version[LOOP_ARRAYS]; /* the version of each at this point of the body */
     VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
     VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
-    VEC(NodeId) python;          /* Python's numbers, made scalars to be alike with those */
-    VEC(LoopAsked) asked;        /* numbers whose class the body asks for */
-    NodeId top;                  /* the outermost loop's node: later ones are in it */
-    bool parts;                  /* there are V_PARTs, of which not all is known that arrays have:
-                                    what raises may not raise in Python */
-    bool sections;               /* parts of arrays are stored … */
-    bool long_rows;              /* … of many elements each, of larger arrays … */
-    bool moves;                  /* … with bounds or indices that change */
-    int pending;                 /* operations on parts whose results are not used yet */
-    bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
+    VEC(NodeId)
+    zeros; /* complex numbers of Python's that may be an int or float, which then is 0 */
+    VEC(NodeId) python;   /* Python's numbers, made scalars to be alike with those */
+    VEC(LoopAsked) asked; /* numbers whose class the body asks for */
+    NodeId top;           /* the outermost loop's node: later ones are in it */
+    bool parts;           /* there are V_PARTs, of which not all is known that arrays have:
+                             what raises may not raise in Python */
+    bool sections;        /* parts of arrays are stored … */
+    bool long_rows;       /* … of many elements each, of larger arrays … */
+    bool moves;           /* … with bounds or indices that change */
+    int pending;          /* operations on parts whose results are not used yet */
+    bool asks_zeros;      /* of `either`, whether it is seen that they are such */
+    bool asks_ints;       /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
     VEC(LoopPick) starts; /* numbers with which it begins */
     NodeId wrong;         /* the number of `either` that is used where its type matters */

@@ -28,6 +28,18 @@ Answer scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out
 Answer scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out);
 Answer scalar_attribute(Interp *in, Value *self, const char *name, Value **out);
 
+/* ---- complexes.c: complex numbers in the body of a kept loop; each ANSWER_NO: others ---- */
+Answer complex_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer complex_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer complex_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer complex_absolute(Interp *in, Value *value, Value **out);
+Answer complex_conjugate(Interp *in, Value *value, Value **out);
+Answer complex_attribute(Interp *in, Value *self, const char *name, Value **out);
+/* complex(...) */
+Answer complex_new(Interp *in, int nargs, Value *const *args, Value **out);
+/* The number as a complex one; a real one of NumPy's or Python's is converted. */
+Answer complex_node(Interp *in, Value *value, NodeId *out);
+
 /* ---- collective.c: over numbers that come out of arrays; ANSWER_NO: others ---- */
 Answer collective_sum(Interp *in, Value *items, Value *start, Value **out);
 Answer collective_math(Interp *in, const char *name, Value *sequence, Value **out);

@@ -122,38 +122,6 @@ scalar_pure(Interp *in, PyTypeObject *type, PyObject *callable, Value *self, Val
     return ANSWER_YES;
 }
 
-/* ---- functions ---- */
-
-static Op
-own_op(const char *name)
-{
-    static const struct {
-        const char *name;
-        Op op;
-    } ops[] = {{"sqrt", OP_py_sqrt},   {"exp", OP_py_exp},   {"log", OP_py_log},
-               {"sin", OP_py_sin},     {"cos", OP_py_cos},   {"tan", OP_py_tan},
-               {"atan", OP_py_atan},   {"tanh", OP_py_tanh}, {"fabs", OP_py_abs},
-               {"floor", OP_py_floor}, {"ceil", OP_py_ceil}};
-    for (int i = 0; i < COUNT_OF(ops); i++)
-        if (strcmp(name, ops[i].name) == 0) return ops[i].op;
-    return OP_COUNT;
-}
-
-static Answer
-own_function(Interp *in, const char *name, Value *arg, Value **out)
-{
-    Op op = own_op(name);
-    Value *number;
-    if (op == OP_COUNT || arg->kind != V_NODE) return ANSWER_NO;
-    DType from = (DType)graph_node(in->graph, arg->node)->type.dtype;
-    bool rounds = op == OP_py_floor || op == OP_py_ceil;
-    if (from != DT_F64 && (rounds || from == DT_F16 || dtype_is_complex(from))) return ANSWER_NO;
-    Answer answer = scalar_convert(in, arg, DT_F64, &number);
-    if (answer != ANSWER_YES) return answer;
-    *out = scalar_emit(in, op, rounds ? DT_I64 : DT_F64, 1, &number, NULL);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
 static DType
 number_dtype(Interp *in, const Value *value)
 {
@@ -162,6 +130,79 @@ number_dtype(Interp *in, const Value *value)
            : PyLong_CheckExact(value->object)  ? DT_I64
            : PyFloat_CheckExact(value->object) ? DT_F64
                                                : DT_C128;
+}
+
+/* ---- functions ---- */
+
+/* The operation that is the function of math: of its name, but for two. */
+static Op
+own_op(const char *name, int nargs)
+{
+    char own[32];
+    if (strcmp(name, "fabs") == 0) return OP_py_abs;
+    snprintf(own, sizeof own, "py_%s", name);
+    int op = op_from_name(own);
+    static const char *const others[] = {"py_complex", "py_real", "py_imag"};
+    for (int i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(own, others[i]) == 0) return OP_COUNT;
+    return op >= 0 && op_info((Op)op)->arity == nargs ? (Op)op : OP_COUNT;
+}
+
+/* math.isnan and the like of a double. */
+static Answer
+own_test(Interp *in, const char *name, Value *number, Value **out)
+{
+    Value *magnitude, *infinite = value_const_new(in, PyFloat_FromDouble(Py_HUGE_VAL));
+    if (infinite == NULL) return ANSWER_ERROR;
+    if (strcmp(name, "isnan") == 0) {
+        Value *both[2] = {number, number};
+        *out = scalar_emit(in, OP_py_ne, DT_BOOL, 2, both, NULL);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    magnitude = scalar_emit(in, OP_py_abs, DT_F64, 1, &number, NULL);
+    Value *both[2] = {magnitude, infinite};
+    Op op = strcmp(name, "isinf") == 0 ? OP_py_eq : OP_py_lt;
+    *out = magnitude == NULL ? NULL : scalar_emit(in, op, DT_BOOL, 2, both, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A function of math of two numbers, in a kept loop. */
+static Answer
+own_function_of_two(Interp *in, const char *name, Value *const *args, Value **out)
+{
+    Op op = own_op(name, 2);
+    Value *numbers[2];
+    if (in->loop == NULL || op == OP_COUNT) return ANSWER_NO;
+    for (int i = 0; i < 2; i++) {
+        if (!value_is_number(in, args[i])) return ANSWER_NO;
+        DType from = number_dtype(in, args[i]);
+        if (value_is_numpy(in, args[i]) && args[i]->kind != V_NODE) return ANSWER_NO;
+        if (from == DT_F16 || dtype_is_complex(from)) return ANSWER_NO;
+        TRY(scalar_convert(in, args[i], DT_F64, &numbers[i]));
+    }
+    *out = scalar_emit(in, op, DT_F64, 2, numbers, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+own_function(Interp *in, const char *name, Value *arg, Value **out)
+{
+    Op op = own_op(name, 1);
+    Value *number;
+    bool tests = in->loop != NULL && (strcmp(name, "isnan") == 0 || strcmp(name, "isinf") == 0 ||
+                                      strcmp(name, "isfinite") == 0);
+    if ((op == OP_COUNT && !tests) || arg->kind != V_NODE) return ANSWER_NO;
+    if (in->loop == NULL && op > OP_py_tanh && !(op == OP_py_floor || op == OP_py_ceil) &&
+        op != OP_py_abs)
+        return ANSWER_NO; /* a step, which is called once */
+    DType from = (DType)graph_node(in->graph, arg->node)->type.dtype;
+    bool rounds = op == OP_py_floor || op == OP_py_ceil;
+    if (from != DT_F64 && (rounds || from == DT_F16 || dtype_is_complex(from))) return ANSWER_NO;
+    Answer answer = scalar_convert(in, arg, DT_F64, &number);
+    if (answer != ANSWER_YES) return answer;
+    if (tests) return own_test(in, name, number, out);
+    *out = scalar_emit(in, op, rounds ? DT_I64 : DT_F64, 1, &number, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer
@@ -221,6 +262,9 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     if (strcmp(module, "builtins") == 0) {
         if (strcmp(name, "round") == 0) return round_number(in, callable, nargs, args, out);
         if (strcmp(name, "divmod") == 0 && nargs == 2) return divmod_numbers(in, args, out);
+        Answer absolute =
+            strcmp(name, "abs") == 0 && nargs == 1 ? complex_absolute(in, args[0], out) : ANSWER_NO;
+        if (absolute != ANSWER_NO) return absolute;
         if (strcmp(name, "abs") == 0 && nargs == 1 && value_is_python_scalar(in, args[0]) &&
             number_dtype(in, args[0]) == DT_C128)
             return scalar_step(in, callable, "f", 1, args, out);
@@ -229,6 +273,10 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     }
     if (strcmp(module, "math") == 0 && nargs == 1) {
         Answer answer = own_function(in, name, args[0], out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    if (strcmp(module, "math") == 0 && nargs == 2) {
+        Answer answer = own_function_of_two(in, name, args, out);
         if (answer != ANSWER_NO) return answer;
     }
     const Function *found = function_of(module, name, nargs);
@@ -241,6 +289,10 @@ Answer
 scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out)
 {
     if (nargs == 0 || !any_unknown(in, nargs, args)) return ANSWER_NO;
+    if (type == &PyComplex_Type && in->loop != NULL) {
+        Answer answer = complex_new(in, nargs, args, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (type == &PyComplex_Type) return scalar_step(in, (PyObject *)type, "c", nargs, args, out);
     return ANSWER_NO;
 }

@@ -633,7 +633,8 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
     return answer == ANSWER_BREAK ? operator_instead(in, name, 1, &value, false, out) : answer;
 }
 
-/* abs(x): of an integer scalar, the smallest number warns. */
+/* abs(x): of an integer scalar, the smallest number warns; of a complex one it is libm's hypot,
+   which the ufunc's loop is not everywhere. */
 Answer
 emit_absolute(Interp *in, Value *value, Value **out)
 {
@@ -642,8 +643,10 @@ emit_absolute(Interp *in, Value *value, Value **out)
     if (value_is_opaque(in, value)) return opaque_unary(in, ufunc, value, out);
     TRY(operand(in, value, &node));
     Type type = node_type(in, node);
-    DType dtype = (DType)type.dtype;
-    if (type.form != FORM_SCALAR || !dtype_is_integer(dtype) || !dtype_is_signed(dtype))
+    DType dtype = (DType)type.dtype, real = dtype == DT_C64 ? DT_F32 : DT_F64;
+    if (type.form == FORM_SCALAR && dtype_is_complex(dtype))
+        TRY(scalar_extern(in, "abs", 1, &node, real, &node));
+    else if (type.form != FORM_SCALAR || !dtype_is_integer(dtype) || !dtype_is_signed(dtype))
         TRY(unary_ufunc(in, "absolute", value, node, &node));
     else if (dtype == DT_I64)
         TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));

@@ -322,6 +322,10 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     if (note_class_asked(in, object) < 0) return ANSWER_ERROR;
     if (value_is_on_device(object)) return device_find(in, object, name, out);
+    if (in->loop != NULL && object->kind == V_NODE) {
+        Answer answer = complex_attribute(in, object, text_of_str(name), out);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (value_is_array(in, object) || (object->kind == V_NODE && value_is_numpy(in, object)))
         return array_find(in, object, name, out);
     if (value_is_random(in, object)) {

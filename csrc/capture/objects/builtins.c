@@ -210,6 +210,8 @@ builtin_abs(const BuiltinCall *call)
     if (value_is_on_device(value)) return device_ufunc(in, "absolute", 1, call->args, call->out);
     if (value_is_loose(in, value)) return loose_call(in, absolute, 1, call->args, call->out);
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
+    Answer complex = complex_absolute(in, value, call->out);
+    if (complex != ANSWER_NO) return complex;
     DType dtype = graph_node(in->graph, value->node)->type.dtype;
     if (value_is_numpy(in, value)) return emit_absolute(in, value, call->out);
     if (dtype != DT_I64 && dtype != DT_F64)
@@ -254,8 +256,31 @@ shadow_extreme(const BuiltinCall *call, const char *name)
     return answer;
 }
 
-/* In a kept loop: `item` where the condition holds, else `best`, of NumPy's scalars of one dtype.
- */
+/* Python's float, or a small int of the code, beside np.float64: as that.  ANSWER_NO: other
+   numbers.
+   `*ints`: it is an int. */
+static Answer
+as_double(Interp *in, NodeId *number, NodeId beside, bool *ints)
+{
+    const Node *node = graph_node(in->graph, *number);
+    Type other = graph_node(in->graph, beside)->type, from = node->type;
+    int overflow = 0;
+    long long value = 0;
+    *ints = from.dtype == DT_I64;
+    if (*ints && node->op == OP_const)
+        value = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
+    bool fits = *ints && node->op == OP_const && overflow == 0 && llabs(value) < 1LL << 52;
+    if (from.form != FORM_PYTHON || other.form != FORM_SCALAR || other.dtype != DT_F64 ||
+        other.rank != 0 || (from.dtype != DT_F64 && !fits))
+        return ANSWER_NO;
+    *number = graph_add(in->graph, in->region, *ints ? OP_cast : OP_copy, 1, number, &other, NULL);
+    return *number == NO_NODE || VEC_PUSH(in->arena, &in->loop->python, *number) < 0 ? ANSWER_ERROR
+                                                                                     : ANSWER_YES;
+}
+
+/* In a kept loop: `item` where the condition holds, else `best`, of NumPy's scalars of one dtype;
+   or one of them np.float64 and one Python's, which may be used where that makes no difference
+   (control/loop_either.c). */
 static Answer
 extreme_in_loop(Interp *in, Value *condition, Value *item, Value *best, Value **out)
 {
@@ -265,13 +290,22 @@ extreme_in_loop(Interp *in, Value *condition, Value *item, Value *best, Value **
         Answer answer = value_as_node(in, operands[i], &nodes[i]);
         if (answer != ANSWER_YES) return answer;
     }
+    bool ints = false, either = false;
+    for (int i = 1; i < 3 && !either; i++) {
+        Answer answer = as_double(in, &nodes[i], nodes[3 - i], &ints);
+        if (answer == ANSWER_ERROR) return answer;
+        either = answer == ANSWER_YES;
+    }
     Type type = graph_node(in->graph, nodes[1])->type;
     Type other = graph_node(in->graph, nodes[2])->type;
     if (type.form != FORM_SCALAR || other.form != FORM_SCALAR || type.dtype != other.dtype)
         return ANSWER_NO;
     NodeId node = graph_add(in->graph, in->region, OP_where, 3, nodes, &type, NULL);
     *out = node == NO_NODE ? NULL : value_node(in, node);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (*out == NULL || (either && VEC_PUSH(in->arena, &in->loop->either, node) < 0) ||
+        (either && ints && VEC_PUSH(in->arena, &in->loop->either_int, node) < 0))
+        return ANSWER_ERROR;
+    return ANSWER_YES;
 }
 
 /* min and max: the first of equal items, chosen by < and > as Python does. */

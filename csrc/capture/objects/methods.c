@@ -189,6 +189,11 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
                PyObject *kwnames, Value **out)
 {
     Method m = {in, self, NULL, name, nargs, args, kwnames, out};
+    if (nargs == 0 && kwnames == NULL && in->loop != NULL &&
+        (strcmp(name, "conjugate") == 0 || strcmp(name, "conj") == 0)) {
+        Answer answer = complex_conjugate(in, self, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (kwnames == NULL) {
         Answer answer = scalar_method(in, self, name, nargs, out);
         if (answer != ANSWER_NO) return answer;

@@ -1,0 +1,148 @@
+"""Functions of NumPy on numbers in kept loops, by the loops of their ufuncs."""
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C, _explain_text
+from tests.differential import check
+
+MANY = {"options": {"recompile_limit": 100}}
+RNG = np.random.default_rng(44)
+X, Y = RNG.standard_normal((2, 50))
+SINGLE = X.astype("f4")
+INTS = RNG.integers(-9, 9, 50)
+
+
+def whole(function, *args, also=()):
+    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
+
+
+def kept(function, *args):
+    told = _explain_text.verbose(pycompile.explain(function)(*args))
+    return "unrolled" not in told and " = loop(" in told
+
+
+def waves(x, y):
+    for i in range(len(x)):
+        y[i] = np.sin(x[i]) * np.exp(-x[i] * x[i]) + np.cos(y[i])
+    return y
+
+
+def of_two(x, y):
+    for i in range(len(x)):
+        y[i] = np.arctan2(x[i], y[i]) + np.hypot(x[i], 0.5) - np.fmod(y[i], x[i])
+    return y
+
+
+def of_python(x, y):
+    t = 0.0
+    for i in range(len(x)):
+        t += 0.01
+        y[i] = np.cos(t) + np.sin(i) + np.tanh(i * t)
+    return y
+
+
+def remainders(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] % 0.3 + x[i] // 0.7 - (-x[i]) % y[i]
+    return y
+
+
+def sigmoid(v):
+    return 1.0 / (1.0 + np.exp(-v))
+
+
+def called(x, y):
+    for i in range(len(x)):
+        y[i] = sigmoid(x[i]) if x[i] > 0 else sigmoid(y[i])
+    return y
+
+
+def summed(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(i, len(y)):
+            s += np.exp(-((x[i] - y[j]) ** 2))
+    return s
+
+
+def of_either(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            s += x[i]
+        y[i] = np.sin(s)
+    return y, s
+
+
+def logged(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        s += np.log(x[i])
+        y[i] = s
+    return y
+
+
+def indexed(x, y):
+    for i in range(len(x)):
+        y[int(np.fmod(i * 7.0, 50.0))] += x[i]
+    return y
+
+
+def divisors(w, y):
+    for i in range(len(w)):
+        y[i] = np.gcd(w[i], 12) + np.gcd(i, 30)
+    return y
+
+
+def test_functions_are_called_in_a_kept_loop():
+    for function in (waves, of_two, of_python, remainders, called, summed, of_either, indexed):
+        whole(function, X.copy(), Y.copy())
+    for function in (waves, of_two, summed, called):
+        assert kept(function, X.copy(), Y.copy())
+    whole(divisors, INTS, np.zeros(50, int))
+
+
+def test_small_floats_are_computed_as_such():
+    for function in (waves, of_two, of_python, called):
+        whole(function, SINGLE.copy(), SINGLE[::-1].copy())
+    check(of_either, SINGLE.copy(), SINGLE[::-1].copy(), options=MANY)
+
+
+def test_what_warns_is_left_to_numpy():
+    check(logged, X.copy(), Y.copy(), whole=False)
+    whole(logged, np.abs(X), Y.copy())
+    with np.errstate(all="ignore"):
+        whole(logged, X.copy(), Y.copy())
+
+
+def test_flags_that_a_loop_clears_are_raised_again():
+    def program(x, y):
+        for i in range(len(x)):
+            y[i] = x[i] / (x[i] - x[i])
+            y[i] = np.fmax(y[i], 1.0) + np.spacing(1.0)
+        return y
+
+    check(program, X.copy(), Y.copy(), whole=False)
+
+
+def test_other_peoples_ufuncs_are_not_called_in_a_kept_loop():
+    twice = np.frompyfunc(lambda v: v * 2, 1, 1)
+
+    def program(x, y):
+        for i in range(len(x)):
+            y[i] = twice(x[i])
+        return y
+
+    check(program, X[:5].copy(), Y[:5].copy(), whole=False)
+
+
+@pytest.mark.parametrize("variants", [1, 2])
+def test_each_variant_of_the_loop(variants):
+    _C.test_variants(variants)
+    try:
+        for function in (waves, of_two, of_python, summed, of_either):
+            whole(function, X.copy(), Y.copy())
+    finally:
+        _C.test_variants(0)
