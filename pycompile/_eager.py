@@ -233,9 +233,10 @@ class _Run:
         return CLIP(*args) if name == "clip" else getattr(np, name)(*args)
 
     def kind_ufunc(self, node: Any, args: list[Any], values: Any) -> Any:
-        return node.object(
-            *[_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
-        )
+        args = [_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
+        if node.form == "scalar" and node.object is np.multiply:
+            return operator.mul(*args)  # the ufunc rounds products of complex numbers otherwise
+        return node.object(*args)
 
     def kind_reduction(self, node: Any, args: list[Any], values: Any) -> Any:
         (x,) = args

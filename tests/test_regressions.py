@@ -1029,3 +1029,41 @@ def test_a_filled_array_that_a_kept_loop_only_reads():
 
     for function in (vector, row, through, both):
         check(function, np.linspace(-1.0, 2.0, 10), also=((np.ones(10),),))
+
+
+KINDS = {"int": "1", "float": "0.5", "float64": "s", "int64": "n", "None": "None"}
+
+
+@pytest.mark.parametrize("made", ["[{}]", "({}, 2)", "{{'a': {}}}"])
+@pytest.mark.parametrize("outer", ["int", "float64", "None"])
+def test_containers_of_branches_in_branches(outer, made):
+    """The inner branch leaves one of two classes, so the outer one's containers do not merge."""
+    for first in KINDS:
+        for second in KINDS:
+            items = [made.format(KINDS[kind]) for kind in (outer, first, second)]
+            text = (
+                "def chosen(x):\n"
+                "    s = x.sum(); n = np.count_nonzero(x > 0)\n"
+                f"    if s > 10: return {items[0]}\n"
+                f"    elif s > 5: return {items[1]}\n"
+                f"    return {items[2]}\n"
+            )
+            names = {"np": np}
+            exec(text, names)
+            also = ((np.array([6.0, 1.0]),), (np.array([1.0, 1.0]),))
+            check(names["chosen"], np.array([6.0, 6.0]), also=also, captured=False)
+
+
+def test_complex_scalars_are_multiplied_as_scalars():
+    for step in range(40):
+        w = np.exp(0.1j * step)
+
+        def squared(a, w=w):
+            return a + w * w
+
+        def operator_and_ufunc(a):
+            return a[0] * a[1], np.multiply(a[0], a[1])
+
+        check(squared, np.zeros(3, complex))
+        if step < 20:
+            check(operator_and_ufunc, np.array([w, w * 1.7 - 0.3j]), captured=False)

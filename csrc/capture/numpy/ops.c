@@ -270,6 +270,34 @@ node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId 
     return node_ufunc(in, object, nargs, args, -1, out);
 }
 
+static bool
+all_scalars(const Interp *in, int n, const NodeId *args)
+{
+    for (int i = 0; i < n; i++)
+        if (node_type(in, args[i]).form == FORM_ARRAY) return false;
+    return true;
+}
+
+/* Products of complex scalars, which the ufunc's loop contracts (NumPy loops_arithm_fp.dispatch),
+   and the operator, which a node of the ufunc on scalars stands for, does not. */
+static bool
+is_contracted(Interp *in, PyObject *ufunc, int nargs, const NodeId *args)
+{
+    bool complex = false;
+    for (int i = 0; i < nargs; i++)
+        complex = complex || dtype_is_complex((DType)node_type(in, args[i]).dtype);
+    return ufunc == numpy_object("multiply") && complex && all_scalars(in, nargs, args);
+}
+
+static Answer
+whole_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+{
+    DType ins[MAX_ARGS];
+    Type type;
+    TRY(ufunc_types(in, ufunc, nargs, args, dtype, ins, &type));
+    return node_extern(in, ufunc, nargs, args, &type, out);
+}
+
 Answer
 emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
 {
@@ -280,19 +308,14 @@ emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype
         if (answer != ANSWER_NO) return answer;
     }
     for (int i = 0; i < nargs; i++) TRY(operand(in, args[i], &nodes[i]));
-    TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
+    if (dtype < 0 && is_contracted(in, ufunc, nargs, nodes))
+        TRY(whole_ufunc(in, ufunc, nargs, nodes, dtype, &result));
+    else
+        TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
     return push_node(in, result, out);
 }
 
 /* ---- scalarmath: operators whose operands are all scalars, one of them NumPy's ---- */
-
-static bool
-all_scalars(const Interp *in, int n, const NodeId *args)
-{
-    for (int i = 0; i < n; i++)
-        if (node_type(in, args[i]).form == FORM_ARRAY) return false;
-    return true;
-}
 
 /* operator.NAME called when the plan runs, where scalarmath has rules of its own. */
 static Answer
