@@ -93,7 +93,7 @@ test-aarch64: $(STAMP)-base
 
 bench-gpu:
 	$(GPU_PYTHON) setup.py -q build_ext --inplace
-	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P benchmarks/gpu.py --peers "$(GPU_PEERS)" --write docs/gpu.md
+	XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P benchmarks/gpu.py --peers "$(GPU_PEERS)" --write docs/gpu.md
 
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden

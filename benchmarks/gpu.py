@@ -2,12 +2,13 @@
 
     python benchmarks/gpu.py [--peers torch,jax]
 
+JAX would take most of the device's memory at its start, unless XLA_PYTHON_CLIENT_PREALLOCATE is false.
+
 "b2b": median over ten calls back to back between two events, so the kernels alone where these take
 longer than the host; "sync": a call and a synchronisation; "host": the time of a call on the host
 where the kernel is short."""
 
 import argparse
-import os
 import statistics
 import time
 from pathlib import Path
@@ -124,9 +125,6 @@ class Peer:
             }
             self.take = torch.from_dlpack
         elif name == "jax":
-            os.environ.setdefault(
-                "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
-            )  # else most of the memory
             import jax
             import jax.numpy as jnp
 

@@ -388,5 +388,5 @@ EXAMPLES = {
     "PC0048": (order, lambda: (X,)),
     "PC0049": (shared, lambda: (X, sliding_window_view(np.arange(4.0), 2, writeable=True))),
     "PC0050": (data_index, lambda: (np.ones((3, 3)),)),
-    "PC0051": "a product of two matrices of CuPy, `x @ y`; it takes CuPy",
+    "PC0051": "a part of an array of CuPy by a mask, `x[x > 0]`; it takes CuPy",
 }

@@ -310,6 +310,7 @@ pointer_to(Block *b)
     pointer->data = b->data;
     pointer->device = b->device;
     Py_XSETREF(pointer->memory, (PyObject *)b);
+    PyObject_GC_UnTrack(pointer); /* a block refers to nothing that could refer to its pointer */
     return (PyObject *)pointer;
 }
 
@@ -321,7 +322,6 @@ revive(Block *b)
     if (pointer == NULL) return pointer_to((Block *)PyObject_Init((PyObject *)b, block_type));
     b->pointer = NULL;
     PyObject_Init((PyObject *)pointer, kept_pointer_type);
-    PyObject_GC_Track(pointer);
     return (PyObject *)pointer;
 }
 

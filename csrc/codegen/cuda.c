@@ -193,9 +193,12 @@ count_arguments(const Kernel *k, int *pointers, int *sizes)
         *pointers = most(*pointers, k->operands.at[o].pointer);
         for (int i = 0; i < k->nloops; i++) *sizes = most(*sizes, k->operands.at[o].stride[i]);
     }
-    for (int i = 0; i < k->instrs.len; i++)
-        if (k->instrs.at[i].kind == INSTR_CONST && k->instrs.at[i].argument > 0)
-            *sizes = most(*sizes, k->instrs.at[i].argument - 1);
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->kind == INSTR_CONST && v->argument > 0) *sizes = most(*sizes, v->argument - 1);
+        if (v->kind != INSTR_GATHER) continue;
+        for (int part = 0; part < 2; part++) *sizes = most(*sizes, (int)v->bits[part]);
+    }
 }
 
 static bool

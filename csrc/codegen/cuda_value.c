@@ -251,8 +251,8 @@ put_gather(CudaEmit *e, const Instr *v, Text *out)
     cuda_helper(e, "gathered", strlen("gathered"));
     text_printf(out, "*(const %s *)(", memory_type(v->dtype));
     cuda_address(e, v->operand, out);
-    text_printf(out, " + gathered(%s, %lld) * %lld)%s", index.data != NULL ? index.data : "",
-                (long long)v->bits[0], (long long)v->bits[1], v->dtype == DT_BOOL ? " != 0" : "");
+    text_printf(out, " + gathered(%s, m%d) * m%d)%s", index.data != NULL ? index.data : "",
+                (int)v->bits[0], (int)v->bits[1], v->dtype == DT_BOOL ? " != 0" : "");
     text_free(&index);
 }
 

@@ -437,11 +437,14 @@ static int32_t
 emit_gather(Nest *n, NodeId id)
 {
     const Node *node = graph_node(n->lw->graph, id);
-    Instr instr = {.kind = INSTR_GATHER,
-                   .dtype = node->type.dtype,
-                   .bits = {(uint64_t)node->attrs.ints[0], (uint64_t)node->attrs.ints[1]},
-                   .node = id};
+    Instr instr = {.kind = INSTR_GATHER, .dtype = node->type.dtype, .node = id};
     Access access;
+    for (int i = 0; i < 2; i++) {
+        SizeId size = size_const(n->lw->graph, node->attrs.ints[i]);
+        int32_t at = size == NO_SIZE ? -1 : nest_size(n, size);
+        if (at < 0) return -1;
+        instr.bits[i] = (uint64_t)at;
+    }
     int32_t index = instr_cast(n, argument(n, id, node->args[1]), DT_I64, id);
     if (index < 0) return -1;
     access_read(n->lw, n->group, id, node->args[0], &access);

@@ -25,7 +25,8 @@ typedef enum {
     INSTR_LOAD,    /* operand */
     INSTR_CONST,   /* bits, or an argument */
     INSTR_INDEX,   /* i64: position in the row; with operand 1 in the loop before it */
-    INSTR_GATHER,  /* operand, args[0] strides further: bits are the axis' length and the stride */
+    INSTR_GATHER,  /* operand, args[0] strides further: bits are the indices into
+                      KernelArgs.size of the axis' length and the stride */
     INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
     INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */

@@ -90,7 +90,9 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
                                 : (long long)v->bits[0],
                     v->argument ? ", an argument" : "");
     if (v->kind == INSTR_GATHER)
-        text_printf(out, " of %lld, %lld apart, of", (long long)v->bits[0], (long long)v->bits[1]);
+        text_printf(out, " of %lld, %lld apart, of",
+                    (long long)size_value(g, step->sizes[v->bits[0]]),
+                    (long long)size_value(g, step->sizes[v->bits[1]]));
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE || v->kind == INSTR_GATHER) {
         text_put(out, v->kind == INSTR_STORE ? " to " : " ");
         put_operand(g, step, k, v->operand, out);

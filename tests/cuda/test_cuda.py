@@ -197,6 +197,14 @@ def test_a_product_is_a_step_without_text():
     assert source.count("__global__") == 1
 
 
+def test_a_gather_of_another_length_has_the_same_text():
+    longer = GATHER.replace("bool@cuda[9] =", "bool@cuda[8] =").replace(
+        "ints=[9, 1]", "ints=[8, 1]"
+    )
+    assert _C.lower_cuda(longer)[1] == _C.lower_cuda(GATHER)[1]
+    assert _C.lower_cuda(longer)[0] != _C.lower_cuda(GATHER)[0]
+
+
 def test_every_operation_has_text():
     for graph in all_operations():
         schedule, source = _C.lower_cuda(graph)
