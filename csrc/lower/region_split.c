@@ -8,6 +8,9 @@
    condition says.  So indices in the arms are checked before the loops, by the bounds of these, and
    the C compiler sees no branch.
 
+   Where a condition is itself the same in all iterations (`if i > 0` in a loop over j), it is asked
+   before the loop, which is there twice, once in each arm.
+
    What is the same in all iterations, and cannot fail in an ordinary program, is computed before
    the loops.  All of it stands in `instead`, which the quick variant executes; the careful one has
    the loop itself. */
@@ -49,6 +52,7 @@ static bool
 is_harmless(const Split *s, const Instr *v)
 {
     if (v->kind != INSTR_OP) return v->kind == INSTR_CONST;
+    if ((op_info(v->op)->flags & OPF_COMPARES) != 0 && v->dtype == DT_BOOL) return true;
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_of(s, v->args[k])->dtype;
         if (dtype != DT_I64 && dtype != DT_BOOL) return false;
@@ -76,6 +80,16 @@ is_harmless(const Split *s, const Instr *v)
     }
 }
 
+/* Is an index a negative number?  Where it is used, the quick variant takes none. */
+static bool
+counts_from_end(const Split *s, const RegionElement *e)
+{
+    int64_t number;
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (region_constant(s->kernel, e->index[axis], &number) && number < 0) return true;
+    return false;
+}
+
 /* Is the value the same in all iterations, as far as is easily seen? */
 static bool
 is_fixed(const Split *s, const RegionFor *loop, int32_t at, int depth)
@@ -84,7 +98,8 @@ is_fixed(const Split *s, const RegionFor *loop, int32_t at, int depth)
     const Instr *v = instr_of(s, at);
     if (!region_within(s->region, loop, at) || v->kind == INSTR_CONST) return true;
     if (v->kind == INSTR_LOAD)
-        return loop->around != NULL && s->region->elements.at[v->operand].reuse == REUSE_FIXED;
+        return s->region->elements.at[v->operand].reuse == REUSE_FIXED &&
+               (loop->around != NULL || !counts_from_end(s, &s->region->elements.at[v->operand]));
     if (!is_harmless(s, v) || depth == DEEPEST) return false;
     for (int k = 0; k < v->nargs; k++)
         if (!is_fixed(s, loop, v->args[k], depth + 1)) return false;
@@ -347,50 +362,106 @@ read_left(Split *s, RegionBlock *block, const RegionFor *before, int i)
     return add_instr(s, block, read, 0, NULL);
 }
 
-static int
-make_part(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
-          const Comparison *comparison, const Part *part, const RegionFor *before, bool last,
-          RegionFor **out)
+/* The loop once more, in the block, with what is known of one instruction.  `variables`: it leaves
+   its values in the loop's own. */
+static RegionFor *
+make_loop(Split *s, const RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+          int32_t condition, const Part *part, RegionBlock *block, const RegionFor *before,
+          bool variables)
 {
     RegionCopy c = *hoisted;
     RegionFor *made = arena_alloc(s->arena, sizeof(RegionFor));
     if (made == NULL || region_copy_begin(&c) < 0 ||
         (c.known = arena_alloc(s->arena, (size_t)s->kernel->instrs.len + 1)) == NULL)
-        return -1;
+        return NULL;
     memcpy(c.at[0], hoisted->at[0], sizeof(int32_t) * (size_t)nhoisted);
-    c.known[comparison->at] = (uint8_t)part->says;
+    c.known[condition] = (uint8_t)part->says;
     *made = (RegionFor){.number = s->region->nloops++,
                         .start = part->start,
                         .stop = part->stop,
                         .step = loop->step,
                         .leaves = -1,
                         .bits = -1};
-    if (last) { /* what is read behind the loop */
-        for (int i = 0; i < loop->carried.len; i++)
-            if (VEC_PUSH(s->arena, &made->carried,
-                         (RegionCarried){.variable = loop->carried.at[i].variable}) < 0)
-                return -1;
-    } else if (region_copy_carried(&c, loop, made) < 0)
-        return -1;
+    for (int i = 0; variables && i < loop->carried.len; i++)
+        if (VEC_PUSH(s->arena, &made->carried,
+                     (RegionCarried){.variable = loop->carried.at[i].variable}) < 0)
+            return NULL;
+    if (!variables && region_copy_carried(&c, loop, made) < 0) return NULL;
     for (int i = 0; i < loop->carried.len; i++) {
         RegionCarried *carried = &made->carried.at[i];
         carried->first =
-            before == NULL ? loop->carried.at[i].first : read_left(s, &loop->instead, before, i);
-        if (carried->first < 0) return -1;
+            before == NULL ? loop->carried.at[i].first : read_left(s, block, before, i);
+        if (carried->first < 0) return NULL;
     }
     c.block = &made->body;
-    if (region_copy_block(&c, &loop->body, 0, 1) < 0) return -1;
+    if (region_copy_block(&c, &loop->body, 0, 1) < 0) return NULL;
     made->index = region_copy_of(&c, loop->index, 0);
     for (int i = 0; i < loop->carried.len; i++)
         made->carried.at[i].next = region_copy_of(&c, loop->carried.at[i].next, 0);
     RegionStmt stmt = {.instr = -1, .loop = made};
-    *out = made;
-    return VEC_PUSH(s->arena, &loop->instead, stmt);
+    return VEC_PUSH(s->arena, block, stmt) < 0 ? NULL : made;
 }
 
-/* *done: false where the number cannot be computed before the loop. */
 static int
-split_loop(Split *s, RegionFor *loop, const Comparison *comparison, bool *done)
+split_at(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+         const Comparison *comparison)
+{
+    Part parts[3];
+    RegionFor *made = NULL;
+    int n = find_parts(s, &loop->instead, loop, comparison,
+                       region_copy_of(hoisted, comparison->number, 0), parts);
+    for (int i = 0; i < n; i++)
+        if ((made = make_loop(s, loop, hoisted, nhoisted, comparison->at, &parts[i], &loop->instead,
+                              made, i == n - 1)) == NULL)
+            return -1;
+    return n;
+}
+
+/* The loop in each arm of a branch. */
+static int
+ask_before(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+           int32_t condition)
+{
+    RegionIf *branch = arena_alloc(s->arena, sizeof(RegionIf));
+    RegionStmt stmt = {.instr = -1, .branch = branch};
+    if (branch == NULL) return -1;
+    branch->condition = region_copy_of(hoisted, condition, 0);
+    for (int i = 0; i < loop->carried.len; i++)
+        if (VEC_PUSH(s->arena, &branch->merged,
+                     (RegionMerged){.variable = loop->carried.at[i].variable}) < 0)
+            return -1;
+    for (int arm = 0; arm < 2; arm++) {
+        Part all = {loop->start, loop->stop, arm == 0 ? KNOWN_TRUE : KNOWN_FALSE};
+        RegionFor *made =
+            make_loop(s, loop, hoisted, nhoisted, condition, &all, &branch->arm[arm], NULL, false);
+        if (made == NULL) return -1;
+        for (int i = 0; i < loop->carried.len; i++)
+            if ((branch->merged.at[i].arm[arm] = read_left(s, &branch->arm[arm], made, i)) < 0)
+                return -1;
+    }
+    return VEC_PUSH(s->arena, &loop->instead, stmt) < 0 ? -1 : 2;
+}
+
+/* The condition of a branch in the loop that is the same in all iterations, or -1. */
+static int32_t
+find_fixed(const Split *s, const RegionFor *loop, const RegionBlock *block)
+{
+    int32_t found = -1;
+    for (int i = 0; i < block->len && found < 0; i++) {
+        const RegionIf *branch = block->at[i].branch;
+        if (branch == NULL) continue;
+        if (is_fixed(s, loop, branch->condition, 0) &&
+            instr_of(s, branch->condition)->dtype == DT_BOOL)
+            found = branch->condition;
+        for (int arm = 0; arm < 2 && found < 0; arm++)
+            found = find_fixed(s, loop, &branch->arm[arm]);
+    }
+    return found;
+}
+
+/* *done: false where nothing of the kind is found, or it cannot be computed before the loop. */
+static int
+split_loop(Split *s, RegionFor *loop, bool *done)
 {
     RegionCopy c = {.arena = s->arena,
                     .kernel = s->kernel,
@@ -398,22 +469,20 @@ split_loop(Split *s, RegionFor *loop, const Comparison *comparison, bool *done)
                     .loop = loop,
                     .lanes = 1,
                     .block = &loop->instead};
-    Part parts[3];
-    RegionFor *made = NULL;
-    int32_t ninstrs = s->kernel->instrs.len;
+    Comparison comparison;
+    int32_t ninstrs = s->kernel->instrs.len, fixed = find_fixed(s, loop, &loop->body);
+    bool compares = fixed < 0 && find_in_block(s, loop, &loop->body, &comparison);
+    if (fixed < 0 && !compares) return 0;
     if (region_copy_begin(&c) < 0 || hoist(s, &c, loop, &loop->body, false) < 0) return -1;
-    if (!is_outside(s, &c, loop, comparison->number)) {
+    if (!is_outside(s, &c, loop, compares ? comparison.number : fixed)) {
         loop->instead.len = 0;
         return 0;
     }
-    int n = find_parts(s, &loop->instead, loop, comparison,
-                       region_copy_of(&c, comparison->number, 0), parts);
+    int n = compares ? split_at(s, loop, &c, ninstrs, &comparison)
+                     : ask_before(s, loop, &c, ninstrs, fixed);
     if (n < 0) return -1;
-    *done = true;
-    for (int i = 0; i < n; i++)
-        if (make_part(s, loop, &c, ninstrs, comparison, &parts[i], made, i == n - 1, &made) < 0)
-            return -1;
     s->added += n * count_statements(&loop->body);
+    *done = true;
     return 0;
 }
 
@@ -425,12 +494,11 @@ region_split(Arena *arena, Kernel *k, RegionLoop *r, bool *any)
     *any = false;
     for (int number = 0; number < nloops; number++) {
         RegionFor *loop = r->loop[number];
-        Comparison comparison;
         int statements = count_statements(&loop->body);
         if (statements > MOST_SPLIT || s.added + 3 * statements > MOST_ADDED ||
-            !can_be_split(&s, loop) || !find_in_block(&s, loop, &loop->body, &comparison))
+            !can_be_split(&s, loop))
             continue;
-        if (split_loop(&s, loop, &comparison, any) < 0) return -1;
+        if (split_loop(&s, loop, any) < 0) return -1;
     }
     r->split = s.added;
     return 0;
