@@ -18,7 +18,7 @@
 
 enum {
     MOST_SPLIT = 40,  /* statements of a loop */
-    MOST_ADDED = 240, /* and of all copies */
+    MOST_ADDED = 360, /* and of all copies */
 };
 
 typedef struct {
@@ -206,14 +206,23 @@ find_in_block(const Split *s, const RegionFor *loop, const RegionBlock *block, C
 }
 
 /* So few turns are as quick with a branch. */
+enum { FEW = 16 };
+
+/* Are the two numbers, from outside of the loop, at most so far apart in all calls? */
+static bool
+are_near(const Split *s, const RegionFor *loop, int32_t a, int32_t b)
+{
+    RegionLinear of_a, of_b;
+    return region_linear(s->kernel, s->region, loop, a, &of_a) &&
+           region_linear(s->kernel, s->region, loop, b, &of_b) && of_a.slope == 0 &&
+           of_b.slope == 0 && of_a.base == of_b.base && of_a.minus == of_b.minus &&
+           llabs(of_a.offset - of_b.offset) < FEW;
+}
+
 static bool
 is_short(const Split *s, const RegionFor *loop)
 {
-    enum { FEW = 16 };
-    int64_t start, stop;
-    return region_constant(s->kernel, loop->start, &start) &&
-           region_constant(s->kernel, loop->stop, &stop) && stop - start < FEW &&
-           start - stop < FEW;
+    return loop->few || are_near(s, loop, loop->start, loop->stop);
 }
 
 static bool
@@ -269,6 +278,7 @@ add_extreme(Split *s, RegionBlock *block, int32_t a, int32_t b, bool largest)
 typedef struct {
     int32_t start, stop;
     Known says; /* the comparison */
+    bool few;   /* it turns a few times only */
 } Part;
 
 /* From where on the comparison says something else, in a range that goes up: below `first` the
@@ -295,22 +305,29 @@ find_parts(Split *s, RegionBlock *block, const RegionFor *loop, const Comparison
     Known here = below == KNOWN_TRUE ? KNOWN_FALSE : KNOWN_TRUE;
     int32_t last = c->equality ? second : first;
     if (up) {
-        parts[n++] = (Part){loop->start, add_extreme(s, block, loop->stop, first, false), below};
+        parts[n++] =
+            (Part){loop->start, add_extreme(s, block, loop->stop, first, false), below, false};
         if (c->equality)
             parts[n++] = (Part){add_extreme(s, block, loop->start, first, true),
-                                add_extreme(s, block, loop->stop, second, false), here};
-        parts[n++] = (Part){add_extreme(s, block, loop->start, last, true), loop->stop, behind};
+                                add_extreme(s, block, loop->stop, second, false), here, true};
+        parts[n++] =
+            (Part){add_extreme(s, block, loop->start, last, true), loop->stop, behind, false};
     } else {
         int32_t above = add_sum(s, block, last, -1), under = add_sum(s, block, first, -1);
         if (above < 0 || under < 0) return -1;
-        parts[n++] = (Part){loop->start, add_extreme(s, block, loop->stop, above, true), behind};
+        parts[n++] =
+            (Part){loop->start, add_extreme(s, block, loop->stop, above, true), behind, false};
         if (c->equality)
             parts[n++] = (Part){add_extreme(s, block, loop->start, above, false),
-                                add_extreme(s, block, loop->stop, under, true), here};
-        parts[n++] = (Part){add_extreme(s, block, loop->start, under, false), loop->stop, below};
+                                add_extreme(s, block, loop->stop, under, true), here, true};
+        parts[n++] =
+            (Part){add_extreme(s, block, loop->start, under, false), loop->stop, below, false};
     }
     for (int i = 0; i < n; i++)
         if (parts[i].start < 0 || parts[i].stop < 0) return -1;
+    parts[0].few = are_near(s, loop, number, loop->start);
+    parts[n - 1].few = are_near(s, loop, number, loop->stop);
+    if (n == 3) parts[1].few = true;
     return n;
 }
 
@@ -321,12 +338,13 @@ is_outside(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t a
     return !region_within(s->region, loop, at) || c->at[0][at] >= 0;
 }
 
-/* Operations in an arm are not done where Python may not do them. */
+/* A product in an arm may overflow where Python does not compute it; sums hardly do. */
 static bool
 can_be_hoisted(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t at, bool in_arm)
 {
     const Instr *v = instr_of(s, at);
-    if (!is_fixed(s, loop, at, 0) || (v->kind == INSTR_OP && in_arm)) return false;
+    bool product = v->kind == INSTR_OP && (v->op == OP_py_mul || v->op == OP_multiply);
+    if (!is_fixed(s, loop, at, 0) || (product && in_arm)) return false;
     for (int k = 0; k < v->nargs; k++)
         if (!is_outside(s, c, loop, v->args[k])) return false;
     if (v->kind != INSTR_LOAD) return true;
@@ -362,6 +380,21 @@ read_left(Split *s, RegionBlock *block, const RegionFor *before, int i)
     return add_instr(s, block, read, 0, NULL);
 }
 
+/* The condition may be computed several times. */
+static void
+note_known(const Split *s, int32_t condition, Known says, uint8_t *known)
+{
+    const Instr *v = instr_of(s, condition);
+    for (int32_t at = s->region->body; at < s->kernel->instrs.len; at++) {
+        const Instr *other = instr_of(s, at);
+        if (at == condition ||
+            (v->kind == INSTR_OP && other->kind == INSTR_OP && other->op == v->op &&
+             other->from == v->from && other->dtype == v->dtype && other->nargs == v->nargs &&
+             memcmp(other->args, v->args, sizeof(int32_t) * (size_t)v->nargs) == 0))
+            known[at] = (uint8_t)says;
+    }
+}
+
 /* The loop once more, in the block, with what is known of one instruction.  `variables`: it leaves
    its values in the loop's own. */
 static RegionFor *
@@ -375,13 +408,14 @@ make_loop(Split *s, const RegionFor *loop, const RegionCopy *hoisted, int32_t nh
         (c.known = arena_alloc(s->arena, (size_t)s->kernel->instrs.len + 1)) == NULL)
         return NULL;
     memcpy(c.at[0], hoisted->at[0], sizeof(int32_t) * (size_t)nhoisted);
-    c.known[condition] = (uint8_t)part->says;
+    note_known(s, condition, part->says, c.known);
     *made = (RegionFor){.number = s->region->nloops++,
                         .start = part->start,
                         .stop = part->stop,
                         .step = loop->step,
                         .leaves = -1,
-                        .bits = -1};
+                        .bits = -1,
+                        .few = part->few};
     for (int i = 0; variables && i < loop->carried.len; i++)
         if (VEC_PUSH(s->arena, &made->carried,
                      (RegionCarried){.variable = loop->carried.at[i].variable}) < 0)
@@ -431,7 +465,7 @@ ask_before(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoiste
                      (RegionMerged){.variable = loop->carried.at[i].variable}) < 0)
             return -1;
     for (int arm = 0; arm < 2; arm++) {
-        Part all = {loop->start, loop->stop, arm == 0 ? KNOWN_TRUE : KNOWN_FALSE};
+        Part all = {loop->start, loop->stop, arm == 0 ? KNOWN_TRUE : KNOWN_FALSE, false};
         RegionFor *made =
             make_loop(s, loop, hoisted, nhoisted, condition, &all, &branch->arm[arm], NULL, false);
         if (made == NULL) return -1;
@@ -470,8 +504,9 @@ split_loop(Split *s, RegionFor *loop, bool *done)
                     .lanes = 1,
                     .block = &loop->instead};
     Comparison comparison;
-    int32_t ninstrs = s->kernel->instrs.len, fixed = find_fixed(s, loop, &loop->body);
-    bool compares = fixed < 0 && find_in_block(s, loop, &loop->body, &comparison);
+    int32_t ninstrs = s->kernel->instrs.len;
+    bool compares = find_in_block(s, loop, &loop->body, &comparison);
+    int32_t fixed = compares ? -1 : find_fixed(s, loop, &loop->body);
     if (fixed < 0 && !compares) return 0;
     if (region_copy_begin(&c) < 0 || hoist(s, &c, loop, &loop->body, false) < 0) return -1;
     if (!is_outside(s, &c, loop, compares ? comparison.number : fixed)) {

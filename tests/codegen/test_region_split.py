@@ -194,6 +194,29 @@ def test_which_loops_are_split(function, loops):
     assert loops_in(function) >= loops
 
 
+def with_ends(u, out):
+    n, m = u.shape
+    for i in range(n):
+        for j in range(m):
+            a = u[i - 1, j] if i > 0 else u[i, j]
+            b = u[i + 1, j] if i < n - 1 else u[i, j]
+            c = u[i, j - 1] if j > 0 else u[i, j]
+            d = u[i, j + 1] if j < m - 1 else u[i, j]
+            out[i, j] = a + b + c + d - 4.0 * u[i, j]
+
+
+def test_a_stencil_that_asks_for_its_ends():
+    """The loop over the middle has no condition left, and its indices are checked before it."""
+    grids = [
+        RNG.standard_normal(shape) for shape in ((9, 9), (1, 1), (1, 9), (9, 1), (2, 3), (40, 3))
+    ]
+    check(
+        with_ends, grids[0], grids[0] * 0, also=[(g, g * 0) for g in (*grids, grids[0].T)], **MANY
+    )
+    loops = kernel_text(with_ends, grids[0], grids[0] * 0).split("for (int64_t t")
+    assert any(loop.count("element_load") == 5 and "if (v" not in loop for loop in loops)
+
+
 def overflowing(w, t, x):
     for i in range(t.shape[0]):
         for j in range(t.shape[1]):
