@@ -88,6 +88,10 @@ class Nest:
     def condition(self) -> str:
         if self.random.random() < 0.2:
             return f"{self.value(2)} {self.pick('<', '>', '==', '!=', '>=')} {self.value(2)}"
+        if self.random.random() < 0.2:  # the same in all iterations of the inner loop
+            left = self.pick("i", "i", "k", "w[i]", "w[0]", "n", "x[i]", "t[0, 0]", "u[i, 0]")
+            right = self.pick("0", "1", "2", "n - 1", "k", "n // 2", "w[k]")
+            return f"{left} {self.pick('<', '>', '==', '!=', '>=')} {right}"
         left = self.pick("j", "j", "j", "j + 1", "j - 1", "j - 2", "j + i")
         right = self.number()
         if self.random.random() < 0.4:

@@ -673,7 +673,7 @@ emit_if(Emit *e, const RegionIf *branch, const RegionFor *loop)
 {
     char name[16];
     bool rare = replaces_rarely(e, branch, 0) || replaces_rarely(e, branch, 1);
-    if (!rare && region_chooses(e, branch, loop)) {
+    if (loop != NULL && !rare && region_chooses(e, branch, loop)) {
         region_choice(e, branch, loop);
         return;
     }
@@ -687,7 +687,7 @@ emit_if(Emit *e, const RegionIf *branch, const RegionFor *loop)
         if (arm == 1 && branch->arm[1].len == 0 && branch->merged.len == 0) break;
         if (arm == 1) emit_line(e, "} else {");
         e->indent++;
-        if (loop->innermost && replaces_rarely(e, branch, arm))
+        if (loop != NULL && loop->innermost && replaces_rarely(e, branch, arm))
             emit_line(e, "__asm__ volatile(\"\");");
         emit_block(e, &branch->arm[arm], loop);
         for (int i = 0; i < branch->merged.len; i++) {

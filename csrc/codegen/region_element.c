@@ -355,9 +355,10 @@ void
 region_after_iterations(Emit *e, const RegionFor *loop)
 {
     const RegionLoop *r = e->kernel->region;
-    if (region_notes(e, loop)) emit_line(e, "if (over%d < 0) %s", loop->number, REGION_FAIL);
+    if (region_notes(e, loop))
+        emit_line(e, "if (RARELY(over%d < 0)) %s", loop->number, REGION_FAIL);
     if (looks_at_numbers(e, loop))
-        emit_line(e, "if (wide%d >> %d) %s", loop->number, loop->width + 1, REGION_FAIL);
+        emit_line(e, "if (RARELY(wide%d >> %d)) %s", loop->number, loop->width + 1, REGION_FAIL);
     for (int i = 0; i < r->elements.len; i++) {
         const RegionElement *element = &r->elements.at[i];
         if (!is_here(e, element, loop) || element->reuse != REUSE_KEPT || element->source != i ||

@@ -36,17 +36,17 @@ emit_count(Emit *e, const RegionFor *loop, const char *fail)
         emit_line(e, "enum { step%d = %d };", k, (int)loop->by);
         emit_line(e, "const int64_t count%d = %s < %s ? %s - %s : 0;", k, low, high, high, low);
         if (!is_counted_at_once(e, loop))
-            emit_line(e, "if ((uint64_t)count%d > 1ull << 40) %s", k, fail);
+            emit_line(e, "if (RARELY((uint64_t)count%d > 1ull << 40)) %s", k, fail);
         return;
     }
     emit_line(e, "const int64_t step%d = %s;", k, step);
     emit_line(e, "int64_t count%d = 0;", k);
-    emit_line(e, "if (step%d == 0) %s", k, fail);
+    emit_line(e, "if (RARELY(step%d == 0)) %s", k, fail);
     emit_line(e, "if (step%d > 0 ? %s < %s : %s > %s) {", k, start, stop, start, stop);
     emit_line(e, "    const uint64_t span = step%d > 0 ? (uint64_t)%s - %s", k, stop, start);
     emit_line(e, "                                     : (uint64_t)%s - %s;", start, stop);
     emit_line(e, "    const uint64_t stride = step%d > 0 ? step%d : -(uint64_t)step%d;", k, k, k);
-    emit_line(e, "    if ((span - 1) / stride >= 1ull << 40) %s", fail);
+    emit_line(e, "    if (RARELY((span - 1) / stride >= 1ull << 40)) %s", fail);
     emit_line(e, "    count%d = (span - 1) / stride + 1;", k);
     emit_line(e, "}");
 }
@@ -115,7 +115,7 @@ emit_index_bounds(Emit *e, int32_t at, const char *fail)
     bool down = loop->by < 0;
     if (loop->by == 0) { /* taken to go upwards */
         bound_name(e, loop->step, depth, 'l', step, sizeof step);
-        emit_line(e, "if (%s <= 0) %s", step, fail);
+        emit_line(e, "if (RARELY(%s <= 0)) %s", step, fail);
     }
     bound_name(e, down ? loop->stop : loop->start, depth, 'l', low, sizeof low);
     bound_name(e, down ? loop->start : loop->stop, depth, 'h', high, sizeof high);
@@ -144,8 +144,8 @@ emit_value_bounds(Emit *e, int32_t at, const char *fail)
     switch (v->op) {
     case OP_py_div:
         use_helper(e, "bounds_quotient", BOUNDS_QUOTIENT);
-        emit_line(e, "if (bounds_quotient(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1],
-                  at, at, fail);
+        emit_line(e, "if (RARELY(bounds_quotient(%s, %s, %s, %s, &l%d, &h%d))) %s", l[0], h[0],
+                  l[1], h[1], at, at, fail);
         break;
     case OP_where: {
         char than = region_extreme(e->kernel, at, &largest) && largest ? '>' : '<';
@@ -156,37 +156,37 @@ emit_value_bounds(Emit *e, int32_t at, const char *fail)
     case OP_add:
     case OP_py_add:
         emit_line(e,
-                  "if (__builtin_add_overflow(%s, %s, &l%d) | "
-                  "__builtin_add_overflow(%s, %s, &h%d)) %s",
+                  "if (RARELY(__builtin_add_overflow(%s, %s, &l%d) | "
+                  "__builtin_add_overflow(%s, %s, &h%d))) %s",
                   l[0], l[1], at, h[0], h[1], at, fail);
         break;
     case OP_subtract:
     case OP_py_sub:
         emit_line(e,
-                  "if (__builtin_sub_overflow(%s, %s, &l%d) | "
-                  "__builtin_sub_overflow(%s, %s, &h%d)) %s",
+                  "if (RARELY(__builtin_sub_overflow(%s, %s, &l%d) | "
+                  "__builtin_sub_overflow(%s, %s, &h%d))) %s",
                   l[0], h[1], at, h[0], l[1], at, fail);
         break;
     case OP_negative:
     case OP_py_neg:
         emit_line(e,
-                  "if (__builtin_sub_overflow((i64)0, %s, &l%d) | "
-                  "__builtin_sub_overflow((i64)0, %s, &h%d)) %s",
+                  "if (RARELY(__builtin_sub_overflow((i64)0, %s, &l%d) | "
+                  "__builtin_sub_overflow((i64)0, %s, &h%d))) %s",
                   h[0], at, l[0], at, fail);
         break;
     case OP_multiply:
     case OP_py_mul:
         use_helper(e, "bounds_mul", BOUNDS_MUL);
-        emit_line(e, "if (bounds_mul(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1], at,
-                  at, fail);
+        emit_line(e, "if (RARELY(bounds_mul(%s, %s, %s, %s, &l%d, &h%d))) %s", l[0], h[0], l[1],
+                  h[1], at, at, fail);
         break;
     case OP_py_floordiv:
         use_helper(e, "bounds_div", BOUNDS_DIV);
-        emit_line(e, "if (bounds_div(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1], at,
-                  at, fail);
+        emit_line(e, "if (RARELY(bounds_div(%s, %s, %s, %s, &l%d, &h%d))) %s", l[0], h[0], l[1],
+                  h[1], at, at, fail);
         break;
     case OP_py_mod:
-        emit_line(e, "if (%s <= 0) %s", l[1], fail);
+        emit_line(e, "if (RARELY(%s <= 0)) %s", l[1], fail);
         emit_line(e, "l%d = 0, h%d = %s - 1;", at, at, h[1]);
         break;
     default: emit_line(e, "l%d = %s, h%d = %s;", at, l[0], at, h[0]); break;
@@ -220,12 +220,13 @@ emit_check(Emit *e, const RegionFor *loop, const RegionElement *element, int axi
     const Instr *v = instr_at(e, at);
     char low[32], high[32];
     if (v->kind == INSTR_CONST && (int64_t)v->bits[0] < 0) {
-        emit_line(e, "if (n%d < -(i64)0x%llxull) %s", length, (unsigned long long)v->bits[0], fail);
+        emit_line(e, "if (RARELY(n%d < -(i64)0x%llxull)) %s", length,
+                  (unsigned long long)v->bits[0], fail);
         return;
     }
     bound_name(e, at, loop->depth, 'l', low, sizeof low);
     bound_name(e, at, loop->depth, 'h', high, sizeof high);
-    emit_line(e, "if ((%s < 0) | (%s >= n%d)) %s", low, high, length, fail);
+    emit_line(e, "if (RARELY((%s < 0) | (%s >= n%d))) %s", low, high, length, fail);
 }
 
 /* The bounds that can be computed before this loop, and the checks of indices that have them. */
@@ -258,7 +259,8 @@ emit_bounds(Emit *e, const RegionFor *loop, const char *fail)
 static void
 emit_far(Emit *e, int32_t variable)
 {
-    emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable, REGION_FAIL);
+    emit_line(e, "if (RARELY((uint64_t)x%d + (1ull << 61) > 1ull << 62)) %s", variable,
+              REGION_FAIL);
 }
 
 void
@@ -285,8 +287,8 @@ emit_carried(Emit *e, const RegionFor *loop)
         const RegionCarried *c = &loop->carried.at[i];
         if (c->counts && !c->continues) emit_far(e, c->variable);
         if (loop->shrinks == c->variable)
-            emit_line(e, "if (x%d < %s) %s", c->variable, loop->ends_below ? "-(1ll << 62)" : "0",
-                      REGION_FAIL);
+            emit_line(e, "if (RARELY(x%d < %s)) %s", c->variable,
+                      loop->ends_below ? "-(1ll << 62)" : "0", REGION_FAIL);
     }
 }
 
@@ -312,7 +314,7 @@ emit_bits(Emit *e, const RegionFor *loop)
     if (around != NULL && around->innermost && around->independent)
         emit_line(e, "over%d |= x%d;", around->number, loop->bits);
     else
-        emit_line(e, "if (x%d < 0) %s", loop->bits, REGION_FAIL);
+        emit_line(e, "if (RARELY(x%d < 0)) %s", loop->bits, REGION_FAIL);
     emit_line(e, "const i64 bits%d = __builtin_popcountll(x%d);", loop->number, loop->bits);
     for (int i = 0; i < loop->carried.len; i++) {
         const RegionCarried *c = &loop->carried.at[i];
@@ -331,9 +333,10 @@ emit_bits(Emit *e, const RegionFor *loop)
 }
 
 /* A loop of few operations in which an iteration waits for the one before, or whose step is a
-   variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
-   largest, in shortest paths and in a bubble sort (benchmarks/loops.py).  Not where iterations of
-   the loop around are done together: these wait for nothing, and are long for the C compiler. */
+   variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of
+   the time in a search for the largest, in shortest paths and in a bubble sort
+   (benchmarks/loops.py).  Not where iterations of the loop around are done together: these wait for
+   nothing, and are long for the C compiler. */
 static bool
 is_short_chain(const Emit *e, const RegionFor *loop)
 {

@@ -37,7 +37,7 @@ const char LOG_ABI_TEXT[] =
     "        log->at++; \\\n"
     "    }\n"
     "#define LOG_RANGE(address, step, count, bytes) \\\n"
-    "    if (log->logs && log->range(log, address, step, count, bytes)) goto fail;\n";
+    "    if (log->logs && RARELY(log->range(log, address, step, count, bytes))) goto fail;\n";
 
 bool
 region_logs(const Emit *e, const RegionArray *array)

@@ -134,7 +134,7 @@ find_again(Build *b)
 static int
 analyse(Build *b)
 {
-    enum { ROUNDS = 3 }; /* a part of a loop may be split again */
+    enum { ROUNDS = 4 }; /* a part of a loop may be split again */
     Arena *arena = b->lw->arena;
     bool any;
     if (make_room(b) < 0) return -1;

@@ -74,6 +74,7 @@ struct RegionFor {
     RegionBlock body;
     int32_t together;    /* so many iterations are done at a time (region_lanes.c) … */
     RegionBlock lanes;   /* … as this says, in the quick variant; 0: they are not */
+    bool few;            /* it turns a few times only, at most */
     RegionBlock instead; /* what the quick variant does in its place: region_split.c */
 };
 

@@ -10,7 +10,7 @@
 
    An access in a branch may be there because of the branch (`if i > 0: y[i - 1]`), and a check
    before the loop would always fail.  An index that is computed from something that the conditions
-   around it compare is checked where it is used. */
+   around it compare is checked behind the branch: before a loop in the arm, or where it is used. */
 #include "region.h"
 
 typedef struct {
@@ -19,8 +19,9 @@ typedef struct {
     RegionLoop *out;
     RegionFor *around;       /* the loop whose body is walked */
     bool *indexes;           /* per instruction: an index is made of it */
-    VEC(int32_t) conditions; /* of the branches around, in all loops */
-    int arms;                /* branches around, in this loop */
+    VEC(int32_t) conditions; /* of the branches around, in all loops … */
+    VEC(int32_t) depths; /* … and the depths of the loops in whose bodies they stand; -1: none */
+    int arms;            /* branches around, in this loop */
 } Walk;
 
 static const Instr *
@@ -214,26 +215,40 @@ guards(const Walk *w, int32_t condition, int32_t index, int32_t question)
     return false;
 }
 
-static bool
-is_guarded(const Walk *w, int32_t index)
+enum { UNGUARDED = -2 };
+
+/* The depth of the innermost loop in which a branch is there because of the index. */
+static int32_t
+guarded_in(const Walk *w, int32_t index)
 {
-    if (instr_of(w, index)->kind != INSTR_OP) return false;
-    for (int i = 0; i < w->conditions.len; i++)
-        if (guards(w, w->conditions.at[i], index, ++w->out->questions)) return true;
-    return false;
+    if (instr_of(w, index)->kind != INSTR_OP) return UNGUARDED;
+    for (int i = w->conditions.len - 1; i >= 0; i--)
+        if (guards(w, w->conditions.at[i], index, ++w->out->questions)) return w->depths.at[i];
+    return UNGUARDED;
 }
 
 /* ---- the tree ---- */
 
+/* Before the loop of which depth the index is checked; -1: where it is used.  Behind the branch
+   that guards it it is checked as soon as it is known itself. */
+static int32_t
+place_of_check(const Walk *w, int32_t index)
+{
+    const RegionLoop *r = w->out;
+    int32_t home = r->home[index], depth = r->ranged[index], guard = guarded_in(w, index);
+    if (guard != UNGUARDED) {
+        depth = guard + 1;
+        if (home >= 0 && r->loop[home]->depth >= depth) return -1;
+    }
+    return depth > w->around->depth ? -1 : depth;
+}
+
 static void
 place_checks(const Walk *w, RegionElement *e)
 {
-    const RegionLoop *r = w->out;
     e->in_arm = w->arms > 0;
-    for (int axis = 0; axis < r->arrays.at[e->array].rank; axis++) {
-        int32_t depth = r->ranged[e->index[axis]];
-        e->checked[axis] = depth > w->around->depth || is_guarded(w, e->index[axis]) ? -1 : depth;
-    }
+    for (int axis = 0; axis < w->out->arrays.at[e->array].rank; axis++)
+        e->checked[axis] = place_of_check(w, e->index[axis]);
 }
 
 /* Done where Python would not do it, may the operation raise flags in an ordinary program? */
@@ -274,11 +289,15 @@ walk_loop(Walk *w, RegionFor *loop)
 static int
 walk_branch(Walk *w, const RegionIf *branch)
 {
-    if (VEC_PUSH(w->arena, &w->conditions, branch->condition) < 0) return -1;
+    int32_t depth = w->around == NULL ? -1 : w->around->depth;
+    if (VEC_PUSH(w->arena, &w->conditions, branch->condition) < 0 ||
+        VEC_PUSH(w->arena, &w->depths, depth) < 0)
+        return -1;
     w->arms++;
     if (walk_block(w, &branch->arm[0]) < 0 || walk_block(w, &branch->arm[1]) < 0) return -1;
     w->arms--;
     w->conditions.len--;
+    w->depths.len--;
     return 0;
 }
 

@@ -85,6 +85,7 @@ region_copy_instr(RegionCopy *c, int32_t at, int lane)
         RegionElement e = {.array = old->array, .source = -1};
         for (int k = 0; k < c->region->arrays.at[e.array].rank; k++)
             e.index[k] = region_copy_of(c, old->index[k], lane);
+        for (int k = 0; k < ELEMENT_RANK; k++) e.checked[k] = -1;
         e.instr = stmt.instr;
         v.operand = c->region->elements.len;
         if (VEC_PUSH(c->arena, &c->region->elements, e) < 0) return -1;

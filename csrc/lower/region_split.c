@@ -8,6 +8,9 @@
    condition says.  So indices in the arms are checked before the loops, by the bounds of these, and
    the C compiler sees no branch.
 
+   Where a condition is itself the same in all iterations (`if i > 0` in a loop over j), it is asked
+   before the loop, which is there twice, once in each arm.
+
    What is the same in all iterations, and cannot fail in an ordinary program, is computed before
    the loops.  All of it stands in `instead`, which the quick variant executes; the careful one has
    the loop itself. */
@@ -15,7 +18,7 @@
 
 enum {
     MOST_SPLIT = 40,  /* statements of a loop */
-    MOST_ADDED = 240, /* and of all copies */
+    MOST_ADDED = 360, /* and of all copies */
 };
 
 typedef struct {
@@ -49,6 +52,7 @@ static bool
 is_harmless(const Split *s, const Instr *v)
 {
     if (v->kind != INSTR_OP) return v->kind == INSTR_CONST;
+    if ((op_info(v->op)->flags & OPF_COMPARES) != 0 && v->dtype == DT_BOOL) return true;
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_of(s, v->args[k])->dtype;
         if (dtype != DT_I64 && dtype != DT_BOOL) return false;
@@ -76,6 +80,16 @@ is_harmless(const Split *s, const Instr *v)
     }
 }
 
+/* Is an index a negative number?  Where it is used, the quick variant takes none. */
+static bool
+counts_from_end(const Split *s, const RegionElement *e)
+{
+    int64_t number;
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (region_constant(s->kernel, e->index[axis], &number) && number < 0) return true;
+    return false;
+}
+
 /* Is the value the same in all iterations, as far as is easily seen? */
 static bool
 is_fixed(const Split *s, const RegionFor *loop, int32_t at, int depth)
@@ -84,7 +98,8 @@ is_fixed(const Split *s, const RegionFor *loop, int32_t at, int depth)
     const Instr *v = instr_of(s, at);
     if (!region_within(s->region, loop, at) || v->kind == INSTR_CONST) return true;
     if (v->kind == INSTR_LOAD)
-        return loop->around != NULL && s->region->elements.at[v->operand].reuse == REUSE_FIXED;
+        return s->region->elements.at[v->operand].reuse == REUSE_FIXED &&
+               (loop->around != NULL || !counts_from_end(s, &s->region->elements.at[v->operand]));
     if (!is_harmless(s, v) || depth == DEEPEST) return false;
     for (int k = 0; k < v->nargs; k++)
         if (!is_fixed(s, loop, v->args[k], depth + 1)) return false;
@@ -191,14 +206,23 @@ find_in_block(const Split *s, const RegionFor *loop, const RegionBlock *block, C
 }
 
 /* So few turns are as quick with a branch. */
+enum { FEW = 16 };
+
+/* Are the two numbers, from outside of the loop, at most so far apart in all calls? */
+static bool
+are_near(const Split *s, const RegionFor *loop, int32_t a, int32_t b)
+{
+    RegionLinear of_a, of_b;
+    return region_linear(s->kernel, s->region, loop, a, &of_a) &&
+           region_linear(s->kernel, s->region, loop, b, &of_b) && of_a.slope == 0 &&
+           of_b.slope == 0 && of_a.base == of_b.base && of_a.minus == of_b.minus &&
+           llabs(of_a.offset - of_b.offset) < FEW;
+}
+
 static bool
 is_short(const Split *s, const RegionFor *loop)
 {
-    enum { FEW = 16 };
-    int64_t start, stop;
-    return region_constant(s->kernel, loop->start, &start) &&
-           region_constant(s->kernel, loop->stop, &stop) && stop - start < FEW &&
-           start - stop < FEW;
+    return loop->few || are_near(s, loop, loop->start, loop->stop);
 }
 
 static bool
@@ -254,6 +278,7 @@ add_extreme(Split *s, RegionBlock *block, int32_t a, int32_t b, bool largest)
 typedef struct {
     int32_t start, stop;
     Known says; /* the comparison */
+    bool few;   /* it turns a few times only */
 } Part;
 
 /* From where on the comparison says something else, in a range that goes up: below `first` the
@@ -280,22 +305,29 @@ find_parts(Split *s, RegionBlock *block, const RegionFor *loop, const Comparison
     Known here = below == KNOWN_TRUE ? KNOWN_FALSE : KNOWN_TRUE;
     int32_t last = c->equality ? second : first;
     if (up) {
-        parts[n++] = (Part){loop->start, add_extreme(s, block, loop->stop, first, false), below};
+        parts[n++] =
+            (Part){loop->start, add_extreme(s, block, loop->stop, first, false), below, false};
         if (c->equality)
             parts[n++] = (Part){add_extreme(s, block, loop->start, first, true),
-                                add_extreme(s, block, loop->stop, second, false), here};
-        parts[n++] = (Part){add_extreme(s, block, loop->start, last, true), loop->stop, behind};
+                                add_extreme(s, block, loop->stop, second, false), here, true};
+        parts[n++] =
+            (Part){add_extreme(s, block, loop->start, last, true), loop->stop, behind, false};
     } else {
         int32_t above = add_sum(s, block, last, -1), under = add_sum(s, block, first, -1);
         if (above < 0 || under < 0) return -1;
-        parts[n++] = (Part){loop->start, add_extreme(s, block, loop->stop, above, true), behind};
+        parts[n++] =
+            (Part){loop->start, add_extreme(s, block, loop->stop, above, true), behind, false};
         if (c->equality)
             parts[n++] = (Part){add_extreme(s, block, loop->start, above, false),
-                                add_extreme(s, block, loop->stop, under, true), here};
-        parts[n++] = (Part){add_extreme(s, block, loop->start, under, false), loop->stop, below};
+                                add_extreme(s, block, loop->stop, under, true), here, true};
+        parts[n++] =
+            (Part){add_extreme(s, block, loop->start, under, false), loop->stop, below, false};
     }
     for (int i = 0; i < n; i++)
         if (parts[i].start < 0 || parts[i].stop < 0) return -1;
+    parts[0].few = are_near(s, loop, number, loop->start);
+    parts[n - 1].few = are_near(s, loop, number, loop->stop);
+    if (n == 3) parts[1].few = true;
     return n;
 }
 
@@ -306,12 +338,13 @@ is_outside(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t a
     return !region_within(s->region, loop, at) || c->at[0][at] >= 0;
 }
 
-/* Operations in an arm are not done where Python may not do them. */
+/* A product in an arm may overflow where Python does not compute it; sums hardly do. */
 static bool
 can_be_hoisted(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t at, bool in_arm)
 {
     const Instr *v = instr_of(s, at);
-    if (!is_fixed(s, loop, at, 0) || (v->kind == INSTR_OP && in_arm)) return false;
+    bool product = v->kind == INSTR_OP && (v->op == OP_py_mul || v->op == OP_multiply);
+    if (!is_fixed(s, loop, at, 0) || (product && in_arm)) return false;
     for (int k = 0; k < v->nargs; k++)
         if (!is_outside(s, c, loop, v->args[k])) return false;
     if (v->kind != INSTR_LOAD) return true;
@@ -347,50 +380,122 @@ read_left(Split *s, RegionBlock *block, const RegionFor *before, int i)
     return add_instr(s, block, read, 0, NULL);
 }
 
-static int
-make_part(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
-          const Comparison *comparison, const Part *part, const RegionFor *before, bool last,
-          RegionFor **out)
+/* The condition may be computed several times. */
+static void
+note_known(const Split *s, int32_t condition, Known says, uint8_t *known)
+{
+    const Instr *v = instr_of(s, condition);
+    for (int32_t at = s->region->body; at < s->kernel->instrs.len; at++) {
+        const Instr *other = instr_of(s, at);
+        if (at == condition ||
+            (v->kind == INSTR_OP && other->kind == INSTR_OP && other->op == v->op &&
+             other->from == v->from && other->dtype == v->dtype && other->nargs == v->nargs &&
+             memcmp(other->args, v->args, sizeof(int32_t) * (size_t)v->nargs) == 0))
+            known[at] = (uint8_t)says;
+    }
+}
+
+/* The loop once more, in the block, with what is known of one instruction.  `variables`: it leaves
+   its values in the loop's own. */
+static RegionFor *
+make_loop(Split *s, const RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+          int32_t condition, const Part *part, RegionBlock *block, const RegionFor *before,
+          bool variables)
 {
     RegionCopy c = *hoisted;
     RegionFor *made = arena_alloc(s->arena, sizeof(RegionFor));
     if (made == NULL || region_copy_begin(&c) < 0 ||
         (c.known = arena_alloc(s->arena, (size_t)s->kernel->instrs.len + 1)) == NULL)
-        return -1;
+        return NULL;
     memcpy(c.at[0], hoisted->at[0], sizeof(int32_t) * (size_t)nhoisted);
-    c.known[comparison->at] = (uint8_t)part->says;
+    note_known(s, condition, part->says, c.known);
     *made = (RegionFor){.number = s->region->nloops++,
                         .start = part->start,
                         .stop = part->stop,
                         .step = loop->step,
                         .leaves = -1,
-                        .bits = -1};
-    if (last) { /* what is read behind the loop */
-        for (int i = 0; i < loop->carried.len; i++)
-            if (VEC_PUSH(s->arena, &made->carried,
-                         (RegionCarried){.variable = loop->carried.at[i].variable}) < 0)
-                return -1;
-    } else if (region_copy_carried(&c, loop, made) < 0)
-        return -1;
+                        .bits = -1,
+                        .few = part->few};
+    for (int i = 0; variables && i < loop->carried.len; i++)
+        if (VEC_PUSH(s->arena, &made->carried,
+                     (RegionCarried){.variable = loop->carried.at[i].variable}) < 0)
+            return NULL;
+    if (!variables && region_copy_carried(&c, loop, made) < 0) return NULL;
     for (int i = 0; i < loop->carried.len; i++) {
         RegionCarried *carried = &made->carried.at[i];
         carried->first =
-            before == NULL ? loop->carried.at[i].first : read_left(s, &loop->instead, before, i);
-        if (carried->first < 0) return -1;
+            before == NULL ? loop->carried.at[i].first : read_left(s, block, before, i);
+        if (carried->first < 0) return NULL;
     }
     c.block = &made->body;
-    if (region_copy_block(&c, &loop->body, 0, 1) < 0) return -1;
+    if (region_copy_block(&c, &loop->body, 0, 1) < 0) return NULL;
     made->index = region_copy_of(&c, loop->index, 0);
     for (int i = 0; i < loop->carried.len; i++)
         made->carried.at[i].next = region_copy_of(&c, loop->carried.at[i].next, 0);
     RegionStmt stmt = {.instr = -1, .loop = made};
-    *out = made;
-    return VEC_PUSH(s->arena, &loop->instead, stmt);
+    return VEC_PUSH(s->arena, block, stmt) < 0 ? NULL : made;
 }
 
-/* *done: false where the number cannot be computed before the loop. */
 static int
-split_loop(Split *s, RegionFor *loop, const Comparison *comparison, bool *done)
+split_at(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+         const Comparison *comparison)
+{
+    Part parts[3];
+    RegionFor *made = NULL;
+    int n = find_parts(s, &loop->instead, loop, comparison,
+                       region_copy_of(hoisted, comparison->number, 0), parts);
+    for (int i = 0; i < n; i++)
+        if ((made = make_loop(s, loop, hoisted, nhoisted, comparison->at, &parts[i], &loop->instead,
+                              made, i == n - 1)) == NULL)
+            return -1;
+    return n;
+}
+
+/* The loop in each arm of a branch. */
+static int
+ask_before(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted,
+           int32_t condition)
+{
+    RegionIf *branch = arena_alloc(s->arena, sizeof(RegionIf));
+    RegionStmt stmt = {.instr = -1, .branch = branch};
+    if (branch == NULL) return -1;
+    branch->condition = region_copy_of(hoisted, condition, 0);
+    for (int i = 0; i < loop->carried.len; i++)
+        if (VEC_PUSH(s->arena, &branch->merged,
+                     (RegionMerged){.variable = loop->carried.at[i].variable}) < 0)
+            return -1;
+    for (int arm = 0; arm < 2; arm++) {
+        Part all = {loop->start, loop->stop, arm == 0 ? KNOWN_TRUE : KNOWN_FALSE, false};
+        RegionFor *made =
+            make_loop(s, loop, hoisted, nhoisted, condition, &all, &branch->arm[arm], NULL, false);
+        if (made == NULL) return -1;
+        for (int i = 0; i < loop->carried.len; i++)
+            if ((branch->merged.at[i].arm[arm] = read_left(s, &branch->arm[arm], made, i)) < 0)
+                return -1;
+    }
+    return VEC_PUSH(s->arena, &loop->instead, stmt) < 0 ? -1 : 2;
+}
+
+/* The condition of a branch in the loop that is the same in all iterations, or -1. */
+static int32_t
+find_fixed(const Split *s, const RegionFor *loop, const RegionBlock *block)
+{
+    int32_t found = -1;
+    for (int i = 0; i < block->len && found < 0; i++) {
+        const RegionIf *branch = block->at[i].branch;
+        if (branch == NULL) continue;
+        if (is_fixed(s, loop, branch->condition, 0) &&
+            instr_of(s, branch->condition)->dtype == DT_BOOL)
+            found = branch->condition;
+        for (int arm = 0; arm < 2 && found < 0; arm++)
+            found = find_fixed(s, loop, &branch->arm[arm]);
+    }
+    return found;
+}
+
+/* *done: false where nothing of the kind is found, or it cannot be computed before the loop. */
+static int
+split_loop(Split *s, RegionFor *loop, bool *done)
 {
     RegionCopy c = {.arena = s->arena,
                     .kernel = s->kernel,
@@ -398,22 +503,21 @@ split_loop(Split *s, RegionFor *loop, const Comparison *comparison, bool *done)
                     .loop = loop,
                     .lanes = 1,
                     .block = &loop->instead};
-    Part parts[3];
-    RegionFor *made = NULL;
+    Comparison comparison;
     int32_t ninstrs = s->kernel->instrs.len;
+    bool compares = find_in_block(s, loop, &loop->body, &comparison);
+    int32_t fixed = compares ? -1 : find_fixed(s, loop, &loop->body);
+    if (fixed < 0 && !compares) return 0;
     if (region_copy_begin(&c) < 0 || hoist(s, &c, loop, &loop->body, false) < 0) return -1;
-    if (!is_outside(s, &c, loop, comparison->number)) {
+    if (!is_outside(s, &c, loop, compares ? comparison.number : fixed)) {
         loop->instead.len = 0;
         return 0;
     }
-    int n = find_parts(s, &loop->instead, loop, comparison,
-                       region_copy_of(&c, comparison->number, 0), parts);
+    int n = compares ? split_at(s, loop, &c, ninstrs, &comparison)
+                     : ask_before(s, loop, &c, ninstrs, fixed);
     if (n < 0) return -1;
-    *done = true;
-    for (int i = 0; i < n; i++)
-        if (make_part(s, loop, &c, ninstrs, comparison, &parts[i], made, i == n - 1, &made) < 0)
-            return -1;
     s->added += n * count_statements(&loop->body);
+    *done = true;
     return 0;
 }
 
@@ -425,12 +529,11 @@ region_split(Arena *arena, Kernel *k, RegionLoop *r, bool *any)
     *any = false;
     for (int number = 0; number < nloops; number++) {
         RegionFor *loop = r->loop[number];
-        Comparison comparison;
         int statements = count_statements(&loop->body);
         if (statements > MOST_SPLIT || s.added + 3 * statements > MOST_ADDED ||
-            !can_be_split(&s, loop) || !find_in_block(&s, loop, &loop->body, &comparison))
+            !can_be_split(&s, loop))
             continue;
-        if (split_loop(&s, loop, &comparison, any) < 0) return -1;
+        if (split_loop(&s, loop, any) < 0) return -1;
     }
     r->split = s.added;
     return 0;

@@ -114,7 +114,41 @@ def with_numbers_of_an_arm(w, t, x):
                     t[i, j] = w[i - 1]
 
 
+def asked_before(w, t, x):
+    """Conditions that are the same in all iterations of the inner loop."""
+    n = 3
+    for i in range(t.shape[0]):
+        s = 0
+        for j in range(t.shape[1]):
+            if i > 0:
+                t[i, j] = t[i - 1, j]
+                s += 1
+            if w[i] > 2:
+                t[i, j] += w[i]
+            elif x[i] < 0.0:
+                s -= t[i, j]
+            if j > 0 and i < len(x) - 1:
+                t[i, j] = max(t[i, j - 1], w[i + 1])
+            n = n + s if w[0] == 1 else n - 1
+        t[i, 0] = s
+    return n
+
+
+def asked_before_all(w, t, x):
+    s = 1.5
+    for i in range(len(x)):
+        if w[0] > 1:
+            s = s * 0.5 + x[i]
+        else:
+            x[i] = s
+        if len(w) > 9:
+            s -= x[i - 1]
+    return s
+
+
 FUNCTIONS = [
+    asked_before,
+    asked_before_all,
     with_numbers_of_an_arm,
     knapsack,
     without_itself,
@@ -147,10 +181,40 @@ def test_what_the_parts_leave(function):
 
 @pytest.mark.parametrize(
     ("function", "loops"),
-    [(knapsack, 3), (without_itself, 4), (at_the_ends, 4), (clamped, 4), (alone, 5)],
+    [
+        (knapsack, 3),
+        (without_itself, 4),
+        (at_the_ends, 4),
+        (clamped, 4),
+        (alone, 5),
+        (asked_before_all, 2),
+    ],
 )
 def test_which_loops_are_split(function, loops):
     assert loops_in(function) >= loops
+
+
+def with_ends(u, out):
+    n, m = u.shape
+    for i in range(n):
+        for j in range(m):
+            a = u[i - 1, j] if i > 0 else u[i, j]
+            b = u[i + 1, j] if i < n - 1 else u[i, j]
+            c = u[i, j - 1] if j > 0 else u[i, j]
+            d = u[i, j + 1] if j < m - 1 else u[i, j]
+            out[i, j] = a + b + c + d - 4.0 * u[i, j]
+
+
+def test_a_stencil_that_asks_for_its_ends():
+    """The loop over the middle has no condition left, and its indices are checked before it."""
+    grids = [
+        RNG.standard_normal(shape) for shape in ((9, 9), (1, 1), (1, 9), (9, 1), (2, 3), (40, 3))
+    ]
+    check(
+        with_ends, grids[0], grids[0] * 0, also=[(g, g * 0) for g in (*grids, grids[0].T)], **MANY
+    )
+    loops = kernel_text(with_ends, grids[0], grids[0] * 0).split("for (int64_t t")
+    assert any(loop.count("element_load") == 5 and "if (v" not in loop for loop in loops)
 
 
 def overflowing(w, t, x):
