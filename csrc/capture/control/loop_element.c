@@ -77,6 +77,13 @@ element_args(Interp *in, Value *array, int n, Value *const *indices, NodeId *arg
     return answer;
 }
 
+/* Several indices, or a mask. */
+static bool
+is_row(Interp *in, Value *key)
+{
+    return value_is_section(in, key) || part_rank(in, key) == 1;
+}
+
 /* `checked`: the key is in bounds. */
 static Answer
 load(Interp *in, Value *array, Value *key, bool checked, Value **out)
@@ -85,6 +92,7 @@ load(Interp *in, Value *array, Value *key, bool checked, Value **out)
     Value *indices[LOOP_RANK], *whole = part_whole(array);
     int n, rank;
     if (key_has_slice(key)) return section_take(in, array, key, out);
+    if (is_row(in, key)) return section_gather(in, array, key, out);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     TRY(element_args(in, whole, n, indices, args));
     if (n < rank) return part_take(in, whole, n, indices, args + 1, checked, out);
@@ -219,6 +227,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     Value *indices[LOOP_RANK];
     int n, rank;
     if (key_has_slice(key)) return store_section(in, array, key, value);
+    if (is_row(in, key)) return section_masked(in, array, key, value);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     if (n == rank - 1) return store_section(in, array, key, value);
     if (n < rank) return not_a_loop(in, "a store to a part of an array");
