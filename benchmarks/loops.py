@@ -614,6 +614,75 @@ def lu_outer(a):
         a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
 
 
+def mandelbrot(out, most):
+    n, m = out.shape
+    for i in range(n):
+        for j in range(m):
+            c = complex(-2 + 3 * i / n, -1.5 + 3 * j / m)
+            z = 0j
+            k = 0
+            while abs(z) <= 2 and k < most:
+                z = z * z + c
+                k += 1
+            out[i, j] = k
+
+
+def julia(points, out, most):
+    for i in range(len(points)):
+        z = points[i]
+        n = 0
+        while n < most and abs(z) < 2:
+            z = z * z + (-0.4 + 0.6j)
+            n += 1
+        out[i] = n
+
+
+def fourier(x, out):
+    for k in range(len(out)):
+        s = 0j
+        for t in range(len(x)):
+            s += x[t] * np.exp(-2j * np.pi * k * t / len(out))
+        out[k] = s
+
+
+def kernel_sums(x, y, out):
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(len(y)):
+            s += np.exp(-0.5 * (x[i] - y[j]) * (x[i] - y[j]))
+        out[i] = s
+
+
+def great_circles(lat, lon, out):
+    for i in range(len(lat)):
+        for j in range(len(lat)):
+            a = math.sin((lat[j] - lat[i]) / 2) ** 2
+            b = math.cos(lat[i]) * math.cos(lat[j]) * math.sin((lon[j] - lon[i]) / 2) ** 2
+            out[i, j] = 2 * 6371.0 * math.asin(min(1.0, math.sqrt(a + b)))
+
+
+def sparse_slices(start, column, value, x, y):
+    for i in range(len(start) - 1):
+        a, b = start[i], start[i + 1]
+        y[i] = (value[a:b] * x[column[a:b]]).sum()
+
+
+def shrink_rows(a, out):
+    """Soft thresholds by masks."""
+    for i in range(a.shape[0]):
+        row = a[i]
+        t = np.abs(row).mean()
+        out[i] = np.where(row > t, row - t, np.where(row < -t, row + t, 0.0))
+        row[(row < 0) & (out[i] == 0)] = 0.0
+
+
+def reflected_walk(steps, out):
+    s = 0.0
+    for i in range(len(steps)):
+        s = max(-1.0, min(1.0, s + steps[i]))
+        out[i] = max(0.0, s)
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -714,6 +783,20 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         reflections: (grid(120, 40), np.zeros(40)),
         lu_outer: (grid(n, n) + 10 * np.eye(n),),
         orthogonal_rows: (grid(60, 80), np.zeros(60)),
+        mandelbrot: (np.zeros((50, 50), int), 100),
+        julia: (grid(2000) + 1j * grid(2000), np.zeros(2000, int), 100),
+        fourier: (grid(100), np.zeros(100, complex)),
+        kernel_sums: (grid(150), grid(150), np.zeros(150)),
+        great_circles: (*rng.random((2, 80)), np.zeros((80, 80))),
+        sparse_slices: (
+            np.arange(0, 20001, 20),
+            rng.integers(0, 1000, 20000),
+            grid(20000),
+            grid(1000),
+            np.zeros(1000),
+        ),
+        shrink_rows: (grid(200, 100), np.zeros((200, 100))),
+        reflected_walk: (grid(20_000), np.zeros(20_000)),
     }
 
 

@@ -399,7 +399,31 @@ class Program:
             value = "e"
         self.lines.append(f"{indent}{target} {self.pick('=', '+=', '-=', '*=')} {value}")
 
+    def select(self, indent: str) -> None:
+        """What a mask selects of a part, or a row of ints."""
+        target = self.section()
+        other, name = self.alike(target), self.pick(*GRIDS)
+        mask = f"{other} {self.pick('<', '>', '>=', '!=')} {self.pick(target, self.value(2))}"
+        if self.random.random() < 0.3:
+            mask = f"({mask}) {self.pick('&', '|', '^')} ({other} < {self.value(2)})"
+        kind = self.random.random()
+        if kind < 0.3:
+            row = f"{name}[{self.index()}]"
+            mask = mask.replace(other, row).replace(target, row)
+            self.lines.append(f"{indent}{row}[{mask}] = {self.value(1)}")
+        elif kind < 0.6:
+            gathered = f"{self.pick('x', 'y', row := f'{name}[{self.index()}]')}[h[{self.slice()}]]"
+            value = self.pick(f"({gathered}).sum()", f"({gathered} * 2.0).max()")
+            self.lines.append(f"{indent}{self.element()} = {value}")
+        else:
+            value = f"np.where({mask}, {self.pick(other, self.value(2))}, {self.alike(target)})"
+            target = target if target.endswith("]") else f"{target}[:]"
+            self.lines.append(f"{indent}{target} {self.pick('=', '+=')} {value}")
+
     def array_statement(self, indent: str) -> None:
+        if self.random.random() < 0.15:
+            self.select(indent)
+            return
         if self.random.random() < 0.25:
             self.grid_statement(indent)
             return

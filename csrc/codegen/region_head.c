@@ -351,6 +351,18 @@ is_short_chain(const Emit *e, const RegionFor *loop)
     return loop->leaves < 0 && operations <= SHORT && !vectors;
 }
 
+/* A turn that calls a ufunc's loop takes as long as so many others. */
+static int
+turn_weight(const Emit *e, const RegionFor *loop)
+{
+    enum { CALL_WEIGHT = 16 };
+    int weight = 1;
+    for (int32_t at = e->kernel->region->body; at < e->kernel->instrs.len; at++)
+        if (e->kernel->region->home[at] == loop->number && instr_at(e, at)->kind == INSTR_CALL)
+            weight += CALL_WEIGHT;
+    return weight;
+}
+
 /* One that goes on until it is left. */
 static void
 emit_endless(Emit *e, const RegionFor *loop)
@@ -359,7 +371,8 @@ emit_endless(Emit *e, const RegionFor *loop)
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
-    region_look(e, loop, "1", false);
+    snprintf(text, sizeof text, "%d", turn_weight(e, loop));
+    region_look(e, loop, text, false);
     region_body(e, loop);
     close_block(e);
 }
@@ -370,6 +383,7 @@ static void
 emit_innermost(Emit *e, const RegionFor *loop)
 {
     int k = loop->number, most = loop->leaves >= 0 ? SHORT_STRIP : STRIP;
+    int weight = turn_weight(e, loop);
     bool strips = loop->around == NULL || loop->leaves >= 0;
     char text[96], more[24] = "";
     if (strips) emit_carried(e, loop);
@@ -380,12 +394,13 @@ emit_innermost(Emit *e, const RegionFor *loop)
         open_block(e, text);
         emit_line(e, "const int64_t to%d = count%d - from%d > %d ? from%d + %d : count%d;", k, k, k,
                   most, k, most, k);
-        snprintf(text, sizeof text, "to%d - from%d", k, k);
+        snprintf(text, sizeof text, weight > 1 ? "(to%d - from%d) * %d" : "to%d - from%d", k, k,
+                 weight);
     } else {
         snprintf(text, sizeof text, "if (count%d != 0) ", k);
         open_block(e, text);
         emit_line(e, "const int64_t from%d = 0, to%d = count%d;", k, k, k);
-        snprintf(text, sizeof text, "count%d", k);
+        snprintf(text, sizeof text, weight > 1 ? "count%d * %d" : "count%d", k, weight);
     }
     region_look(e, strips ? loop : loop->around, text, !strips);
     if (!strips) emit_carried(e, loop);
@@ -449,7 +464,9 @@ region_loop(Emit *e, const RegionFor *loop)
     }
     snprintf(head, sizeof head, "for (%s; t%d < count%d; t%d++) ", first, k, k, k);
     open_block(e, head);
-    region_look(e, loop, e->quick ? "1" : "64", false);
+    snprintf(head, sizeof head, "%d",
+             e->quick ? turn_weight(e, loop) : Py_MAX(64, turn_weight(e, loop)));
+    region_look(e, loop, head, false);
     region_body(e, loop);
     close_block(e);
 }

@@ -614,11 +614,6 @@ def inner_loop(x, y):
             k += 1
 
 
-def calls_log(x, y):
-    for i in range(1, len(x)):
-        y[i] = np.log(x[i]) + y[i - 1]  # here
-
-
 def calls_numpy(x, y):
     for i in range(1, len(x)):
         y[i] = np.median(x[i]) + y[i - 1]  # here
@@ -659,7 +654,6 @@ def computed_slice_of_both_axes(x, y):
     ("function", "why"),
     [
         (inner_loop, "a call of 'median', line {}"),
-        (calls_log, "a call of 'log', line {}"),
         (calls_numpy, "a call of 'median', line {}"),
         (inner_slice, "'std' of a part of an array, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),

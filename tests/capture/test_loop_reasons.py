@@ -289,7 +289,7 @@ REASONS = [
     (largest, (I32,), "'best' begins as Python's int and meets a numpy.int32", True),
     (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
     (sums_products, (F32, F64), "'s' begins as Python's number", False),
-    (largest_step, (F64,), "a call of 'max' whose numbers are not all of one type", True),
+    (largest_step, (F64.astype("f4"),), "a call of 'max' whose numbers are not all of one type", True),
     (
         follows,
         (CHAIN,),
@@ -322,6 +322,7 @@ FOLLOWED = [
     (sums_ints, I32),
     (largest_of_one_type, I32),
     (sums_from_float32, F32),
+    (largest_step, F64),
     (largest_step_of_one_type, F64),
     (follows_ints, CHAIN),
     (follows_from_int64, CHAIN),

@@ -52,3 +52,37 @@ def test_loops_that_store_ints_stay_loops(dtype):
         for n in (20, 30):
             compiled(np.arange(n), np.zeros(n + 1, dtype), 0)
         assert compiled.stats()["plan_runs"] == 2
+
+
+def rotated(p, c, s, out):
+    for i in range(len(p)):
+        x, y = p[i]
+        out[i] = c * x - s * y, s * x + c * y
+        p[i] = [y, 0]
+    return out
+
+
+def cells(t):
+    for i in range(t.shape[0]):
+        for j in range(t.shape[1]):
+            t[i, j] = (i, j, i * j)
+    return t
+
+
+def swapped(p, k):
+    for i in range(len(p)):
+        p[i] = p[i - k, 1], p[i, 0]
+    return p
+
+
+def test_numbers_of_a_tuple_are_stored_in_a_row():
+    rng = np.random.default_rng(3)
+    p = rng.random((20, 2))
+    check(rotated, p.copy(), 0.6, 0.8, np.zeros((20, 2)), whole=True)
+    check(cells, np.zeros((4, 5, 3), int), whole=True)
+    check(cells, np.zeros((4, 5, 3)), whole=True)
+    check(swapped, p.copy(), 1, whole=True)
+    check(cells, np.zeros((4, 5, 4), int), captured=False)  # does not broadcast
+    check(cells, np.zeros((4, 5, 3), np.int8), captured=False)
+    check(rotated, p.astype("f4"), 0.6, 0.8, np.zeros((20, 2), "f4"), captured=False)
+    check(swapped, p.copy(), 30, captured=False)  # out of bounds

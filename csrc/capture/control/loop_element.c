@@ -77,6 +77,13 @@ element_args(Interp *in, Value *array, int n, Value *const *indices, NodeId *arg
     return answer;
 }
 
+/* Several indices, or a mask. */
+static bool
+is_row(Interp *in, Value *key)
+{
+    return value_is_section(in, key) || part_rank(in, key) == 1;
+}
+
 /* `checked`: the key is in bounds. */
 static Answer
 load(Interp *in, Value *array, Value *key, bool checked, Value **out)
@@ -85,6 +92,7 @@ load(Interp *in, Value *array, Value *key, bool checked, Value **out)
     Value *indices[LOOP_RANK], *whole = part_whole(array);
     int n, rank;
     if (key_has_slice(key)) return section_take(in, array, key, out);
+    if (is_row(in, key)) return section_gather(in, array, key, out);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     TRY(element_args(in, whole, n, indices, args));
     if (n < rank) return part_take(in, whole, n, indices, args + 1, checked, out);
@@ -212,6 +220,47 @@ store_section(Interp *in, Value *array, Value *key, Value *value)
     return section_store(in, section, -1, value);
 }
 
+/* Would NumPy's array of the numbers convert each to the dtype as it converts the number itself? */
+static bool
+converts_each(Interp *in, DType to, const Value *numbers)
+{
+    for (int i = 0; i < numbers->nitems; i++) {
+        NodeId node;
+        Value *item = numbers->items == NULL ? NULL : numbers->items[i];
+        if (item == NULL || !value_is_number(in, item) ||
+            value_as_loose_node(in, item, &node) != ANSWER_YES)
+            return false;
+        DType from = (DType)graph_node(in->graph, node)->type.dtype;
+        bool real = from == DT_F64 || from == DT_I64;
+        if (to == DT_F64 ? !real : to != DT_I64 || from != DT_I64) return false;
+    }
+    return true;
+}
+
+/* row[...] = a, b, c: a store of each. */
+static Answer
+store_numbers(Interp *in, Value *array, Value *key, const Value *numbers)
+{
+    Value *keys[LOOP_RANK], *length, *count, *whole = part_whole(array);
+    int n, rank;
+    TRY(element_indices(in, array, key, keys, &n, &rank));
+    DType to = (DType)graph_node(in->graph, whole->node)->type.dtype;
+    if (n != rank - 1 || !converts_each(in, to, numbers))
+        return not_a_loop(in, "a store of a list or tuple that is no row of numbers");
+    Value shown = {.kind = V_PART, .of = whole, .nitems = n};
+    TRY(part_length(in, &shown, &length));
+    if ((count = value_const_new(in, PyLong_FromLong(numbers->nitems))) == NULL)
+        return ANSWER_ERROR;
+    TRY(loop_assert(in, OP_py_eq, length, count));
+    for (int i = 0; i < numbers->nitems; i++) {
+        keys[n] = value_const_new(in, PyLong_FromLong(i));
+        Value *each = keys[n] == NULL ? NULL : value_sequence(in, V_TUPLE, rank, keys);
+        if (each == NULL) return ANSWER_ERROR;
+        TRY(loop_element_store(in, whole, each, numbers->items[i]));
+    }
+    return ANSWER_YES;
+}
+
 Answer
 loop_element_store(Interp *in, Value *array, Value *key, Value *value)
 {
@@ -219,6 +268,8 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     Value *indices[LOOP_RANK];
     int n, rank;
     if (key_has_slice(key)) return store_section(in, array, key, value);
+    if (is_row(in, key)) return section_masked(in, array, key, value);
+    if (value_is_sequence(value) && value->nitems > 0) return store_numbers(in, array, key, value);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     if (n == rank - 1) return store_section(in, array, key, value);
     if (n < rank) return not_a_loop(in, "a store to a part of an array");

@@ -417,7 +417,7 @@ section_agrees(Interp *in, Value *a, Value *b)
 Answer
 section_expression(Interp *in, int operator_, int n, Value *const *operands, Value **out)
 {
-    Value *items[3], *length = NULL, *with = NULL;
+    Value *items[4], *length = NULL, *with = NULL;
     for (int i = 0; i < n; i++) {
         Value *operand;
         TRY(section_operand(in, operands[i], &operand));
@@ -461,7 +461,8 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         (*out)->object = numpy_object("square"); /* as NumPy does */
         return ANSWER_YES;
     }
-    if (!section_arithmetic(operator_ % IN_PLACE))
+    bool logic = operator_ == OPERATOR_AND || operator_ == OPERATOR_OR || operator_ == OPERATOR_XOR;
+    if (!section_arithmetic(operator_ % IN_PLACE) && !logic)
         return section_fails(in, "an operator on rows other than + - * / @ **2");
     if (operator_ < IN_PLACE || !(value_is_section(in, left) || value_is_array(in, left)))
         return section_expression(in, operator_ % IN_PLACE, 2, both, out);
@@ -471,6 +472,14 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         return section_fails(in, "an operator in place on rows that are no array's");
     *out = left;
     return section_store(in, target, operator_ % IN_PLACE, right);
+}
+
+Answer
+section_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *both[2] = {left, right};
+    if (!value_is_section(in, left) && !value_is_section(in, right)) return ANSWER_NO;
+    return section_expression(in, SECTION_COMPARE + operator_, 2, both, out);
 }
 
 Answer

@@ -71,12 +71,13 @@ load_element(Interp *in, const SectionReads *reads, const Value *section, Value 
 
 /* Rows are computed in floats: ints of arrays wrap round, those of elements do not. */
 static Answer
-are_floats(Interp *in, const Value *value)
+are_floats(Interp *in, const Value *value, bool logic)
 {
-    bool floats = value->kind == V_NODE &&
-                  dtype_is_float((DType)graph_node(in->graph, value->node)->type.dtype);
-    return floats ? ANSWER_YES
-                  : section_fails(in, "arithmetic on rows of other numbers than floats");
+    DType dtype =
+        value->kind == V_NODE ? (DType)graph_node(in->graph, value->node)->type.dtype : DT_OBJECT;
+    return dtype_is_float(dtype) || (logic && dtype == DT_BOOL)
+               ? ANSWER_YES
+               : section_fails(in, "arithmetic on rows of other numbers than floats");
 }
 
 Answer
@@ -86,7 +87,7 @@ section_computed(Interp *in, int operator_, Value *left, Value *right, Value **o
         TRY(operate_unary(in, I_UNARY_NEGATIVE, left, out));
     else
         TRY(operate_binary(in, operator_, left, right, out));
-    return are_floats(in, *out);
+    return are_floats(in, *out, !section_arithmetic(operator_));
 }
 
 /* A call of a ufunc, as of the elements. */
@@ -95,20 +96,27 @@ call_of(Interp *in, const Value *value, Value *const *operands, Value **out)
 {
     Value *callable = value_const(in, value->object);
     if (callable == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < value->nitems - 1; i++)
+        if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i], false));
     TRY(call_const(in, callable, value->nitems - 1, operands, NULL, out));
-    return are_floats(in, *out);
+    return are_floats(in, *out, false);
 }
 
 Answer
 section_element(Interp *in, const SectionReads *reads, Value *value, Value **out)
 {
-    Value *operands[2] = {NULL, NULL};
+    Value *operands[3] = {NULL, NULL, NULL};
     *out = value;
     if (value->kind == V_SECTION) return load_element(in, reads, value, out);
     if (value->kind != V_EXPRESSION) return ANSWER_YES;
     for (int i = 0; i < value->nitems - 1; i++)
         TRY(section_element(in, reads, value->items[i], &operands[i]));
     if (value->object != NULL) return call_of(in, value, operands, out);
+    if (value->position == SECTION_WHERE || value->position == SECTION_GATHER)
+        return select_element(in, value, operands, out);
+    if (value->position >= SECTION_COMPARE && value->position < SECTION_COMPARE + 6)
+        return operate_compare(in, (int)value->position - SECTION_COMPARE, operands[0], operands[1],
+                               out);
     return section_computed(in, (int)value->position, operands[0], operands[1], out);
 }
 

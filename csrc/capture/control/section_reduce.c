@@ -207,6 +207,7 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     for (size_t i = 0; i < COUNT_OF(reductions) && nargs == 1; i++)
         if (callable == numpy_object(reductions[i].name))
             return reduce_by(in, reductions[i].op, args[0], out);
+    if (nargs == 3 && callable == numpy_object("where")) return section_where(in, args, out);
     if (nargs == 2 && callable == numpy_object("dot"))
         return section_product(in, false, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("outer"))

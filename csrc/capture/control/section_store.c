@@ -210,6 +210,8 @@ section_store(Interp *in, Value *target, int operator_, Value *value)
         TRY(section_agrees(in, target, row));
         TRY(section_consume(in, row));
         TRY(section_reads(in, &each.reads, row));
+        if (section_gathers(row, target->of))
+            return section_fails(in, "a store of elements of the same array, gathered");
         TRY(find_ways(in, &each));
     }
     const Type *type = &graph_node(in->graph, target->of->node)->type;
