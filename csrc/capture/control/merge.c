@@ -539,8 +539,11 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
         answer = merge_texts(m, x, y, out);
     else if (none || value_is_loose(in, x) || value_is_loose(in, y))
         answer = merge_loose(m, x, y, out);
-    else if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO)
-        return answer;
+    else {
+        int before = m->pairs.len;
+        if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO) return answer;
+        m->pairs.len = before; /* nothing leaves as what was begun */
+    }
     if (answer == ANSWER_NO) answer = merge_choice(m, x, y, out);
     if (answer != ANSWER_YES) return answer;
     Pair pair = {x, y, *out};
