@@ -76,9 +76,9 @@ def requested(x):
     return y * 2
 
 
-def branch(x):
+def branch(x, large):
     if x.sum() > 1:
-        x[0] = 0.0
+        large.append(x)
     return x * 2
 
 
@@ -343,7 +343,7 @@ EXAMPLES = {
     "PC0003": (call_python, lambda: (X,)),
     "PC0004": (disabled, lambda: (X,)),
     "PC0005": (requested, lambda: (X,)),
-    "PC0006": (branch, lambda: (X,)),
+    "PC0006": (branch, lambda: (X, [])),
     "PC0007": (array_type, lambda: (X, np.ones((3, 1)).view(np.matrix))),
     "PC0008": (dtype, lambda: (X, np.zeros(3, "V8"))),
     "PC0009": (rank, lambda: (X,)),

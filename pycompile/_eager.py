@@ -277,6 +277,11 @@ class _Run:
         _C.array_view(new, node.dtype, view_shape, view_strides, offset)[...] = value
         return new
 
+    def op_commit(self, node: Any, args: list[Any], values: Any) -> Any:
+        """What is written into a part of an input, in that part's shape."""
+        view_shape, _ = self.layout(*node.view[:2])
+        return np.array(np.broadcast_to(args[1], view_shape), node.dtype)
+
     def op_choose(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[1] if args[0] else args[2]
 
@@ -304,6 +309,7 @@ class _Run:
         return node.object(*args[:split], **dict(zip(names, args[split:], strict=True)))
 
     op_compress = op_extern
+    op_store = op_extern
 
     def op_result(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[0][node.index]

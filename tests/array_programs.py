@@ -228,6 +228,8 @@ class Program:
             self.masked,
             self.inplace,
             self.inplace,
+            self.branch,
+            self.branch,
             self.reduce,
             self.scan,
             self.number,
@@ -336,6 +338,32 @@ class Program:
         else:
             self.try_(
                 f"np.{self.pick(BINARY)}({name}, {self.operand(name)}, out={self.like(name)})"
+            )
+
+    def stored(self) -> str:
+        """A write, perhaps at a place that only the run tells."""
+        name = self.array()
+        place, number = f"{self.array()}.argmax() % len({name})", f"{name}[0]"
+        forms = (
+            f"{name}[{self.index(name)}] {self.pick(AUGMENTED)} {self.operand(name)}",
+            f"{name} {self.pick(('+=', '-=', '*='))} {self.operand(name)}",
+            f"np.{self.pick(BINARY)}({name}, {self.operand(name)}, out={self.like(name)})",
+            f"p = {place}; {name}[[0, p]] = {name}[[p, 0]]",
+            f"p = {place}; {name}[p] = {self.pick((number, '2', f'{name}[-1]'))}",
+            f"p = {place}; {name}[0], {name}[p] = {name}[p].copy(), {name}[0].copy()",
+        )
+        return str(self.pick(forms))
+
+    def branch(self) -> None:
+        """Writes on one side of a branch on an array's value, or on both."""
+        self.count += 1
+        name, test = self.array(), f"c{self.count}"
+        forms = ("{0}.sum() > 2", "{0}.max() <= 1", "({0} > 0).any()", "{0}.ravel()[0] != 1")
+        if not self.try_(f"{test} = {self.pick(forms).format(name)}", "test"):
+            return
+        for side in self.pick((("", "not "), ("",), ("not ",))):
+            self.try_(
+                f"if {side}{test}: {'; '.join(self.stored() for _ in range(self.pick((1, 1, 2))))}"
             )
 
     def reduce(self) -> None:

@@ -125,14 +125,16 @@ typedef enum {
     EFFECT_CALL,  /* args: callable, tuple, dict: called with the frame current at `number`; without
                      args: checks that sys.stdout is plain */
     EFFECT_WRITE, /* node: last version of an input's storage; source: that array */
+    EFFECT_STORE_PART, /* args: key, value; source: an array, which stores it itself.  It cannot
+                          fail */
 } BuildKind;
 
 /* The object at its source is used after steps in which other code may run. */
 static inline bool
 build_holds_source(BuildKind kind)
 {
-    return kind == BUILD_SOURCE || kind == EFFECT_WRITE || kind == EFFECT_STORE_GLOBAL ||
-           kind == EFFECT_DELETE_GLOBAL;
+    return kind == BUILD_SOURCE || kind == EFFECT_WRITE || kind == EFFECT_STORE_PART ||
+           kind == EFFECT_STORE_GLOBAL || kind == EFFECT_DELETE_GLOBAL;
 }
 
 typedef struct {

@@ -24,7 +24,10 @@
      the two arms; an `empty` stands for no value.
    - attrs.index of `scatter` and `loop` says where they write (`Write`); that of `copy` whether the
      copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. attrs.index of a `where`
-   may say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
+     may say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
+     That of a `choose` may say that its arrays are versions of one storage, and so is the choice
+     (CHOICE_VERSION): capture/control/merge_writes.c; and that it is in the memory of args[2]
+     (CHOICE_SAME): passes/arm_writes.c. That of a `commit` is WRITE_AT_COMMIT.
    - `loop`: args are start, stop, step (Python ints), then the initial carried values; params are
      the induction variable, then the carried values; results are the carried values for the next
      iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
@@ -239,6 +242,7 @@ enum {
 
 enum { COPY_KEPT = 1 };
 enum { WHERE_GUARDS = 1 };
+enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
 
 typedef struct {
     Op op;

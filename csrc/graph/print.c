@@ -39,9 +39,10 @@ ints_name(Op op)
 static const char *
 index_name(Op op)
 {
-    if (op == OP_scatter || op == OP_loop) return "write";
+    if (op_info(op)->kind == KIND_SCATTER || op == OP_loop) return "write";
     if (op == OP_copy) return "kept";
     if (op == OP_product) return "epilogue";
+    if (op == OP_choose) return "version";
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";
 }
 

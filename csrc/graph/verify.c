@@ -139,9 +139,11 @@ check_scatter(const Check *c, NodeId id, const Node *node)
     const Node *old = graph_node(c->g, node->args[0]);
     const Type *view = node->attrs.view;
     RULE(old->storage == node->args[0], "what is written must be a whole storage");
-    RULE(type_same_layout(&old->type, &node->type),
-         "the new version has another type than the old");
     RULE(view != NULL, "no view says what is written");
+    RULE(node->op != OP_commit || type_same_shape(&node->type, view),
+         "what is committed has not its part's shape");
+    RULE(node->op == OP_commit || type_same_layout(&old->type, &node->type),
+         "the new version has another type than the old");
     if (check_layout(c, id, view) < 0) return -1;
     RULE(arg_type(c, node, 1)->dtype == node->type.dtype, "the value has another dtype");
     RULE(type_broadcasts(c->g, arg_type(c, node, 1), view),

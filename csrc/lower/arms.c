@@ -46,7 +46,7 @@ need_crossing(Lowering *lw, int arm, NodeId value)
     for (int k = 0; k < node->nargs; k++) need_crossing(lw, arm, node->args[k]);
 }
 
-/* Both arms make their copy in the result's memory. */
+/* Both arms make their value in the result's memory. */
 static void
 place_result(Lowering *lw, NodeId result)
 {
@@ -55,6 +55,8 @@ place_result(Lowering *lw, NodeId result)
     for (int i = 0; i < 2; i++) {
         NodeId value = join->args[2 * node->attrs.index + i];
         if (graph_node(lw->graph, value)->op == OP_empty) continue;
+        while (graph_node(lw->graph, value)->op == OP_scatter) /* it is written in place */
+            value = graph_node(lw->graph, value)->args[0];
         lw->same_as[value] = result;
         lw->needed[value] = lw->needed[result] = true;
     }

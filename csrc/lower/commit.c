@@ -24,18 +24,16 @@
 /* What the copy at commit costs per byte, in picoseconds, in the caches and in memory. */
 enum { CACHED_PS = 45, MEMORY_PS = 240, CACHE_BYTES = 512 << 10 };
 
-/* Is some input written at once, in a plan without loops, choices and arms? */
+/* Is some input written at once, in a plan without loops?  Nobody writes what may be chosen. */
 static bool
 is_simple(const Lowering *lw)
 {
     const Graph *g = lw->graph;
     bool any = false;
     for (int i = 0; i < g->outputs.len; i++) any = any || g->outputs.at[i].at_once;
-    if (!any || lw->narms > 0) return false;
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        const Node *node = graph_node(g, id);
-        if (lw->live[id] && (node->op == OP_choose || node->region[0] != NO_REGION)) return false;
-    }
+    if (!any || lw->repeats.len > 0) return false;
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        if (lw->live[id] && graph_node(g, id)->region[0] != NO_REGION) return false;
     return true;
 }
 
@@ -290,7 +288,7 @@ choose(Lowering *lw)
     for (int i = 0; i < g->outputs.len; i++) {
         NodeId id = g->outputs.at[i].node;
         if (!g->outputs.at[i].at_once || !node_commits(g, id) ||
-            !is_candidate(lw, &reads, last_write, id))
+            graph_node(g, id)->op == OP_commit || !is_candidate(lw, &reads, last_write, id))
             continue;
         if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE)
             continue; /* the value is written twice */

@@ -120,7 +120,7 @@ need_choices(Lowering *lw)
     const Graph *g = lw->graph;
     for (NodeId id = g->nodes.len; id-- > 0;) {
         const Node *node = graph_node(g, id);
-        if (!lw->live[id] || node->op != OP_choose) continue;
+        if (!lw->live[id] || node->op != OP_choose || node->attrs.index == CHOICE_SAME) continue;
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;

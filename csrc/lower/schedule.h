@@ -115,7 +115,7 @@ static inline bool
 node_commits(const Graph *g, NodeId id)
 {
     const Node *node = graph_node(g, id);
-    return node->op == OP_scatter && node->attrs.index == WRITE_AT_COMMIT;
+    return op_info(node->op)->kind == KIND_SCATTER && node->attrs.index == WRITE_AT_COMMIT;
 }
 
 /* lower.c */

@@ -310,6 +310,7 @@ step_choose(Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
     Step step = {.kind = STEP_CHOOSE, .line = node->line};
+    if (node->attrs.index == CHOICE_SAME) return 0; /* it is there already */
     step.choose.object = lw->is_output[id];
     if (place_for(lw, node->args[0], &step.choose.condition) < 0 ||
         place_for(lw, node->args[1], &step.choose.of[0]) < 0 ||

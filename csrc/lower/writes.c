@@ -86,6 +86,10 @@ writes_place(Lowering *lw)
         if (!lw->live[id]) continue;
         if (node->op == OP_scatter) place_scatter(lw, id);
         if (node->op == OP_loop) place_loop(lw, id);
+        if (node->op == OP_choose && node->attrs.index == CHOICE_SAME) {
+            take_over(lw, id, graph_node(lw->graph, node->args[2])->storage);
+            lw->needed[graph_node(lw->graph, node->args[2])->storage] = true;
+        }
         if (node->op == OP_copy && node->attrs.index == COPY_KEPT) lw->needed[id] = true;
     }
     return keep_readers(lw);

@@ -17,6 +17,8 @@
                              these become what is carried; jump behind `enter` if it holds.  Its
                              results are those of the repeat
 
+   Values that are versions of memory made in the arm need no copy: passes/writes.c.
+
    A result that only one arm has is an `empty` in the other, which is not copied.  Dead code is
    removed before and after: an arm computes all its results, whether a result node reads them or
    not. */

@@ -8,6 +8,7 @@ storage_is_fresh(const Graph *g, NodeId storage)
     case KIND_INPUT:
     case KIND_CONST:
     case KIND_EXTERN:
+    case KIND_CHOICE:
     case KIND_RESULT: return false;
     default: return true;
     }

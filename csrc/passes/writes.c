@@ -16,65 +16,12 @@
    Each write asks which nodes read a storage, and where, so this is found once and kept up to date
    as nodes are inserted and arguments change. Inserted nodes are collected and put into the top
    region at the end. Every node that has a place must be live, so the pass runs after dce. */
-#include "versions.h"
+#include "writes.h"
 
 /* Copies of smaller arrays are whole: copies of parts would take kernels of their own. */
 enum { PARTS_BYTES = 64 * 1024 };
 
-typedef struct {
-    int32_t order; /* position in the top region, from 1 on; 0: not there; an inserted node has that
-                      of the node after it */
-    int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
-    int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
-    int32_t loop;   /* the `enter` of the repeat that it is in; 0: none */
-    int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
-    bool live;        /* it has a place in a region */
-    NodeId first_result,
-        next_result; /* a node's result nodes: its first, and this one's next; NO_NODE: no more */
-    /* for a storage: */
-    int32_t reads;    /* the newest read: index into `reads` + 1 */
-    int32_t nreads;   /* arguments of live nodes, views included */
-    int32_t noutputs; /* outputs that lie in it */
-    bool committed;   /* read by a commit, after all nodes */
-    NodeId root;      /* the storage in whose memory it is, perhaps itself */
-    int32_t level;    /* at least so many kernels come before that of the node */
-    NodeId copied_by; /* of an input: the last scatter into a copy of it; of that: the one before */
-} Fact;
-
-/* A read of a storage by a node that is not a view. */
-typedef struct {
-    NodeId node;
-    int32_t next; /* another read of the same storage, usually an earlier one: index + 1 */
-} Read;
-
-typedef struct {
-    NodeId node;
-    int32_t next; /* the next one inserted before the same node: index + 1 */
-    int32_t last; /* valid in the first: the last of the list, index + 1 */
-} Inserted;
-
-typedef struct {
-    Graph *g;
-    Virtuals virtuals; /* of the graph as it was at first */
-    VEC(Fact) facts;   /* per node */
-    VEC(Read) reads;
-    VEC(Inserted) inserted;
-    int32_t last_region; /* position of the last loop in the top region */
-} Writes;
-
 /* ---- which nodes read what, and where ---- */
-
-static Fact *
-fact(const Writes *w, NodeId id)
-{
-    return &w->facts.at[id];
-}
-
-static NodeId
-storage_of(const Writes *w, NodeId value)
-{
-    return graph_node(w->g, value)->storage;
-}
 
 static bool
 is_view(const Graph *g, NodeId id)
@@ -173,8 +120,11 @@ find_reads(Writes *w)
         if (add_reads(w, id) < 0) return -1;
         if (graph_node(g, id)->region[0] != NO_REGION) w->last_region = i + 1;
     }
-    for (int i = 0; i < g->outputs.len; i++)
-        fact(w, storage_of(w, g->outputs.at[i].node))->noutputs++;
+    for (int i = 0; i < g->outputs.len; i++) {
+        const Node *node = graph_node(g, g->outputs.at[i].node);
+        fact(w, node->storage)->noutputs++;
+        if (node->op == OP_commit) fact(w, storage_of(w, node->args[1]))->committed = true;
+    }
     return 0;
 }
 
@@ -199,7 +149,7 @@ find_virtuals(Writes *w)
 
 /* Iterates over the nodes other than views that read the storage; a node with two such arguments
    comes twice. *at is -1 at first. False: no more. */
-static bool
+bool
 next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id)
 {
     for (int32_t i = *at < 0 ? fact(w, storage)->reads : *at; i != 0; i = w->reads.at[i - 1].next) {
@@ -214,7 +164,7 @@ next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id)
     return false;
 }
 
-static int
+int
 replace_argument(Writes *w, NodeId id, int k, NodeId value)
 {
     Node *node = graph_node(w->g, id);
@@ -318,8 +268,8 @@ is_carried(const Writes *w, NodeId storage)
     return op == OP_enter || op == OP_again;
 }
 
-/* Is the storage read after node `after`, by nodes, outputs or a commit? A loop further on
-   counts, since its body may read. */
+/* Is the storage read after node `after`, by nodes, outputs or a commit, perhaps as what a choice
+   has chosen? A loop further on counts, since its body may read. */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
@@ -328,8 +278,11 @@ used_after(const Writes *w, NodeId storage, NodeId after)
     const Fact *of = fact(w, storage);
     if (of->committed || of->noutputs > 0 || w->last_region > place) return true;
     if (is_carried(w, storage) || of->loop != fact(w, after)->loop) return true; /* the next turn */
-    while (next_read(w, storage, &at, &id))
+    while (next_read(w, storage, &at, &id)) {
+        if (choice_is_same(w, id)) continue; /* it reads what is written */
         if (fact(w, id)->order > place) return true;
+        if (graph_node(w->g, id)->op == OP_choose && used_after(w, id, after)) return true;
+    }
     return false;
 }
 
@@ -454,7 +407,9 @@ goes_in_place(Writes *w, NodeId id)
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value = graph_node(w->g, id)->args[1];
     bool library = is_library(w, fact(w, old)->root);
-    bool in_place = (storage_is_fresh(w->g, old) || library) && !used_after(w, old, id);
+    bool own = storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
+    bool in_place = (own || library) && !used_after(w, old, id);
     if (library && !in_place) {
         Answer detached = detach_readers(w, old, id);
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
@@ -702,7 +657,7 @@ prepare_array(Writes *w, NodeId loop, int arg)
     NodeId old = graph_node(g, loop)->args[arg];
     NodeId storage = storage_of(w, old), root = fact(w, storage)->root;
     OpKind kind = op_info(graph_node(g, root)->op)->kind;
-    bool memory = kind != KIND_CONST && kind != KIND_EXTERN && kind != KIND_RESULT;
+    bool memory = kind == KIND_INPUT || storage_is_fresh(g, root);
     if (!memory || old != storage || seen_later(w, storage, loop)) {
         Type type = graph_node(g, old)->type;
         if (!type_is_copyable(g, &type)) return ANSWER_NO;
@@ -740,6 +695,7 @@ pass_writes(Graph *g)
         Op op = graph_node(g, id)->op;
         if (op == OP_scatter && prepare_scatter(&w, id) < 0) return -1;
         if (op == OP_loop && prepare_loop(&w, id) < 0) return -1;
+        if (op == OP_join && arm_results(&w, id) < 0) return -1;
     }
-    return place_inserted(&w);
+    return place_inserted(&w) < 0 ? -1 : pass_dce(g);
 }

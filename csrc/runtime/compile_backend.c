@@ -45,7 +45,8 @@ program_of_call(Job *job, PyObject *callable)
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0) return NULL;
     }
     for (int i = 0; i < g->outputs.len; i++) {
-        Type type = graph_node(g, g->outputs.at[i].node)->type;
+        const Node *node = graph_node(g, g->outputs.at[i].node);
+        Type type = node->type;
         int same = i;
         for (int k = i - 1; k >= 0; k--)
             if (g->outputs.at[k].node == g->outputs.at[i].node) same = k;
@@ -53,6 +54,10 @@ program_of_call(Job *job, PyObject *callable)
         call->results[call->nresults++] = p->buffers.len;
         Located at = {
             .node = g->outputs.at[i].node, .place = {g->inputs.len + same, NO_SIZE}, .type = type};
+        if (node->op == OP_commit) {
+            at.written = true;
+            at.view = *node->attrs.view;
+        }
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0 || VEC_PUSH(c->arena, &p->located, at) < 0)
             return NULL;
     }

@@ -179,7 +179,8 @@ run_builds(Run *run)
     const Plan *plan = run->plan;
     for (int i = 0; i < plan->nbuilds; i++) {
         const PlanBuild *build = &plan->builds[i];
-        if (build->kind == EFFECT_WRITE && build->snapshot >= 0) {
+        bool taken = build->when == 0 || run->built[build->when - 1] == Py_True;
+        if (build->kind == EFFECT_WRITE && build->snapshot >= 0 && taken) {
             PyObject **copy = &run->built[plan->nbuilds + build->snapshot];
             if ((*copy = run_copy(run, build->box)) == NULL) return -1;
         }
@@ -263,8 +264,11 @@ run_effect(Run *run, int number)
         Py_DECREF(result);
         return 0;
     case EFFECT_WRITE:
+    case EFFECT_STORE_PART:
         if (!run->committed && run_commits(run) < 0) return -1;
         run->committed = true;
+        if (build->kind == EFFECT_STORE_PART)
+            return PyObject_SetItem(run->built[number], target, key);
         if (plan_box_is_written(run, build)) return 0;
         return write_array(run, build, run->built[number]);
     default: break;

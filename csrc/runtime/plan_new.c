@@ -504,7 +504,8 @@ static void
 make_snapshots(Plan *plan)
 {
     int writes = 0;
-    for (int i = 0; i < plan->nbuilds; i++) writes += plan->builds[i].kind == EFFECT_WRITE;
+    for (int i = 0; i < plan->nbuilds; i++)
+        writes += plan->builds[i].kind == EFFECT_WRITE || plan->builds[i].kind == EFFECT_STORE_PART;
     for (int i = 0; writes > 1 && i < plan->nbuilds; i++) {
         PlanBuild *build = &plan->builds[i];
         if (build->kind != EFFECT_WRITE || plan->boxes[build->box].in_place) continue;

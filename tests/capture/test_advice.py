@@ -87,7 +87,7 @@ def appends_on_one_side(x):
 
 
 def writes_a_view_on_one_side(x):
-    y, z = np.sqrt(x) + 1, np.zeros(3)
+    y, z = np.sqrt(x) + 1, np.sort(x)  # perhaps memory of somebody else's
     part = z[1:]
     if y.sum() > 3:
         part += 1

@@ -65,7 +65,7 @@ def test_what_was_computed_before_the_branch_fails_before_it():
     check(f, X * 0, -X)
 
 
-def test_an_arm_that_writes_an_argument_is_apart():
+def test_an_arm_that_writes_an_argument():
     def f(x):
         if x.sum() > 0:
             x[0] = 5

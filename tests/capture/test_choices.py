@@ -505,3 +505,28 @@ def test_why_a_branch_ends_the_graph(function, why):
     with pytest.raises(pycompile.GraphBreakError, match=f"PC0006.*{why}") as caught:
         pycompile.compile(function, **WHOLE)(X, Y)
     assert caught.value.line == line
+
+
+def test_containers_whose_items_do_not_merge():
+    def f(x, c):
+        s, t = 1.0, 2.0
+        if c[2] > 0:
+            t = 3.0
+        else:
+            if c[0] > 0:
+                s = x.sum() * 0.1
+        return s, t
+
+    def g(x, c):
+        s, t = [1.0], {"t": 2.0}
+        if c[2] > 0:
+            t, s = {"t": 3.0}, [2.0]
+        else:
+            if c[0] > 0:
+                s = [x.sum() * 0.1, 4]
+        return (s, t), s, t
+
+    for a in (1.0, -1.0):
+        for b in (1.0, -1.0):
+            check(f, X, np.array([a, 0, b]), options={"options": {"plan_always": True}})
+            check(g, X, np.array([a, 0, b]), options={"options": {"plan_always": True}})

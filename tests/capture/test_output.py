@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from differential import check
 
 import pycompile
 
@@ -182,3 +183,16 @@ def test_a_warning_that_is_an_error():
             [(f.name, f.lineno) for f in traceback.extract_tb(info.value.__traceback__)[1:]]
         )
     assert seen[0] == seen[1] and [name for name, _ in seen[0]] == ["warns", "_old"]
+
+
+def test_a_number_whose_class_a_branch_decides():
+    def f(x):
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > 0:
+                s += x[i]
+        print("sum", s, [s])
+        return x * 2 + s
+
+    for x in (np.arange(-3.0, 6.0), -np.ones(9)):
+        check(f, x, whole=True, options={"fullgraph": True, "options": {"plan_always": True}})

@@ -64,6 +64,13 @@ NUMBERS = [
 ]  # fmt: skip
 PROGRAMS = [
     """
+    p = x.argmax()
+    if x.sum() > 2:
+        x[1] = x[2] * y[0]
+        x[[0, p]] = x[[p, 0]]
+    return x * 2
+    """,
+    """
     n = len(x)
     for i in range(n):
         if x[i] > 2:

@@ -262,7 +262,7 @@ def nearest(X, C):
 
 
 def clusters(X, k, turns):
-    C = X[:k].copy()
+    C, sizes = X[:k].copy(), []
     for _ in range(turns):
         labels = nearest(X, C)
         new = C.copy()
@@ -270,6 +270,7 @@ def clusters(X, k, turns):
             members = X[labels == j]
             if len(members) > 0:
                 new[j] = members.mean(axis=0)
+                sizes.append(len(members))
         if np.sqrt(((new - C) ** 2).sum()) < 1e-9:
             break
         C = new

@@ -348,6 +348,15 @@ choice_finish(Merge *m, const Waiting *w)
 
 /* ---- effects of the arms ---- */
 
+Answer
+arm_condition(Merge *m, int which, Value *when, Value *inner, Value **out)
+{
+    *out = when;
+    if (inner == NULL) return ANSWER_YES;
+    if (inner->kind != V_NODE) return arm_leaves(m, which, inner, out);
+    return leave_number(m, which, inner, out);
+}
+
 /* Adds the effects of arm `which` under the condition `when`. */
 static Answer
 leave_effects(Merge *m, int which, const World *arm, Value *when)
@@ -357,10 +366,7 @@ leave_effects(Merge *m, int which, const World *arm, Value *when)
         Answer answer = ANSWER_YES;
         for (int k = 0; k < effect.nargs && answer == ANSWER_YES; k++)
             answer = arm_leaves(m, which, effect.args[k], &effect.args[k]);
-        Value *inner = effect.when;
-        effect.when = when;
-        if (inner != NULL && answer == ANSWER_YES)
-            answer = arm_leaves(m, which, inner, &effect.when);
+        if (answer == ANSWER_YES) answer = arm_condition(m, which, when, effect.when, &effect.when);
         if (answer != ANSWER_YES) return answer;
         if (VEC_PUSH(m->in->arena, &m->in->writes.effects, effect) < 0) return ANSWER_ERROR;
     }

@@ -25,8 +25,10 @@ typedef struct {
     Value **slots;
     Effect *effects; /* all of them; of what an arm changed, its own */
     StoredGlobal *globals;
-    Storage *storages;
-    NodeId nodes; /* the graph's next node */
+    Storage *storages; /* of what an arm changed, as it left them */
+    int nwrites;
+    ArrayWrite *writes; /* of what an arm changed: its own */
+    NodeId nodes;       /* the graph's next node */
 } World;
 
 /* ---- interp.c ---- */
@@ -212,12 +214,19 @@ Answer loop_pick_class(Interp *in, Value *number, Value *is_numpy, DType python,
 /* 0, or -1 with the error set. */
 int world_save(Interp *in, World *world);
 /* Has nothing changed that others can see, except for effects that can be made conditional, and
-   nothing that cannot be restored?  Else *changed is what did, or NULL where that is not known. */
-bool world_is_pure(Interp *in, const World *world, Value **changed);
+   nothing that cannot be restored?  Else *changed is what did, or NULL where that is not known.
+   `writes`: arrays may have been written. */
+bool world_is_pure(Interp *in, const World *world, bool writes, Value **changed);
+/* The storage's memory was there before. */
+bool world_is_older(const Interp *in, const World *world, const Storage *storage);
 /* A value from before that has changed: a list is longer, a dict has another item.  NULL: none. */
 Value *world_changed(const World *world);
 /* Records the values that changed since, and restores everything. */
 int world_take_back(Interp *in, const World *world, World *changed);
+
+/* ---- merge_writes.c ---- */
+/* May the arm of a branch write it, so that its version behind the branch depends on that? */
+bool storage_is_mergeable(const Interp *in, const Storage *storage);
 
 /* ---- merge.c ---- */
 /* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and

@@ -4,7 +4,8 @@
    place where both meet (join.c), the interpreter's state is put back (world.c), the other arm is
    followed, and what the two left behind is put together slot by slot.  A value that is the same
    stays; scalars that were there before the fork are chosen by a `where`; other numbers and arrays
-   become results of a `cond`; containers made or changed in the arms are merged item by item.
+   become results of a `cond`; containers made or changed in the arms are merged item by item, and
+   arrays that they wrote have another version where the arm was taken (merge_writes.c).
 
    Whatever does not fit (an effect, a write to memory from before, results of different types, a
    break in an arm) is learnt: capture starts again, and the branch ends the graph there
@@ -542,8 +543,11 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
         answer = merge_texts(m, x, y, out);
     else if (none || value_is_loose(in, x) || value_is_loose(in, y))
         answer = merge_loose(m, x, y, out);
-    else if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO)
-        return answer;
+    else {
+        int before = m->pairs.len;
+        if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO) return answer;
+        m->pairs.len = before; /* nothing leaves as what was begun */
+    }
     if (answer == ANSWER_NO) answer = merge_choice(m, x, y, out);
     if (answer != ANSWER_YES) return answer;
     Pair pair = {x, y, *out};
@@ -571,7 +575,9 @@ merge_finish(Merge *m, NodeId cond)
     for (int i = 0; i < m->waiting.len; i++) {
         Waiting *w = &m->waiting.at[i];
         if (w->op != OP_result) {
-            Answer answer = w->op == OP_extern ? finish_loose(m, w) : choice_finish(m, w);
+            Answer answer = w->op == OP_extern    ? finish_loose(m, w)
+                            : w->op == OP_scatter ? writes_meet(m, w)
+                                                  : choice_finish(m, w);
             if (answer != ANSWER_YES) return answer;
             continue;
         }
@@ -698,7 +704,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
         Value *changed = NULL;
-        if (answer == ANSWER_YES && !world_is_pure(in, &before, &changed))
+        if (answer == ANSWER_YES && !world_is_pure(in, &before, true, &changed))
             answer = merge_changes(m, "one side changes", changed);
         if (answer != ANSWER_YES) return answer;
         if (in->loop != NULL) {
@@ -711,7 +717,9 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         if (m->turn != NULL) m->turn->leaves = NULL;
         if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
     }
-    Answer answer = merge_changed(m, &before, arms);
+    Answer answer = merge_writes(m, &before, arms);
+    if (answer == ANSWER_NO) answer = merge_changes(m, "its sides write", NULL);
+    if (answer == ANSWER_YES) answer = merge_changed(m, &before, arms);
     if (answer == ANSWER_NO) answer = merge_changes(m, "its sides change", NULL);
     if (m->join == m->d->count) {
         if (answer == ANSWER_YES) {

@@ -1,4 +1,5 @@
-/* Private to merge.c, merge_states.c and choice.c: a branch whose arms are being put together. */
+/* Private to merge.c, merge_states.c, merge_writes.c and choice.c: a branch whose arms are being
+   put together. */
 #ifndef PYCOMPILE_CAPTURE_MERGE_H
 #define PYCOMPILE_CAPTURE_MERGE_H
 
@@ -12,7 +13,8 @@ typedef struct {
 typedef struct {
     Value *value; /* gets the node */
     Op op; /* OP_result: of result `index`; a view of args[0]; OP_choose of args; OP_extern: a
-              number of unknown class, of args */
+              number of unknown class, of args; OP_scatter: the version args[1] of the storage
+              `index` under the condition args[0] (merge_writes.c) */
     int index;
     Value *args[3];
     Type type;
@@ -71,6 +73,12 @@ Answer merge_changed(Merge *m, const World *before, const World arms[2]);
 /* The frame's slots, where the arms meet. */
 Answer merge_slots(Merge *m, const World arms[2]);
 
+/* ---- merge_writes.c ---- */
+/* Arrays from before the fork that the arms wrote. */
+Answer merge_writes(Merge *m, const World *before, const World arms[2]);
+/* Makes the version that such an array has behind the branch. */
+Answer writes_meet(Merge *m, const Waiting *waiting);
+
 /* ---- choice.c: one of two objects ---- */
 /* A value that arm `which` made, for the rest of the graph; if the other arm is taken it is empty.
    ANSWER_NO: it cannot leave the arm. */
@@ -83,6 +91,9 @@ bool choice_is_text(const Value *value);
 /* The value, or the array's memory, has left the arm already, as `out`. */
 bool arm_has_left(const Merge *m, int which, const Value *value);
 Answer arm_left_as(Merge *m, int which, const Value *value, Value *out);
+/* The condition `when` of arm `which`, and also `inner`, of a branch in the arm, unless it is NULL.
+ */
+Answer arm_condition(Merge *m, int which, Value *when, Value *inner, Value **out);
 /* The visible effects of the arms, made conditional on the branch. */
 Answer merge_effects(Merge *m, const World arms[2]);
 /* Makes the node of a value that waited for results. */

@@ -27,4 +27,5 @@ const Above things_above = {
     .model_from_source = model_from_source,
     .dict_of = model_dict,
     .part_length = part_length,
+    .build = build_value,
 };

@@ -71,6 +71,7 @@ world_save(Interp *in, World *world)
                      .neffects = in->writes.effects.len,
                      .nglobals = in->writes.stored_globals.len,
                      .nstorages = in->memory.storages.len,
+                     .nwrites = in->memory.writes.len,
                      .depth = a->depth,
                      .nodes = in->graph->nodes.len};
     world->states = arena_alloc(in->arena, sizeof(State) * (size_t)(world->nvalues + 1));
@@ -122,7 +123,14 @@ array_of_memory(const Interp *in, const World *w, NodeId root)
 }
 
 bool
-world_is_pure(Interp *in, const World *w, Value **changed)
+world_is_older(const Interp *in, const World *w, const Storage *storage)
+{
+    return storage->root < w->nodes ||
+           op_info(graph_node(in->graph, storage->root)->op)->kind == KIND_INPUT;
+}
+
+bool
+world_is_pure(Interp *in, const World *w, bool writes, Value **changed)
 {
     *changed = NULL;
     if (in->writes.effects.len < w->neffects || in->writes.stored_globals.len != w->nglobals ||
@@ -137,11 +145,10 @@ world_is_pure(Interp *in, const World *w, Value **changed)
     }
     for (int i = 0; i < in->memory.storages.len; i++) {
         const Storage *now = &in->memory.storages.at[i];
-        bool older = now->root < w->nodes ||
-                     op_info(graph_node(in->graph, now->root)->op)->kind == KIND_INPUT;
         NodeId before = i < w->nstorages ? w->storages[i].version : now->root;
         bool commits = i < w->nstorages && now->commit != w->storages[i].commit;
-        if ((older && now->version != before) || commits) {
+        bool written = world_is_older(in, w, now) && now->version != before;
+        if ((written && !(writes && storage_is_mergeable(in, now))) || commits) {
             *changed = array_of_memory(in, w, now->root);
             return false;
         }
@@ -174,6 +181,30 @@ is_stored_to(const Value *value)
     return value->kind == V_OBJECT && value->source != NO_SOURCE && value->nitems > 0;
 }
 
+/* Arrays from before have their versions of then. */
+static int
+take_back_writes(Interp *in, const World *world, World *changed)
+{
+    size_t bytes = sizeof(Storage) * (size_t)in->memory.storages.len;
+    changed->nstorages = in->memory.storages.len;
+    changed->nwrites = in->memory.writes.len - world->nwrites;
+    changed->storages = arena_copy(in->arena, in->memory.storages.at, bytes);
+    changed->writes = arena_copy(in->arena, in->memory.writes.at + world->nwrites,
+                                 sizeof(ArrayWrite) * (size_t)changed->nwrites);
+    if ((changed->storages == NULL && bytes > 0) ||
+        (changed->writes == NULL && changed->nwrites > 0))
+        return -1;
+    in->memory.writes.len = world->nwrites;
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        Storage *storage = &in->memory.storages.at[i];
+        if (!world_is_older(in, world, storage)) continue;
+        bool known = i < world->nstorages;
+        storage->version = known ? world->storages[i].version : storage->root;
+        storage->written = known && world->storages[i].written;
+    }
+    return 0;
+}
+
 int
 world_take_back(Interp *in, const World *world, World *changed)
 {
@@ -185,6 +216,7 @@ world_take_back(Interp *in, const World *world, World *changed)
     changed->effects = arena_copy(in->arena, in->writes.effects.at + world->neffects, effects);
     if (changed->effects == NULL && effects > 0) return -1;
     in->writes.effects.len = world->neffects;
+    if (take_back_writes(in, world, changed) < 0) return -1;
     changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(in->attempt.values.len + 1));
     changed->slots = arena_copy(in->arena, a->slots, sizeof(Value *) * (size_t)changed->nslots);
     if (changed->states == NULL || (changed->slots == NULL && changed->nslots > 0)) return -1;

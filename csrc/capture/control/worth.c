@@ -289,6 +289,7 @@ node_weight(Scale *scale, NodeId id)
     OpKind kind = op_info(node->op)->kind;
     bool python = node->type.form == FORM_PYTHON;
     if (python && (node->op == OP_where || node->op == OP_py_bool)) return NUMBER_CHOSEN;
+    if (node->op == OP_commit) return 0; /* of a scatter, which has a weight */
     switch (kind) {
     case KIND_INPUT:
     case KIND_CONST:
@@ -296,7 +297,7 @@ node_weight(Scale *scale, NodeId id)
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
-        if (node->op == OP_compress && !scale->read[id]) return 0;
+        if ((node->op == OP_compress || node->op == OP_store) && !scale->read[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;

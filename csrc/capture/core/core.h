@@ -484,6 +484,12 @@ int storage_of(Interp *in, NodeId node);
 int storage_find(const Interp *in, NodeId version);
 /* Makes `version` (a scatter, a result of a loop) the storage's contents from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
+/* The same of a version in which `value` was written to `place`. */
+int storage_write_part(Interp *in, NodeId node, NodeId version, NodeId value, const Type *place);
+/* The last write is array[key] = stored, both in their present state. */
+void storage_note_key(Interp *in, Value *key, Value *stored);
+/* Makes `version` the contents of the storage of this number, which nobody has written by it. */
+int storage_becomes(Interp *in, int storage, NodeId version);
 
 /* Notes that `array`, a view of its own kind, reads its memory as `node`; -1 with the error set. */
 int window_add(Interp *in, NodeId node, Value *array);

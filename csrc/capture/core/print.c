@@ -36,6 +36,7 @@ static const char *const build_names[] = {
     [EFFECT_METHOD] = "method_call",
     [EFFECT_CALL] = "call",
     [EFFECT_WRITE] = "write",
+    [EFFECT_STORE_PART] = "store_part",
 };
 
 static void
@@ -145,6 +146,7 @@ print_build(const Capture *c, int number, Text *out)
         text_put(out, " ");
         print_object(build->object, out);
     }
+    if (build->when > 0) text_printf(out, " if b%d", build->when - 1);
     for (int i = 0; i < build->nargs; i++) {
         if (build->args[i] == NO_BUILD)
             text_put(out, " -");

@@ -29,14 +29,37 @@ storage_of(Interp *in, NodeId node)
 }
 
 int
-storage_write(Interp *in, NodeId node, NodeId version)
+storage_becomes(Interp *in, int storage, NodeId version)
 {
-    int storage = storage_of(in, node);
-    if (storage < 0) return -1;
     in->memory.storages.at[storage].version = version;
     in->memory.storages.at[storage].written = true;
     return VEC_PUSH(in->arena, &in->memory.versions,
                     (Version){.node = version, .storage = storage});
+}
+
+int
+storage_write(Interp *in, NodeId node, NodeId version)
+{
+    ArrayWrite write = {.storage = storage_of(in, node), .version = version};
+    if (write.storage < 0 || VEC_PUSH(in->arena, &in->memory.writes, write) < 0) return -1;
+    return storage_becomes(in, write.storage, version);
+}
+
+int
+storage_write_part(Interp *in, NodeId node, NodeId version, NodeId value, const Type *place)
+{
+    if (storage_write(in, node, version) < 0) return -1;
+    ArrayWrite *write = &in->memory.writes.at[in->memory.writes.len - 1];
+    write->place = *place;
+    return (write->value = value_node(in, value)) == NULL ? -1 : 0;
+}
+
+void
+storage_note_key(Interp *in, Value *key, Value *stored)
+{
+    ArrayWrite *write = &in->memory.writes.at[in->memory.writes.len - 1];
+    write->key = key;
+    write->stored = stored;
 }
 
 int

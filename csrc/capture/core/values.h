@@ -103,6 +103,17 @@ struct Activation {
     uint64_t calls; /* which calls led here, as a digest: the same in each attempt */
 };
 
+/* A write to a storage, in program order. */
+typedef struct {
+    int storage;
+    NodeId version; /* which it made; of a write with `value`, not known any more behind a branch */
+    Value *value;   /* what was stored, its node as it is, into `place`; NULL: all of `version` */
+    Type place;
+    Value *key,
+        *stored; /* `value` is what array[key] = stored makes of the array; NULL: it is not */
+    Value *when; /* the bool under which an arm's write is done; NULL: always */
+} ArrayWrite;
+
 /* The storage of arrays, with its versions: one for each input or fresh array that is written. */
 typedef struct {
     NodeId root;    /* the storage's first node: input or producer */
@@ -121,6 +132,10 @@ typedef struct {
     BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
+    Value *of, *key;  /* a view of this array at a place that only the run tells (places.c) … */
+    NodeId version;   /* … of this version of its memory; or NULL */
+    Type part;        /* its shape and dtype */
+    int step;         /* the step of the bottom activation at which it was made */
 } Opaque;
 
 /* A view that a library function made over an object of its own (sliding_window_view), which views
@@ -313,12 +328,14 @@ typedef struct {
     Value *(*model_from_source)(Interp *in, SourceId source, PyObject *object);
     Value *(*dict_of)(Interp *in, Value *value);
     Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
+    BuildId (*build)(Interp *in, Value *value);
 } Above;
 
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
     VEC(Version) versions;
+    VEC(ArrayWrite) writes; /* to all storages */
     VEC(Opaque) opaques;
     VEC(Window) windows;
     VEC(NodeId) borrowers; /* new arrays, made by steps, that do not own their memory */

@@ -2,7 +2,8 @@
    Basic indexing (ints, slices, Ellipsis, None) is a view; ints for all axes give an array scalar.
    Reads with integer arrays or masks are calls of NumPy when the plan runs; the shape of a masked
    result depends on the data.  Assignment to a basic index is a scatter; with a mask and a scalar,
-   it is `where` and a scatter; other assignments are a call that returns the whole array anew. */
+   it is `where` and a scatter; other assignments are a call that returns the whole array anew,
+   which is not made where nobody reads it (places.c). */
 #include "numpy.h"
 
 typedef struct {
@@ -337,6 +338,30 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     return push_node(in, result, out);
 }
 
+/* The type of a view that unknown_place() found, but for its place.  ANSWER_NO: it is no such
+   view. */
+static Answer
+placed_view(Interp *in, Value *array, Value *key, Type *part)
+{
+    if (!value_is_array(in, array)) return ANSWER_NO;
+    NodeId node;
+    TRY(array_operand(in, array, &node));
+    Type from = node_type(in, node);
+    Item items[MAX_ITEMS];
+    BasicIndex index;
+    int n;
+    bool advanced;
+    TRY(parse_key(in, key, items, &n, &advanced));
+    if (!type_is_known(in->graph, &from) || unknown_place(in, &from, items, n) == NULL)
+        return ANSWER_NO;
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == ITEM_ARRAY) items[i] = (Item){.kind = ITEM_INT};
+    TRY(basic_index(in, &from, items, n, &index));
+    *part = index.type;
+    part->offset = NO_SIZE;
+    return ANSWER_YES;
+}
+
 Answer
 emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 {
@@ -346,7 +371,18 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.opaque = key_has_mask(in, key, 0);
-    return call_whole_instead(in, &call, out);
+    Type part;
+    BreakNote note = break_take(in);
+    Answer view = placed_view(in, array, key, &part);
+    if (view == ANSWER_ERROR) return view;
+    break_take(in);
+    call.placed = view == ANSWER_YES;
+    call.fixed = key_gathers(in, key);
+    break_put(in, &note);
+    answer = call_whole_instead(in, &call, out);
+    if (answer == ANSWER_YES && call.placed && place_note(in, *out, array, key, &part) < 0)
+        return ANSWER_ERROR;
+    return answer;
 }
 
 /* ---- writing ---- */
@@ -447,7 +483,8 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     Attrs attrs = {.view = &view};
     NodeId version;
     TRY_NODE(version, graph_add(in->graph, in->region, OP_scatter, 2, args, &whole, &attrs));
-    return storage_write(in, array->node, version) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return storage_write_part(in, array->node, version, value, place) < 0 ? ANSWER_ERROR
+                                                                          : ANSWER_YES;
 }
 
 Answer
@@ -571,8 +608,8 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
     return write_place(in, array, &index.type, from);
 }
 
-Answer
-emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
+static Answer
+store_or_step(Interp *in, Value *array, Value *key, Value *value)
 {
     Answer answer = store_node(in, array, key, value);
     if (answer != ANSWER_BREAK) return answer;
@@ -581,4 +618,20 @@ emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
     if (call.callable == NULL) return ANSWER_ERROR;
     call.changes = 1;
     return call_whole_instead(in, &call, &none);
+}
+
+Answer
+emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
+{
+    Value *at = NULL, *stored = NULL;
+    NodeId copy;
+    Answer copied = place_copy(in, value, &copy);
+    if (answer_stops(copied)) return copied;
+    if (copied == ANSWER_YES && (value = value_node(in, copy)) == NULL) return ANSWER_ERROR;
+    Answer open = open_store(in, array, key, value, &at, &stored);
+    if (open == ANSWER_ERROR) return open;
+    int before = in->memory.writes.len;
+    TRY(store_or_step(in, array, key, value));
+    if (open == ANSWER_YES && in->memory.writes.len == before + 1) open_stored(in, at, stored);
+    return ANSWER_YES;
 }

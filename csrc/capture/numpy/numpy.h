@@ -18,6 +18,8 @@ typedef struct {
     bool opaque;      /* the result's shape depends on values */
     bool untyped;     /* its results' types depend on values */
     bool device;      /* its arguments may be arrays on a device */
+    bool placed;      /* its result is a view of the first argument: places.c */
+    bool fixed;       /* its results' shapes do not depend on numbers among the arguments */
 } WholeCall;
 
 enum { MAX_ARGS = 12 };
@@ -365,6 +367,24 @@ Answer call_whole(Interp *in, const WholeCall *call, Value **out);
 Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
+
+/* ---- places.c: views at places that only the run tells ---- */
+/* The opaque value is array[key], and has the shape of `part`.  -1 with the error set. */
+int place_note(Interp *in, const Value *view, Value *array, Value *key, const Type *part);
+/* What such a view shows now, in a new array.  ANSWER_NO: it is no such view. */
+Answer place_copy(Interp *in, const Value *view, NodeId *out);
+/* A step takes the view itself. */
+Answer place_taken(Interp *in, const Opaque *view);
+/* Is the key made of lists of integers, with integers and slices?  What it reads has a shape that
+   the lengths of the lists decide. */
+bool key_gathers(Interp *in, Value *key);
+/* Before the store array[key] = value: *at and *stored are these as they are now, and a step raises
+   what the store would.  ANSWER_NO: it is a store of another kind. */
+Answer open_store(Interp *in, Value *array, Value *key, Value *value, Value **at, Value **stored);
+/* Behind it. */
+void open_stored(Interp *in, Value *at, Value *stored);
+/* Can the view leave the graph as an object?  ANSWER_BREAK: not this one. */
+Answer place_leaves(Interp *in, const Value *view);
 
 /* ---- opaque.c: arrays whose shape is known only when the plan runs ---- */
 bool any_opaque(const Interp *in, int n, Value *const *values);

@@ -601,6 +601,11 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    if (strcmp(name, "copy") == 0 && nargs + nkw == 0 && value_is_opaque(in, array)) {
+        NodeId copy;
+        Answer answer = place_copy(in, array, &copy);
+        if (answer != ANSWER_NO) return answer == ANSWER_YES ? push_node(in, copy, out) : answer;
+    }
     if (rule->way == DONE_BY_STEP || value_is_opaque(in, array) ||
         (scalar && !(rule->traits & FN_OF_SCALARS)))
         return method_step(in, rule, callable, nargs + 1, all, kwnames, out);

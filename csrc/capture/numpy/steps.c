@@ -18,6 +18,7 @@ typedef struct {
     int depth;   /* nesting of containers, which may contain themselves */
     bool nested; /* a hole lies inside a container */
     bool sized;  /* an unknown int, which may be a length */
+    bool placed; /* WholeCall.placed */
     bool device; /* arrays on a device may be among them */
 } Holes;
 
@@ -118,8 +119,9 @@ node_template(Holes *h, Value *value, PyObject **out)
 {
     Interp *in = h->in;
     if (value_is_opaque(in, value)) {
-        if (opaque_of(in, value->node) == NULL)
-            return interp_break(in, BREAK_OPERATOR, "an object that is not known");
+        const Opaque *opaque = opaque_of(in, value->node);
+        if (opaque == NULL) return interp_break(in, BREAK_OPERATOR, "an object that is not known");
+        if (opaque->of != NULL) TRY(place_taken(in, opaque));
         return hole(h, value, value->node, out);
     }
     Type type = node_type(in, value->node);
@@ -331,7 +333,7 @@ opaque_result(Leaves *l, NodeId node, PyObject *value, Value **out)
     PyObject *views = step_part(value, PART_views);
     bool view = PyList_GET_SIZE(views) > 0;
     BreakCode why = why_opaque(l->h, view);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++)
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views) && !l->h->placed; i++)
         TRY(note_view(l->h, (int)PyLong_AsLong(PyList_GET_ITEM(views, i)), why));
     TRY(opaque_value(l->h->in, node, step_part(value, PART_sample), view, out));
     opaque_of(l->h->in, node)->why = why;
@@ -536,7 +538,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     WholeCall noted;
     const WholeCall *call = &noted;
     TRY(with_out(in, given, &noted));
-    Holes h = {.in = in, .device = call->device};
+    Holes h = {.in = in, .device = call->device, .placed = call->placed};
     int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
     int all = call->nargs + nkw;
     PyObject *objects[MAX_HOLES], *value = NULL, *callable = NULL;
@@ -550,7 +552,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     Attempt attempt = {.callable = call->callable,
                        .args = keep(in, PyTuple_New(call->nargs)),
                        .kwargs = keep(in, PyDict_New()),
-                       .opaque = call->opaque || h.sized,
+                       .opaque = call->opaque || (h.sized && !call->fixed),
                        .untyped = call->untyped,
                        .direct = !h.nested};
     if (attempt.args == NULL || attempt.kwargs == NULL) return ANSWER_ERROR;

@@ -191,26 +191,99 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
     return ANSWER_YES;
 }
 
+/* `when`: the bool under which it is done; NULL: always. */
 static int
-commit_storage(Interp *in, const Storage *storage, const Value *input)
+commit_version(Interp *in, const Value *input, NodeId version, Value *when)
 {
+    BuildId condition = when != NULL ? in->above->build(in, when) : NO_BUILD;
+    if (when != NULL && condition == NO_BUILD) return -1;
     Build effect = {.kind = EFFECT_WRITE,
-                    .node = storage->version,
+                    .node = version,
                     .source = input->source,
                     .number = in->bottom->number,
-                    .output = graph_output(in->graph, storage->version)};
+                    .when = condition + 1,
+                    .output = graph_output(in->graph, version)};
     return effect.output < 0 ? -1 : VEC_PUSH(in->arena, &in->out->builds, effect);
+}
+
+/* The array stores it itself. */
+static int
+commit_key(Interp *in, const Value *input, const ArrayWrite *write)
+{
+    BuildId condition = write->when != NULL ? in->above->build(in, write->when) : NO_BUILD;
+    BuildId *args = arena_alloc(in->arena, 2 * sizeof(BuildId));
+    if (args == NULL || (args[0] = in->above->build(in, write->key)) == NO_BUILD ||
+        (args[1] = in->above->build(in, write->stored)) == NO_BUILD ||
+        (write->when != NULL && condition == NO_BUILD))
+        return -1;
+    Build effect = {.kind = EFFECT_STORE_PART,
+                    .nargs = 2,
+                    .args = args,
+                    .node = NO_NODE,
+                    .source = input->source,
+                    .number = in->bottom->number,
+                    .when = condition + 1};
+    return VEC_PUSH(in->arena, &in->out->builds, effect);
+}
+
+static int
+commit_part(Interp *in, const Value *input, const ArrayWrite *write)
+{
+    if (write->key != NULL) return commit_key(in, input, write);
+    if (write->value == NULL) return commit_version(in, input, write->version, write->when);
+    NodeId args[2] = {input->node, write->value->node};
+    Type view = write->place, part;
+    Attrs attrs = {.view = &view, .index = WRITE_AT_COMMIT};
+    if (type_contiguous(in->graph, &part, (DType)view.dtype, view.rank, view.shape) < 0) return -1;
+    part.form = FORM_ARRAY;
+    NodeId node = graph_add(in->graph, in->region, OP_commit, 2, args, &part, &attrs);
+    return node == NO_NODE ? -1 : commit_version(in, input, node, write->when);
+}
+
+/* One of the two holds. */
+static Value *
+either(Interp *in, Value *one, Value *other)
+{
+    NodeId args[2] = {one->node, other->node};
+    Type type = node_type(in, one->node);
+    NodeId node = graph_add(in->graph, in->region, OP_logical_or, 2, args, &type, NULL);
+    return node == NO_NODE ? NULL : value_node(in, node);
+}
+
+/* What arms of branches wrote is written only where the arm was taken, and nothing else is, so each
+   write is one effect; of many the last version is, if any was done.  Likewise what was stored by
+   keys, for which a copy of all of the array was changed. */
+static int
+commit_storage(Interp *in, int number)
+{
+    enum { MOST_WRITES = 16 };
+    const Storage *storage = &in->memory.storages.at[number];
+    const Value *input = input_of(in, storage->root);
+    int writes = 0, always = 0, keys = 0;
+    for (int i = 0; i < in->memory.writes.len; i++) {
+        bool of = in->memory.writes.at[i].storage == number;
+        writes += of;
+        always += of && in->memory.writes.at[i].when == NULL;
+        keys += of && in->memory.writes.at[i].key != NULL;
+    }
+    if ((always == writes && keys == 0) || (writes > MOST_WRITES && always > 0))
+        return commit_version(in, input, storage->version, NULL);
+    Value *any = NULL;
+    for (int i = 0; i < in->memory.writes.len; i++) {
+        const ArrayWrite *write = &in->memory.writes.at[i];
+        if (write->storage != number) continue;
+        if (writes <= MOST_WRITES && commit_part(in, input, write) < 0) return -1;
+        if (writes <= MOST_WRITES) continue;
+        if ((any = any == NULL ? write->when : either(in, any, write->when)) == NULL) return -1;
+    }
+    return any == NULL ? 0 : commit_version(in, input, storage->version, any);
 }
 
 int
 writes_commit(Interp *in, int place)
 {
-    for (int i = 0; i < in->memory.storages.len; i++) {
-        Storage *storage = &in->memory.storages.at[i];
-        if (storage->commit == place &&
-            commit_storage(in, storage, input_of(in, storage->root)) < 0)
-            return -1;
-    }
+    for (int i = 0; i < in->memory.storages.len; i++)
+        if (in->memory.storages.at[i].commit == place && commit_storage(in, i) < 0) return -1;
     return 0;
 }
 
@@ -228,16 +301,16 @@ note_at_once(Interp *in)
 {
     const Capture *out = in->out;
     bool wrote = false, over = false;
-    for (int i = 0; i < out->builds.len; i++) /* the first write that is done may be any */
-        if (out->builds.at[i].kind == EFFECT_WRITE && out->builds.at[i].when > 0) return;
     for (int i = 0; i < out->builds.len; i++) {
         const Build *build = &out->builds.at[i];
         if (build->kind < EFFECT_STORE_ATTR) continue;
+        if (build->kind == EFFECT_STORE_PART) wrote = true;
+        if (build->kind == EFFECT_STORE_PART) continue;
         if (build->kind != EFFECT_WRITE) {
             over = over || (wrote && !is_quiet(build->kind));
             continue;
         }
-        in->graph->outputs.at[build->output].at_once = !over;
+        in->graph->outputs.at[build->output].at_once = !over && build->when == 0;
         wrote = true;
     }
 }
@@ -253,7 +326,7 @@ writes_finish(Interp *in)
         Value *input = storage->written ? input_of(in, storage->root) : NULL;
         if (input == NULL) continue;
         group[n++] = input;
-        if (storage->commit == 0 && commit_storage(in, storage, input) < 0) return ANSWER_ERROR;
+        if (storage->commit == 0 && commit_storage(in, i) < 0) return ANSWER_ERROR;
     }
     note_at_once(in);
     nwritten = n;

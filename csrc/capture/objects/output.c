@@ -113,7 +113,7 @@ freeze(Interp *in, Value *value, int deep, Value **out)
     case V_OBJECT: return is_stream(in, value);
     case V_NODE:
         if (value_is_array(in, value)) return freeze_array(in, value, out);
-        return value_is_number(in, value) ? ANSWER_YES : ANSWER_NO;
+        return value_is_number(in, value) || value_is_loose(in, value) ? ANSWER_YES : ANSWER_NO;
     default: return ANSWER_NO;
     }
 }

@@ -1,0 +1,309 @@
+/* Views at places that only the run tells: A[p] of a number p out of an array.
+
+   The step array[key] makes the view itself, and raises what Python would.  Its shape is known all
+   the same, so what is copied of it (`A[p].copy()`, `A[k] = A[p]`) is an array like any other: a
+   pivot's rows can be exchanged in the graph.  Everything else is done by steps that take the view.
+
+   A store to such a place, or by a list or an array of integers, makes a copy of the whole array in
+   the graph, for those who read it.  Into an array from outside the value is stored by NumPy itself
+   at commit; before, the plan makes sure that the store cannot fail.
+
+   The view is one of the memory as it is when the step runs, and a graph writes memory at commit
+   only.  So a copy made after a write takes a view of the version of then, other steps do not
+   follow, and a view of what was made or written here does not leave. */
+#include "numpy.h"
+
+int
+place_note(Interp *in, const Value *view, Value *array, Value *key, const Type *part)
+{
+    Opaque *opaque = opaque_of(in, view->node);
+    int storage = storage_of(in, array->node);
+    if (opaque == NULL || storage < 0) return storage;
+    opaque->of = array;
+    opaque->key = key;
+    opaque->version = in->memory.storages.at[storage].version;
+    opaque->part = *part;
+    opaque->step = in->attempt.steps;
+    return 0;
+}
+
+static const Opaque *
+placed(Interp *in, const Value *view)
+{
+    const Opaque *opaque = value_is_opaque(in, view) ? opaque_of(in, view->node) : NULL;
+    return opaque == NULL || opaque->of == NULL ? NULL : opaque;
+}
+
+/* The storage is as it was when the view was taken. */
+static bool
+is_current(Interp *in, const Opaque *view)
+{
+    int storage = storage_of(in, view->of->node);
+    return storage >= 0 && in->memory.storages.at[storage].version == view->version;
+}
+
+Answer
+place_copy(Interp *in, const Value *view, NodeId *out)
+{
+    const Opaque *opaque = placed(in, view);
+    if (opaque == NULL) return ANSWER_NO;
+    Type type, part = opaque->part;
+    NodeId node = view->node;
+    if (!is_current(in, opaque)) {
+        Value *again;
+        TRY(emit_subscript(in, opaque->of, opaque->key, &again));
+        node = again->node;
+    }
+    PyObject *copy = keep(in, PyObject_GetAttrString((PyObject *)array_class(), "copy"));
+    if (copy == NULL ||
+        type_contiguous(in->graph, &type, (DType)part.dtype, part.rank, part.shape) < 0)
+        return ANSWER_ERROR;
+    type.form = FORM_ARRAY;
+    return node_extern(in, copy, 1, &node, &type, out);
+}
+
+Answer
+place_taken(Interp *in, const Opaque *view)
+{
+    int storage = storage_of(in, view->of->node);
+    if (storage < 0) return ANSWER_ERROR;
+    if (in->memory.storages.at[storage].written || input_of(in, view->of->node) == NULL)
+        return interp_break_told(in, BREAK_INDEX, view->why,
+                                 "a view of an array that is made or written here");
+    in->memory.storages.at[storage].shown = view->why;
+    return ANSWER_YES;
+}
+
+Answer
+place_leaves(Interp *in, const Value *view)
+{
+    const Opaque *opaque = placed(in, view);
+    if (opaque == NULL) return ANSWER_YES;
+    Value *input = input_of(in, opaque->of->node);
+    if (input != NULL && opaque->version == input->node) return ANSWER_YES;
+    if (in->raising.unbuilt == 0 || opaque->step < in->raising.unbuilt)
+        in->raising.unbuilt = opaque->step;
+    return interp_break_told(in, BREAK_INDEX, opaque->why,
+                             "a view of an array that is made or written here");
+}
+
+/* ---- reads by lists ---- */
+
+static bool
+is_integer(Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST)
+        return PyLong_CheckExact(value->object) ||
+               (array_scalar_check(value->object) && PyIndex_Check(value->object));
+    if (value->kind != V_NODE || value_is_array(in, value) || value_is_opaque(in, value))
+        return false;
+    return dtype_is_integer((DType)node_type(in, value->node).dtype);
+}
+
+static bool
+is_list_of_integers(Interp *in, Value *value)
+{
+    if (value->kind != V_LIST) return false;
+    for (int i = 0; i < value->nitems; i++) {
+        Value *item = value_item(in, value, i);
+        if (item == NULL || !is_integer(in, item)) return false;
+    }
+    return value->nitems > 0;
+}
+
+static bool
+is_plain_slice(Interp *in, Value *value)
+{
+    PyObject *known;
+    if (value->kind == V_CONST) return PySlice_Check(value->object);
+    for (int i = 0; value->kind == V_SLICE && i < value->nitems; i++)
+        if (value_known(in, value->items[i], &known) != ANSWER_YES) return false;
+    return value->kind == V_SLICE;
+}
+
+bool
+key_gathers(Interp *in, Value *key)
+{
+    bool any = is_list_of_integers(in, key);
+    if (key->kind != V_TUPLE) return any;
+    for (int i = 0; i < key->nitems; i++) {
+        Value *item = value_item(in, key, i);
+        if (item == NULL) return false;
+        bool list = is_list_of_integers(in, item);
+        if (!list && !is_integer(in, item) && !is_plain_slice(in, item)) return false;
+        any = any || list;
+    }
+    return any;
+}
+
+/* ---- stores ---- */
+
+/* A number that only the run tells, a list, or an array of integers. */
+static bool
+is_open(Interp *in, const Value *item)
+{
+    if (item->kind == V_LIST) return true;
+    if (item->kind != V_NODE || value_is_opaque(in, item)) return false;
+    Type type = node_type(in, item->node);
+    if (type.dtype == DT_BOOL || !dtype_is_integer((DType)type.dtype)) return false;
+    return type.form != FORM_PYTHON || item->object == NULL;
+}
+
+static Answer
+key_is_open(Interp *in, Value *key)
+{
+    if (key->kind != V_TUPLE) return is_open(in, key) ? ANSWER_YES : ANSWER_NO;
+    for (int i = 0; i < key->nitems; i++) {
+        Value *item = value_item(in, key, i);
+        if (item == NULL) return ANSWER_ERROR;
+        if (is_open(in, item)) return ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
+/* A copy of the array, which nobody writes. */
+static Answer
+array_now(Interp *in, NodeId node, Value **out)
+{
+    Type from = node_type(in, node), type;
+    if (type_like(in->graph, &type, (DType)from.dtype, &from) < 0) return ANSWER_ERROR;
+    type.form = FORM_ARRAY;
+    TRY_NODE(node, graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL));
+    return given(out, value_node(in, node));
+}
+
+/* The key as it is now: lists and arrays may change later. */
+static Answer
+key_now(Interp *in, Value *key, int depth, Value **out)
+{
+    enum { DEEPEST = 4 };
+    *out = key;
+    if (key->kind == V_NODE && value_is_array(in, key)) {
+        NodeId node;
+        TRY(operand(in, key, &node));
+        return array_now(in, node, out);
+    }
+    if ((key->kind != V_TUPLE && key->kind != V_LIST) || key->object != NULL) return ANSWER_YES;
+    if (depth == DEEPEST || key->core != NULL || key->box != NULL) return ANSWER_NO;
+    if ((*out = value_sequence(in, key->kind, key->nitems, NULL)) == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < key->nitems; i++) {
+        Value *item = value_item(in, key, i);
+        if (item == NULL) return ANSWER_ERROR;
+        TRY(key_now(in, item, depth + 1, &(*out)->items[i]));
+    }
+    return ANSWER_YES;
+}
+
+/* The plan goes on only where the integer is an index of an axis of this length. */
+static Answer
+assert_index(Interp *in, Value *value, int64_t length)
+{
+    NodeId number, ends[2], within[2];
+    TRY(operand(in, value, &number));
+    if (node_type(in, number).dtype == DT_U64) return ANSWER_NO;
+    TRY(node_cast(in, number, DT_I64, &number));
+    TRY_NODE(ends[0], node_int(in, -length, DT_I64));
+    TRY_NODE(ends[1], node_int(in, length, DT_I64));
+    Type truth = type_scalar(DT_BOOL, FORM_SCALAR), python = type_scalar(DT_BOOL, FORM_PYTHON);
+    for (int i = 0; i < 2; i++) {
+        NodeId both[2] = {number, ends[i]};
+        Op op = i == 0 ? OP_greater_equal : OP_less;
+        TRY_NODE(within[i], graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    }
+    NodeId test;
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_logical_and, 2, within, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_bool, 1, &test, &python, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &python, NULL));
+    return ANSWER_YES;
+}
+
+/* The same for an integer, or for those of a list.  ANSWER_NO: it is neither, or a known index that
+   is none. */
+static Answer
+assert_item(Interp *in, Value *item, int64_t length)
+{
+    if (item->kind == V_LIST) {
+        if (!is_list_of_integers(in, item)) return ANSWER_NO;
+        for (int i = 0; i < item->nitems; i++)
+            TRY(assert_item(in, value_item(in, item, i), length));
+        return ANSWER_YES;
+    }
+    int64_t known;
+    if (!is_integer(in, item)) return ANSWER_NO;
+    Answer answer = value_as_int(in, item, &known);
+    if (answer == ANSWER_NO) return assert_index(in, item, length);
+    return answer != ANSWER_YES || (known >= -length && known < length) ? answer : ANSWER_NO;
+}
+
+/* Integers, lists of such and slices, one for each axis that is named. */
+static Answer
+assert_key(Interp *in, Value *array, Value *key)
+{
+    Type type = node_type(in, array->node);
+    int count = key->kind == V_TUPLE ? key->nitems : 1;
+    if (count > type.rank || !type_is_known(in->graph, &type)) return ANSWER_NO;
+    for (int i = 0; i < count; i++) {
+        Value *item = key->kind == V_TUPLE ? value_item(in, key, i) : key;
+        if (item == NULL) return ANSWER_ERROR;
+        if (is_plain_slice(in, item)) continue;
+        TRY(assert_item(in, item, size_value(in->graph, type.shape[i])));
+    }
+    return ANSWER_YES;
+}
+
+/* What the store would raise is raised by a step that reads there. */
+static Answer
+read_there(Interp *in, Value *array, Value *key)
+{
+    Value *read;
+    Answer answer = assert_key(in, array, key);
+    return answer == ANSWER_NO ? emit_subscript(in, array, key, &read) : answer;
+}
+
+/* NumPy stores it as it is. */
+static bool
+stores_plainly(Interp *in, NodeId value, DType to)
+{
+    Type type = node_type(in, value);
+    if (type.form == FORM_PYTHON) return to == DT_F64 && type.dtype != DT_C128;
+    return type.dtype == to;
+}
+
+static Answer
+store_now(Interp *in, Value *array, Value *key, Value *value, Value **at, Value **stored)
+{
+    NodeId from;
+    TRY(key_is_open(in, key));
+    TRY(operand(in, value, &from));
+    if (!stores_plainly(in, from, (DType)node_type(in, array->node).dtype)) return ANSWER_NO;
+    TRY(read_there(in, array, key));
+    TRY(key_now(in, key, 0, at));
+    if (node_type(in, from).form == FORM_ARRAY) return array_now(in, from, stored);
+    return given(stored, value_node(in, from));
+}
+
+Answer
+open_store(Interp *in, Value *array, Value *key, Value *value, Value **at, Value **stored)
+{
+    if (in->loop != NULL || in->writes.dirty || in->raising.raised != NULL) return ANSWER_NO;
+    if (!value_is_array(in, array) || storage_of(in, array->node) < 0) return ANSWER_NO;
+    const Value *input = input_of(in, array->node); /* a view of it takes another key */
+    if (input == NULL || array->node != input->node) return ANSWER_NO;
+    BreakNote none = break_take(in);
+    Answer answer = store_now(in, array, key, value, at, stored);
+    if (answer == ANSWER_ERROR) return answer;
+    break_take(in);
+    break_put(in, &none);
+    if (in->raising.raised != NULL) in->raising.raised = NULL;
+    return answer == ANSWER_YES ? ANSWER_YES : ANSWER_NO;
+}
+
+void
+open_stored(Interp *in, Value *at, Value *stored)
+{
+    const ArrayWrite *write = &in->memory.writes.at[in->memory.writes.len - 1];
+    NodeId made = write->value != NULL ? write->value->node : NO_NODE;
+    if (made == NO_NODE || graph_node(in->graph, made)->op != OP_extern) return;
+    graph_node(in->graph, made)->op = OP_store;
+    storage_note_key(in, at, stored);
+}

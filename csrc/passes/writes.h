@@ -1,0 +1,83 @@
+/* Private to writes.c and arm_writes.c: what is known of a graph while it is decided where each
+   write goes. */
+#ifndef PYCOMPILE_PASSES_WRITES_H
+#define PYCOMPILE_PASSES_WRITES_H
+
+#include "versions.h"
+
+typedef struct {
+    int32_t order; /* position in the top region, from 1 on; 0: not there; an inserted node has that
+                      of the node after it */
+    int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
+    int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
+    int32_t loop;   /* the `enter` of the repeat that it is in; 0: none */
+    int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
+    bool live;        /* it has a place in a region */
+    NodeId first_result,
+        next_result; /* a node's result nodes: its first, and this one's next; NO_NODE: no more */
+    /* for a storage: */
+    int32_t reads;    /* the newest read: index into `reads` + 1 */
+    int32_t nreads;   /* arguments of live nodes, views included */
+    int32_t noutputs; /* outputs that lie in it */
+    bool committed;   /* read by a commit, after all nodes */
+    NodeId root;      /* the storage in whose memory it is, perhaps itself */
+    int32_t level;    /* at least so many kernels come before that of the node */
+    NodeId copied_by; /* of an input: the last scatter into a copy of it; of that: the one before */
+} Fact;
+
+/* A read of a storage by a node that is not a view. */
+typedef struct {
+    NodeId node;
+    int32_t next; /* another read of the same storage, usually an earlier one: index + 1 */
+} Read;
+
+typedef struct {
+    NodeId node;
+    int32_t next; /* the next one inserted before the same node: index + 1 */
+    int32_t last; /* valid in the first: the last of the list, index + 1 */
+} Inserted;
+
+typedef struct {
+    Graph *g;
+    Virtuals virtuals; /* of the graph as it was at first */
+    VEC(Fact) facts;   /* per node */
+    VEC(Read) reads;
+    VEC(Inserted) inserted;
+    int32_t last_region; /* position of the last loop in the top region */
+} Writes;
+
+static inline Fact *
+fact(const Writes *w, NodeId id)
+{
+    return &w->facts.at[id];
+}
+
+static inline NodeId
+storage_of(const Writes *w, NodeId value)
+{
+    return graph_node(w->g, value)->storage;
+}
+
+/* Is it a version behind a branch that is in the memory of the one before it? */
+static inline bool
+choice_is_same(const Writes *w, NodeId id)
+{
+    const Node *node = graph_node(w->g, id);
+    return node->op == OP_choose && node->attrs.index == CHOICE_SAME;
+}
+
+/* ---- writes.c ---- */
+/* Iterates over the nodes other than views that read the storage; a node with two such arguments
+   comes twice. *at is -1 at first. False: no more. */
+bool next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id);
+/* 0 or -1. */
+int replace_argument(Writes *w, NodeId id, int k, NodeId value);
+
+/* ---- arm_writes.c ---- */
+/* Before it is decided where a write in an arm goes: may it go where the old version is?  Then the
+   version behind the branch is there, too.  0 or -1. */
+int arm_stays(Writes *w, NodeId scatter);
+/* Versions that are only copied into an arm's result are made there.  0 or -1. */
+int arm_results(Writes *w, NodeId join);
+
+#endif
