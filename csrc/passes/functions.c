@@ -30,26 +30,13 @@ is_candidate(const Graph *g, const Node *node)
     return true;
 }
 
-enum { NO_OP = -2 };
-
-/* The operation of NumPy's ufunc, -1 for none and for other libraries' ufuncs of its name, or NO_OP
-   with the error set. */
+/* The operation of NumPy's ufunc, -1 for none and for other libraries' ufuncs of its name. */
 static int
 op_of(PyObject *ufunc)
 {
-    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
-    int op = text == NULL ? NO_OP : op_from_ufunc(text, DEVICE_CUDA);
-    if (op >= 0) {
-        PyObject *known = module_object("numpy", text);
-        if (known == NULL)
-            op = NO_OP;
-        else if (known != ufunc)
-            op = -1;
-        Py_XDECREF(known);
-    }
-    Py_XDECREF(name);
-    return op;
+    if (!ufunc_check(ufunc)) return -1;
+    int op = op_from_ufunc(ufunc_name(ufunc), DEVICE_CUDA);
+    return op >= 0 && ufunc_is_library(ufunc) ? op : -1;
 }
 
 int
@@ -59,7 +46,6 @@ pass_functions(Graph *g)
         Node *node = graph_node(g, i);
         if (!is_candidate(g, node)) continue;
         int op = op_of(node->attrs.object);
-        if (op == NO_OP) return -1;
         if (op < 0 || op_info((Op)op)->arity != node->nargs || !has_function(g, node, (Op)op))
             continue;
         node->op = (Op)op;

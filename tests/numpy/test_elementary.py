@@ -168,3 +168,20 @@ def test_every_float32(name, part):
             assert np.array_equal(made(x).view(np.uint32), function(x).view(np.uint32)), bits[0]
             bits += np.uint32(1 << 20)
     assert made.stats()["plan_runs"] >= 250
+
+
+def test_a_patched_numpy(monkeypatch):
+    """The name may be another function's, or gone, when the plan is made."""
+    exp = np.exp
+
+    def function(x):
+        return exp(x) * 2.0
+
+    x = RNG.standard_normal(1000)
+    wanted = function(x)
+    monkeypatch.setattr(np, "exp", len)
+    assert compiled(function)(x).tobytes() == wanted.tobytes()
+    monkeypatch.delattr(np, "exp")
+    scope = {"exp": exp}
+    exec("def f(x):\n    return exp(x) * 2.0", scope)
+    assert compiled(scope["f"])(x).tobytes() == wanted.tobytes()
