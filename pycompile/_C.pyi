@@ -84,6 +84,7 @@ class NumpyFunction(tuple[Any, ...]):
     NAMED_OUT: ClassVar[int]
     OF_SCALARS: ClassVar[int]
     LEFT: ClassVar[int]
+    DIVIDED: ClassVar[int]
 
 class StepValue(tuple[Any, ...]):
     """See csrc/capture/numpy/step_values.def."""
@@ -130,6 +131,7 @@ class Trial(tuple[Any, ...]):
     direct: bool
     fresh: bool
 
+def gufunc_call(gufunc: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
 def numpy_functions() -> list[NumpyFunction]: ...
 def op_table() -> list[dict[str, Any]]: ...
 def reset() -> None: ...

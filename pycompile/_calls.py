@@ -14,6 +14,7 @@ from __future__ import annotations
 import _thread
 import collections
 import contextlib
+import copy
 import functools
 import inspect
 import math
@@ -226,6 +227,14 @@ class Call:
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", "function")
         return f"{name}{self.args!r}{self.kwargs or ''}"
+
+    def calling(self, function):
+        """The same call of another function."""
+        if function is self.function:
+            return self
+        other = copy.copy(self)
+        other.function = function
+        return other
 
     def __call__(self, *holes):
         if self.changed:

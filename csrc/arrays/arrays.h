@@ -229,6 +229,7 @@ typedef struct {
     bool needs_api;      /* must hold the GIL: then the op runs as an extern call */
     bool no_float_error; /* floating-point flags need not be checked */
     bool foreign;        /* not the library's own: it may set a Python error */
+    bool shared;         /* foreign, but several threads may run it while foreign_is_silent */
     PyObject *owner;     /* keeps the rest alive; a new reference */
 } UfuncLoop;
 /* What multiplies two vectors in NumPy, with data, strides and one dimension as of a loop; it has
@@ -240,6 +241,37 @@ Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, Ufunc
 bool ufunc_check(PyObject *object);
 const char *ufunc_name(PyObject *ufunc);
 bool ufunc_is_library(PyObject *ufunc); /* NumPy's own: found in NumPy under its name */
+
+/* ---- foreign.c: ufuncs of other libraries ---- */
+bool foreign_is_shared(PyObject *ufunc); /* a row of foreign.def */
+/* Do the libraries of foreign.def report no errors in this thread now, but for want of memory? Asks
+   them, which takes about a microsecond.  Never sets an error. */
+bool foreign_is_silent(void);
+
+/* ---- elementary.c: vector functions that have the bits of NumPy's loops ---- */
+
+enum { ELEMENTARY_SYMBOL = 24 };
+/* Is the code of the ufunc's loop known, of C's name for the function? True only where vectors have
+   64 bytes.  Tried when first asked; runs Python.  Never sets an error. */
+bool elementary_is_known(const char *function, PyObject *ufunc, DType dtype);
+/* Its symbol in NumPy's library, "" for a text of elementary.h; NULL: not known (so far). */
+const char *elementary_symbol(const char *function, DType dtype);
+/* Sets the pointers of_numpySYMBOL that a kernel's file has; `place` finds one or gives NULL. */
+void elementary_link(void *(*place)(void *context, const char *name), void *context);
+
+/* ---- gufunc.c: calls of gufuncs, divided among threads ---- */
+
+/* A call of a gufunc whose loop treats each row by itself.  A unit is some rows. */
+typedef struct Gufunc Gufunc;
+/* Calls gufunc_part for ranges that together are [0, units), from several threads if that pays;
+   `scratch` of so many bytes is the thread's own.  FP_* bits of the flags raised, or -1 where a
+   part has failed. */
+typedef int (*GufuncShare)(const Gufunc *call, int64_t units, int64_t unit_ps,
+                           int64_t scratch_bytes);
+void gufunc_part(const Gufunc *call, char *scratch, int64_t begin, int64_t end);
+/* gufunc(*args, **kwargs), the same bits: divided by `share` where the arguments are as those of
+   NumPy's own calls, and the results are given, else by the gufunc itself.  A new reference. */
+PyObject *gufunc_call(PyObject *gufunc, PyObject *args, PyObject *kwargs, GufuncShare share);
 
 /* The floating-point events that the current np.errstate does not ignore: FP_* bits. */
 enum { FP_DIVIDE = 1, FP_OVERFLOW = 2, FP_UNDERFLOW = 4, FP_INVALID = 8 };

@@ -206,6 +206,7 @@ ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *o
     none = PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule);
     answer = none != NULL ? read_call_info(capsule, out) : refused();
     out->foreign = !ufunc_is_library(ufunc);
+    out->shared = out->foreign && foreign_is_shared(ufunc);
 done:
     Py_DECREF(operands);
     Py_XDECREF(pair);

@@ -386,7 +386,10 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
            Text *out, bool *straight)
 {
     Text head = {0}, body = {0};
-    Prelude prelude = {.head = &head, .vector_bytes = vector_bytes};
+    Prelude prelude = {.head = &head,
+                       .vector_bytes = vector_bytes,
+                       .own = graph->inlines || !graph->fast,
+                       .fast = graph->fast};
     int status = -1;
     Emit e = {.graph = graph,
               .program = program,

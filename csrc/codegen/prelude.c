@@ -402,9 +402,9 @@ prelude_mask_text(const char *name)
     return h == NULL ? NULL : h->vector;
 }
 
-static void
-put_signature(Prelude *p, Text *out, const char *name, int arity, bool compares, DType dtype,
-              int lanes)
+void
+prelude_signature(Prelude *p, Text *out, const char *name, int arity, bool compares, DType dtype,
+                  int lanes)
 {
     DType result = dtype;
     if (compares) result = lanes == 1 ? DT_BOOL : mask_dtype((int)dtype_size(dtype));
@@ -428,7 +428,7 @@ define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
 {
     Text text = {0};
     p->lane_by_lane = true;
-    put_signature(p, &text, h->name, h->arity, h->compares, dtype, lanes);
+    prelude_signature(p, &text, h->name, h->arity, h->compares, dtype, lanes);
     text_put(&text, " { ");
     prelude_type(p, h->compares ? mask_dtype((int)dtype_size(dtype)) : dtype, lanes, &text);
     text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = %s", lanes, h->compares ? "-" : "");
@@ -437,6 +437,13 @@ define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
     text_put(&text, "); return r; }\n");
     text_add(p->head, &text);
     text_free(&text);
+}
+
+void
+prelude_lanewise(Prelude *p, const char *name, int arity, DType dtype, int lanes)
+{
+    const Helper helper = {name, C_FLOAT, arity, false, NULL, NULL};
+    define_lanewise(p, &helper, dtype, lanes);
 }
 
 static void
@@ -471,54 +478,11 @@ define_select(Prelude *p, DType dtype, int lanes)
     text_free(&text);
 }
 
-/* The arguments of an elementary function of ops.def; 0: it is none. */
-static int
-function_arity(const char *name)
-{
-    char called[OP_FUNCTION_NAME];
-    for (int op = 0; op < OP_COUNT; op++)
-        if (op_function((Op)op, called) && strcmp(called, name) == 0) return op_info((Op)op)->arity;
-    return 0;
-}
-
-/* A function of the math library, or of its vectors. */
-static bool
-define_function(Prelude *p, const char *name, DType dtype, int lanes)
-{
-    int arity = function_arity(name), bytes = lanes * (int)dtype_size(dtype);
-    char called[VECTOR_LIBM_NAME];
-    if (arity == 0 || !dtype_is_float(dtype)) return false;
-    if (lanes > 1 && (bytes < 16 || bytes > p->vector_bytes)) {
-        const Helper helper = {name, C_FLOAT, arity, false, NULL, NULL};
-        define_lanewise(p, &helper, dtype, lanes);
-        return true;
-    }
-    if (lanes > 1)
-        vector_libm_name(called, name, arity, bytes, lanes);
-    else
-        snprintf(called, sizeof called, "__builtin_%s%s", name, dtype == DT_F32 ? "f" : "");
-    Text text = {0};
-    prelude_define_type(p, dtype, lanes);
-    if (lanes > 1) {
-        put_type(&text, dtype, lanes);
-        text_printf(&text, " %s(", called);
-        put_type(&text, dtype, lanes);
-        if (arity == 2) text_put(&text, ", ");
-        if (arity == 2) put_type(&text, dtype, lanes);
-        text_put(&text, ");\n");
-    }
-    put_signature(p, &text, name, arity, false, dtype, lanes);
-    text_printf(&text, " { return %s(%s); }\n", called, arity == 2 ? "a, b" : "a");
-    text_add(p->head, &text);
-    text_free(&text);
-    return true;
-}
-
 static void
 define_helper(Prelude *p, const char *name, DType dtype, int lanes)
 {
     const Helper *h = find_helper(name, strlen(name), dtype);
-    if (h == NULL && define_function(p, name, dtype, lanes)) return;
+    if (h == NULL && prelude_function(p, name, dtype, lanes)) return;
     if (h == NULL) {
         prelude_miss(p, name, dtype, lanes);
         return;
@@ -531,7 +495,7 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     if (body == NULL)
         define_lanewise(p, h, dtype, lanes);
     else {
-        put_signature(p, &text, name, h->arity, h->compares, dtype, lanes);
+        prelude_signature(p, &text, name, h->arity, h->compares, dtype, lanes);
         text_put(&text, " { return ");
         put_body(p, &text, body, dtype, lanes);
         text_put(&text, "; }\n");

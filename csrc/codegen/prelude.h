@@ -12,6 +12,7 @@ typedef struct {
     uint32_t slots, used;
     uint32_t types[DT_COUNT]; /* the numbers of lanes for which a type is printed, or-ed */
     int vector_bytes;
+    bool own, fast;    /* elementary functions: NumPy's own, else the vector math library's */
     bool lane_by_lane; /* a helper is a loop over lanes, or what gcc turns into one */
     char missing[64];  /* the first helper that was asked for and does not exist, or "" */
 } Prelude;
@@ -51,6 +52,18 @@ void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
 /* Defines SHUFFLE(a, b, …), the lanes of a and b of these numbers; gcc takes them as a vector of I.
  */
 void prelude_shuffle(Prelude *p);
+/* "INLINE f32x16 NAME_f32x16(f32x16 a, f32x16 b)", the head of a helper's definition. */
+void prelude_signature(Prelude *p, Text *out, const char *name, int arity, bool compares,
+                       DType dtype, int lanes);
+/* Defines a helper that does lane by lane what that for one lane does. */
+void prelude_lanewise(Prelude *p, const char *name, int arity, DType dtype, int lanes);
+
+/* ---- functions.c ---- */
+
+/* Defines the helper of an elementary function of ops.def, by the C function's name; false: it is
+   none, or has no text. */
+bool prelude_function(Prelude *p, const char *name, DType dtype, int lanes);
+
 /* ---- machine.c ---- */
 
 /* The text of a helper for floats in terms of the machine's instructions; false: there is none for

@@ -184,7 +184,7 @@ enum {
     OPF_FALLIBLE = 2, /* may deopt */
     OPF_NO_FLAGS = 4, /* never raises a floating-point flag that NumPy would report */
     OPF_COMPARES = 8, /* result is bool whatever the arguments */
-    OPF_DEVICE = 16,  /* on the host, the ufunc is another node, `ufunc`, but in fast graphs */
+    OPF_DEVICE = 16,  /* on the host the ufunc is another node, `ufunc`, until passes/functions.c */
     OPF_LONG = 32,    /* its CUDA function has some hundreds of instructions in any dtype */
 };
 
@@ -310,6 +310,8 @@ typedef struct Graph {
     int32_t file, line;         /* position that new nodes take */
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
+    bool inlines;               /* elementary functions may be computed in registers, with
+                                   NumPy's bits */
     int32_t capability;         /* of the device that code is made for, 90 for 9.0; 0: of any */
     TakesProduct takes_product; /* NULL: products are calls of the array library */
 } Graph;

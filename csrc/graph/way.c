@@ -160,7 +160,7 @@ node_way(const Graph *g, const Node *node)
 {
     OpKind kind = op_info(node->op)->kind;
     if (node->type.device != DEVICE_HOST) return way_on_device(g, node);
-    if (op_info(node->op)->flags & OPF_DEVICE) return WAY_EXPRESSION; /* passes/approximate.c */
+    if (op_info(node->op)->flags & OPF_DEVICE) return WAY_EXPRESSION; /* passes/functions.c */
     if (node->op == OP_cast) return cast_has_expression(g, node) ? WAY_EXPRESSION : WAY_CALL;
     if (kind == KIND_POINTWISE && op_is_exact(node->op, node_loop_dtype(g, node)) &&
         !(node->op == OP_floor_divide && divides_by_one_integer(g, node)))

@@ -196,7 +196,8 @@ group_ps(const Lowering *lw, const Group *g)
         const Node *node = graph_node(lw->graph, g->nodes.at[i]);
         int64_t bytes = (int64_t)dtype_size((DType)node->type.dtype);
         bool slow = node->op == OP_divide || node->op == OP_reciprocal || node->op == OP_sqrt ||
-                    node->op == OP_floor_divide || node->op == OP_remainder;
+                    node->op == OP_floor_divide || node->op == OP_remainder ||
+                    (op_info(node->op)->flags & OPF_DEVICE) != 0;
         total += (slow ? 80 : 10) * bytes;
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(lw->graph, node->args[k])->storage;

@@ -202,7 +202,7 @@ element_ps(const Kernel *k)
             case OP_sqrt:
             case OP_floor_divide:
             case OP_remainder: total += 80 * bytes; break;
-            default: total += 10 * bytes; break;
+            default: total += (op_info(v->op)->flags & OPF_DEVICE ? 80 : 10) * bytes; break;
             }
         }
     }

@@ -116,7 +116,7 @@ put_host(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
     put_size(g, s->units, out);
     text_printf(out, ", grain %lld", (long long)s->grain);
     if (k->parts) text_put(out, ", parts of one row");
-    if (k->beside) text_put(out, ", rows side by side");
+    if (k->beside) text_put(out, k->upright ? ", eight rows together" : ", rows side by side");
     if (k->block) text_printf(out, ", blocks of %d", k->block);
     if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
 }

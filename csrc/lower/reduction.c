@@ -17,6 +17,15 @@ order_free(Op op, DType dtype)
     return integer && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min);
 }
 
+/* A sum or product of floats that a fast graph may compute in any order: in vectors, with several
+   accumulators. */
+static bool
+is_reassociated(const Graph *g, const Node *node, DType dtype)
+{
+    return g->fast && real_float(dtype) && node->type.dtype == dtype &&
+           (node->op == OP_sum || node->op == OP_prod);
+}
+
 /* NumPy's reduction loops see the argument with axes sorted by stride and coalesced where memory
    allows (nditer); where strides do not tell the order, nothing is claimed.  One reduced run
    innermost: a row.  One reduced run further out: columns, sequential.  Anything else: extern. */
@@ -34,6 +43,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     if (!host && !op_is_on(node->op, (DType)node->type.dtype, (Device)node->type.device))
         return REDUCTION_EXTERN;
     bool free = !host || order_free(node->op, dtype); /* devices have an order of their own */
+    free = free || is_reassociated(g, node, dtype);
     bool integer = dtype == DT_BOOL || dtype_is_integer(dtype);
     if (!free && (node->type.dtype != dtype || !real_float(dtype))) return REDUCTION_EXTERN;
     if (host && free && !(node->op == OP_all || node->op == OP_any) && integer &&

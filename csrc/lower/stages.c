@@ -289,6 +289,37 @@ fits_beside(const Kernel *k)
     return true;
 }
 
+/* Is all that the elements of a row are for sums in NumPy's order, whose eight accumulators are a
+   vector of the row, and is nothing of another dtype?  Then these are faster made row by row, and
+   added up for eight rows at once.  Measured on one core, distances of 1000 x 1000 points of 16 f32
+   2.4 ms to 1.3, of 8 1.5 to 1.1, of 32 3.9 to 2.2; of 16 f64 2.6 to 1.4. */
+static bool
+sums_are_upright(const Kernel *k, int64_t length)
+{
+    int row = k->nloops - 1;
+    DType dtype = DT_OBJECT;
+    if (length % 8 != 0) return false;
+    for (int i = 0; i < k->operands.len; i++)
+        if (k->operands.at[i].stride[row] != STRIDE_UNIT &&
+            k->operands.at[i].stride[row] != STRIDE_ZERO)
+            return false;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        bool reduces = v->kind == INSTR_REDUCE;
+        if (reduces && (v->order != REDUCE_PAIRWISE || v->stage != 0)) return false;
+        if (!reduces && (v->level != LEVEL_ELEMENT || v->kind == INSTR_CONST)) continue;
+        if (!reduces && v->kind != INSTR_LOAD && v->kind != INSTR_OP) return false;
+        if (dtype == DT_OBJECT) dtype = v->dtype;
+        if (v->dtype != dtype || (dtype != DT_F32 && dtype != DT_F64)) return false;
+        if (v->kind == INSTR_OP && v->from != dtype) return false;
+        for (int a = 0; a < v->nargs; a++) {
+            const Instr *arg = &k->instrs.at[v->args[a]];
+            if (arg->level == LEVEL_ROW || arg->kind == INSTR_REDUCE) return false;
+        }
+    }
+    return dtype != DT_OBJECT;
+}
+
 /* Is the row made of whole vectors, which are summed fast row by row? Measured, sums of rows of f64
    row by row took, relative to side by side: of 8 elements 1.0, of 32 0.6 of the time; where one
    row is combined with many (pairwise distances), of 16 1.8, of 32 0.7. */
@@ -316,8 +347,10 @@ lay_beside(Nest *n)
     if (!size_is_const(n->lw->graph, n->size[row])) return;
     int64_t length = nest_value(n, n->size[row]);
     if (length < 2 || length > LONGEST || nest_value(n, n->size[row - 1]) < LEAST_ROWS) return;
-    if (row_is_vectors(n, length) || !fits_beside(k)) return;
+    bool upright = sums_are_upright(k, length);
+    if ((!upright && row_is_vectors(n, length)) || !fits_beside(k)) return;
     k->beside = (int32_t)length;
+    k->upright = upright;
     for (int i = 0; i < k->operands.len; i++) {
         Operand *o = &k->operands.at[i];
         o->dense = o->stride[row - 1] >= 0 &&

@@ -30,7 +30,7 @@ int pass_forward(Graph *graph); /* reads of what was just written */
 int pass_cse(Graph *graph);
 int pass_dce(Graph *graph);
 
-int pass_approximate(Graph *graph); /* in fast graphs: elementary functions in registers */
+int pass_functions(Graph *graph);   /* elementary functions in registers */
 int pass_overwritten(Graph *graph); /* drops versions that later writes replace */
 int pass_arms(Graph *graph);        /* conditional regions become jumps in the top region */
 int pass_attention(Graph *graph);   /* softmax(q k^T) v on a device becomes one node */

@@ -13,7 +13,7 @@ static const Pass pipeline[] = {
 /* What lowering relies on afterwards: every node that has a place is live, no cond is left in the
    top region, and each write says where it goes. */
 static const Pass preparation[] = {
-    {"approximate", pass_approximate}, /* in fast graphs: elementary functions in registers */
+    {"functions", pass_functions},     /* elementary functions in registers */
     {"overwritten", pass_overwritten}, /* versions that later writes replace */
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */

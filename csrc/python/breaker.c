@@ -36,6 +36,17 @@ thread_is_alone(void)
     return PyThreadState_Next(first) == NULL;
 }
 
+uint64_t
+thread_states_made(void)
+{
+    PyThreadState *state = PyThreadState_New(PyThreadState_Get()->interp);
+    if (state == NULL) return 0;
+    uint64_t id = PyThreadState_GetID(state);
+    PyThreadState_Clear(state);
+    PyThreadState_Delete(state);
+    return id;
+}
+
 #if PY_VERSION_HEX >= 0x030D0000
 int
 breaker_serve(PyThreadState *ts)

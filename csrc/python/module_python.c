@@ -265,6 +265,12 @@ hook_watch_rearm(PyObject *self, PyObject *capsule)
     return watch ? answer_object(watch_rearm(watch)) : NULL;
 }
 
+static PyObject *
+hook_states_made(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromUnsignedLongLong(thread_states_made());
+}
+
 static PyMethodDef methods[] = {
     {"_decode", hook_decode, METH_O, NULL},
     {"_instrs", hook_instrs, METH_O, NULL},
@@ -272,6 +278,7 @@ static PyMethodDef methods[] = {
     {"_drive", hook_drive, METH_VARARGS, NULL},
     {"_hook_is_armed", hook_armed, METH_NOARGS, NULL},
     {"_thread_is_plain", hook_plain, METH_O, NULL},
+    {"_thread_states_made", hook_states_made, METH_NOARGS, NULL},
     {"_watch", hook_watch, METH_NOARGS, NULL},
     {"_watch_add", hook_watch_add, METH_VARARGS, NULL},
     {"_watch_holds", hook_watch_holds, METH_O, NULL},

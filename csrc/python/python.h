@@ -225,6 +225,10 @@ bool breaker_is_set(PyThreadState *ts);
 bool signal_is_pending(PyThreadState *ts);
 /* No other thread of this interpreter could have had the GIL meanwhile. */
 bool thread_is_alone(void);
+/* How many Python states threads have had so far, one more at each call; 0: no memory, without an
+   error.  A thread without one gets one before it can set an error (PyGILState_Ensure), so if two
+   calls give neighbours, no thread of the pool has reported any in between. */
+uint64_t thread_states_made(void);
 /* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
    to a waiting thread) with the frame linked at the Instr `number`.  0, or -1 with the error set,
    for frame_raise there. */

@@ -5,11 +5,11 @@ int
 runtime_module(PyObject *module)
 {
     PyMethodDef *const tables[] = {
-        config_methods,  log_methods,        toolchain_methods,    cache_methods,
-        code_methods,    threads_methods,    function_methods,     test_methods,
-        program_methods, hints_methods,      cache_folder_methods, cache_record_methods,
-        compile_methods, spare_methods,      sample_methods,       background_methods,
-        cuda_methods,    cuda_graph_methods, region_methods,
+        config_methods,       log_methods,     toolchain_methods,  cache_methods,
+        code_methods,         threads_methods, divided_methods,    function_methods,
+        test_methods,         program_methods, hints_methods,      cache_folder_methods,
+        cache_record_methods, compile_methods, spare_methods,      sample_methods,
+        background_methods,   cuda_methods,    cuda_graph_methods, region_methods,
     };
     if (config_init() < 0 || log_init() < 0 || threads_init() < 0 || function_init(module) < 0)
         return -1;

@@ -238,14 +238,16 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         .scratch = run->arena + run->plan->arena_bytes,
     };
     int failed;
-    if (units > kernel->grain) {
+    if (units > kernel->grain && (!kernel->foreign || foreign_is_silent())) {
         unsigned raised = 0;
+        uint64_t states = kernel->foreign ? thread_states_made() : 0;
         run->yielded = run->yielded || !thread_is_alone();
         PyThreadState *thread = PyEval_SaveThread();
         failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
                              kernel->unit_ps, &raised);
         if (kernel->parts && !failed) failed = finish_parts(kernel, &args, &raised);
         PyEval_RestoreThread(thread);
+        if (kernel->foreign && (states == 0 || thread_states_made() != states + 1)) failed = 1;
         if (kernel->checks_flags) *flags |= flags_of(kernel, raised);
     } else if (kernel->checks_flags) {
         fp_flags_clear();
@@ -254,7 +256,9 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     } else {
         failed = kernel->call(&args, 0, units);
     }
-    if (failed) run->why = "what Python raises or warns of, or an int beyond 64 bits";
+    if (failed)
+        run->why = kernel->foreign ? "what a library's loop has reported"
+                                   : "what Python raises or warns of, or an int beyond 64 bits";
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 

@@ -58,6 +58,7 @@ typedef struct {
     struct Careful *careful; /* of a kept loop */
     int32_t number;          /* its symbol's */
     bool parts;              /* called once more after its units */
+    bool foreign;            /* has loops of other libraries, which may report errors */
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
     unsigned blocks[2], threads, shared;

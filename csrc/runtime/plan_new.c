@@ -250,7 +250,8 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     for (int i = 0; i < from->nloops; i++) {
         const UfuncLoop *loop = &m->program->loops.at[from->loops[i]];
         /* It runs in this thread and with the GIL, so that its errors are noticed. */
-        if (loop->foreign) out->grain = INT64_MAX;
+        if (loop->foreign && !loop->shared) out->grain = INT64_MAX;
+        out->foreign = out->foreign || loop->foreign;
         if (loop->owner != NULL && PyList_Append(plan->owners, loop->owner) < 0) return -1;
         out->loops[i] = (KernelLoop){loop->call, loop->context, loop->auxdata};
     }
@@ -263,6 +264,20 @@ is_large(const Maker *m, const Type *type)
 {
     return type->form == FORM_ARRAY && type_elements(m->capture->graph, type) >=
                                            POOL_SMALLEST / (int64_t)dtype_size((DType)type->dtype);
+}
+
+/* The callable, or what does the same with several threads: pycompile/_divided.py. */
+static int
+divide_extern(Maker *m, PlanExtern *out)
+{
+    PyObject *divide = module_object("pycompile._divided", "divided_step");
+    PyObject *made = divide == NULL ? NULL : PyObject_CallOneArg(divide, out->callable);
+    Py_XDECREF(divide);
+    if (made == NULL) return -1;
+    out->callable = made;
+    int failed = keep_object(m, made);
+    Py_DECREF(made);
+    return failed;
 }
 
 static int
@@ -292,6 +307,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     }
     out->numbers = out->numbers || callable_picks(out->callable);
     out->large = out->large && from->backend == NULL; /* the call runs code of the program */
+    if (out->large && divide_extern(m, out) < 0) return -1;
     out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);
     out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);

@@ -21,7 +21,10 @@ host_open(const char *path, const char **why)
 {
     offer_libm();
     void *handle = mem_fault() ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) *why = dlerror();
+    if (handle == NULL)
+        *why = dlerror();
+    else
+        elementary_link(dlsym, handle);
     return handle;
 }
 

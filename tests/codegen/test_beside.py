@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from differential import check
 
+from pycompile import _C
+
+RNG = np.random.default_rng(12)
+
 
 def distances(a, b):
     d = a[:, None, :] - b[None, :, :]
@@ -160,3 +164,38 @@ def test_layouts(dtype):
         check(statistics, view)
     check(distances, x[:, :3], x[::2, 4:7])
     check(normalised, x[:, :5], x[0, ::2], x[1, 1::2])
+
+
+# ---- sums of whole vectors: eight rows together ----
+
+
+def two_sums(a, b):
+    return (a * b).sum(axis=-1) * 2.0, (a - b).mean(axis=-1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("length", [8, 16, 24, 32, 40])
+def test_sums_of_eight_rows(length, dtype):
+    """Bits of NumPy's order, in every lane, with what is left over row by row."""
+    for rows in (40, 45, 64, 71):
+        a = RNG.standard_normal((rows, length)).astype(dtype)
+        b = RNG.standard_normal((rows, length)).astype(dtype)
+        a[3], a[5, 2], a[6, 1], a[7] = -0.0, np.inf, np.nan, 1e-30
+        check(distances, a, b[:37])
+        check(distances, b[:37], a)
+        check(two_sums, a, b)
+        check(two_sums, a, b[0])
+        check(two_sums, a[::2], b[::2])
+        wide = RNG.standard_normal((rows, length + 3)).astype(dtype)
+        check(two_sums, wide[:, :length], wide[:, 3:])
+        check(two_sums, a, np.zeros_like(a))
+
+
+def test_eight_rows_are_told():
+    text = """%0: f32[100,16] = input(0)
+%1: f32[100,16] = multiply(%0, %0)
+%2: f32[100] = sum(%1, axes=[1])
+outputs %2
+"""
+    schedule, code = _C.lower_graph(text, [], True, 64)
+    assert "eight rows together" in schedule and "sum8_f32x8(" in code

@@ -38,6 +38,53 @@ def test_errors_are_bounded(name, dtype):
     assert numerics.error(name, made, args) <= ULPS
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(300, 7), (300, 100), (31, 1003), (3, 20_011), (1, 300_007)])
+@pytest.mark.parametrize("name", numerics.REDUCTIONS)
+def test_errors_of_sums_are_bounded(name, shape, dtype):
+    x = numerics.rows_of(shape, dtype)
+    made = numerics.fast_reduction(name)(x)
+    assert made.dtype == dtype and made.shape == shape[:-1]
+    assert numerics.error_of_rows(name, made, x) <= 4
+
+
+def test_sums_are_in_another_order():
+    """Else the bounds above are NumPy's own."""
+    x = numerics.rows_of((100, 1000), "f4")
+    differ = [
+        (numerics.fast_reduction(name)(x) != numerics.REDUCTIONS[name](x)).any()
+        for name in numerics.REDUCTIONS
+    ]
+    assert all(differ)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1), (1, 2), 2])
+def test_sums_and_products_over_any_axes(axis):
+    def function(x):
+        return x.sum(axis=axis), (x * 0.1 + 1).prod(axis=axis), x.std(axis=axis), x.max(axis=axis)
+
+    for dtype in ("f4", "f8"):
+        x = RNG.standard_normal((6, 50, 37)).astype(dtype)
+        for made, wanted in zip(fast(function)(x), function(x.astype("g"))):
+            assert made.dtype == dtype
+            np.testing.assert_allclose(
+                made, wanted.astype(dtype), rtol=3e-4 if dtype == "f4" else 1e-12, atol=1e-5
+            )
+
+
+def test_odd_sums():
+    """Infinities and NaNs come through, whatever the order; nothing is not 0 times something."""
+
+    def function(x):
+        return x.sum(axis=1), x.prod(axis=1), x.mean(axis=1)
+
+    x = np.ones((5, 100), "f4")
+    x[0, 3], x[1, 99], x[2, 50], x[2, 51], x[3] = np.inf, np.nan, np.inf, -np.inf, -0.0
+    with np.errstate(all="ignore"):
+        for made, wanted in zip(fast(function)(x), function(x)):
+            np.testing.assert_array_equal(made, wanted)
+
+
 SPECIAL = [
     0.0,
     -0.0,

@@ -42,7 +42,7 @@ def test_an_unknown_pass():
 
 def test_the_preparation_comes_behind():
     assert pass_names(True) == [
-        "approximate",
+        "functions",
         "overwritten",
         "arms",
         "concatenate",

@@ -445,20 +445,17 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     merged->name = x->name;
     merged->globals_of = x->globals_of;
     merged->object = x->kind == V_FUNCTION || x->kind == V_PURE ? x->object : NULL;
-    int known = m->pairs.len;
     Pair pair = {x, y, merged};
     if (VEC_PUSH(in->arena, &m->pairs, pair) < 0) return ANSWER_ERROR;
     *out = merged;
-    Answer answer = ANSWER_YES;
     if (x->of != NULL && y->of != NULL) { /* an instance's __dict__ */
-        answer = merge_value(m, x->of, y->of, &merged->of);
+        Answer answer = merge_value(m, x->of, y->of, &merged->of);
         if (answer == ANSWER_YES && merged->of->kind != x->of->kind) answer = ANSWER_NO;
+        if (answer != ANSWER_YES) return answer;
     }
     State a = {.kind = x->kind, .nitems = x->nitems, .items = x->items};
     State b = {.kind = y->kind, .nitems = y->nitems, .items = y->items};
-    if (answer == ANSWER_YES) answer = merge_items(m, &a, &b, merged->items);
-    if (answer == ANSWER_NO) m->pairs.len = known; /* half merged, neither the one nor the other */
-    return answer;
+    return merge_items(m, &a, &b, merged->items);
 }
 
 /* Numbers of different classes, or one and None, from before the branch: only the run tells which

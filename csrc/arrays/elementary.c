@@ -1,0 +1,301 @@
+/* Elementary functions of vectors that have NumPy's bits: those that NumPy's own loops call.
+
+   On x86-64 with AVX-512 NumPy's loops for exp and log of float32 are short (elementary.h), and for
+   most other functions they are calls of Intel's SVML, which NumPy contains and exports.  A kernel
+   that does the same in registers fuses with what is around it and gives the same bits and flags.
+
+   Which function a loop is, this file does not believe but tries, when the process first asks: it
+   compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
+   count: the loop for tanh of float32 differs from SVML's function in their signs alone. */
+#include "../elementary.h"
+#include "numpy_api.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#if defined(__x86_64__)
+
+/* A product and a sum are two operations, but where the text says otherwise. */
+#pragma GCC optimize("fp-contract=off")
+#define ON_AVX512 __attribute__((noinline, target("avx512f,avx512dq,avx512bw,avx512vl,fma,avx2")))
+
+typedef float F32 __attribute__((vector_size(64)));
+typedef double F64 __attribute__((vector_size(64)));
+typedef unsigned U32 __attribute__((vector_size(64)));
+
+#define V64(name) name##_64
+
+ON_AVX512 static F32
+exp_f32(F32 a)
+{
+    typedef F32 T;
+    typedef U32 U;
+    if (!EXP_IS_PLAIN(V64)) {
+        EXP_ODD(V64)
+    }
+    EXP_PLAIN(V64)
+}
+
+ON_AVX512 static F32
+log_f32(F32 a)
+{
+    typedef F32 T;
+    if (!LOG_IS_PLAIN(V64)) {
+        LOG_ODD(V64)
+    }
+    LOG_PLAIN(V64)
+}
+
+/* y = f(x) vector by vector; `n` is a multiple of the lanes. */
+ON_AVX512 static void
+apply_f32(void *function, const float *x, float *y, int n)
+{
+    F32 (*f)(F32) = (F32 (*)(F32))function;
+    for (int i = 0; i < n; i += 16) {
+        F32 v;
+        memcpy(&v, x + i, 64);
+        v = f(v);
+        memcpy(y + i, &v, 64);
+    }
+}
+
+ON_AVX512 static void
+apply_f64(void *function, const double *x, double *y, int n)
+{
+    F64 (*f)(F64) = (F64 (*)(F64))function;
+    for (int i = 0; i < n; i += 8) {
+        F64 v;
+        memcpy(&v, x + i, 64);
+        v = f(v);
+        memcpy(y + i, &v, 64);
+    }
+}
+
+static void
+apply(DType dtype, void *function, const void *x, void *y, int n)
+{
+    if (dtype == DT_F32)
+        apply_f32(function, x, y, n);
+    else
+        apply_f64(function, x, y, n);
+}
+
+/* ---- the candidates ---- */
+
+static void *
+numpy_library(void)
+{
+    static void *opened;
+    if (opened != NULL) return opened;
+    PyObject *file = module_object("numpy._core._multiarray_umath", "__file__");
+    const char *path = file != NULL ? PyUnicode_AsUTF8(file) : NULL;
+    if (path != NULL) opened = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    Py_XDECREF(file);
+    PyErr_Clear();
+    return opened;
+}
+
+/* The i-th candidate for a function of C's name; its symbol is "" where it is a text of ours. */
+static void *
+candidate(int i, const char *function, DType dtype, char symbol[ELEMENTARY_SYMBOL])
+{
+    static const char *const forms[2][2] = {{"__svml_%sf16", NULL},
+                                            {"__svml_%s8_ha", "__svml_%s8"}};
+    symbol[0] = '\0';
+    if (i == 0)
+        return dtype != DT_F32                ? NULL
+               : strcmp(function, "exp") == 0 ? (void *)exp_f32
+               : strcmp(function, "log") == 0 ? (void *)log_f32
+                                              : NULL;
+    const char *form = forms[dtype == DT_F64][i - 1];
+    if (form == NULL || numpy_library() == NULL) return NULL;
+    snprintf(symbol, ELEMENTARY_SYMBOL, form, function);
+    return dlsym(numpy_library(), symbol);
+}
+
+enum { CANDIDATES = 3 };
+
+/* ---- the comparison ---- */
+
+/* First NaNs of several kinds, then odd numbers, then any bits, then numbers of usual sizes. */
+enum { NANS = 8, ODD = 72, ANY = 2048, ARGUMENTS = 8192 };
+
+static void
+put_argument(DType dtype, char *x, int i, double value)
+{
+    if (dtype == DT_F32)
+        ((float *)x)[i] = (float)value;
+    else
+        ((double *)x)[i] = value;
+}
+
+static void
+put_bits(DType dtype, char *x, int i, uint64_t bits)
+{
+    if (dtype == DT_F32)
+        ((uint32_t *)x)[i] = (uint32_t)(bits >> 32);
+    else
+        ((uint64_t *)x)[i] = bits;
+}
+
+static void
+make_arguments(DType dtype, char *x)
+{
+    static const double odd[] = {
+        0.0,    -0.0,    Py_HUGE_VAL, -Py_HUGE_VAL, 1.0,      -1.0,     0.5,      -0.5,
+        2.0,    10.0,    1e-300,      -1e-300,      5e-324,   -5e-324,  1e-40,    -1e-40,
+        1e-46,  3e38,    -3e38,       1.7e308,      -1.7e308, 88.0,     88.72283, 88.73,
+        89.0,   -87.0,   -87.4,       -103.0,       -103.98,  -104.0,   700.0,    709.78,
+        709.79, 710.0,   -700.0,      -708.5,       -744.0,   -745.2,   -746.0,   1e5,
+        -1e5,   1e10,    1e22,        127.9,        128.1,    -126.5,   -149.5,   1023.9,
+        1024.1, -1022.5, -1074.5,     0.999999,     1.000001, -0.999999};
+    static const double scales[] = {1, 1e-4, 3, 30, 80, 700};
+    uint64_t exponent = dtype == DT_F32 ? (uint64_t)0xff << 55 : (uint64_t)0x7ff << 52;
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < ARGUMENTS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        double unit = (double)(int64_t)state / 9223372036854775808.0; /* -1 to 1 */
+        if (i < NANS)
+            put_bits(dtype, x, i,
+                     state | exponent | (i < 2 ? (uint64_t)1 << 51 : 0) |
+                         (i & 1 ? (uint64_t)1 << 63 : 0));
+        else if (i < NANS + COUNT_OF(odd))
+            put_argument(dtype, x, i, odd[i - NANS]);
+        else if (i < ANY)
+            put_bits(dtype, x, i, state);
+        else
+            put_argument(dtype, x, i, unit * scales[(state >> 7) % COUNT_OF(scales)]);
+    }
+}
+
+/* The loop's result for `n` elements, and the flags that it raises. */
+static unsigned
+by_numpy(const UfuncLoop *loop, DType dtype, char *x, char *y, int64_t n)
+{
+    int64_t size = (int64_t)dtype_size(dtype), strides[] = {size, size};
+    char *data[] = {x, y};
+    fp_flags_clear();
+    loop->call(loop->context, data, &n, strides, loop->auxdata);
+    return fp_flags_read();
+}
+
+static unsigned
+by_function(void *function, DType dtype, const void *x, void *y, int n)
+{
+    fp_flags_clear();
+    apply(dtype, function, x, y, n);
+    return fp_flags_read();
+}
+
+/* Has the function the loop's bits, and element by element its flags? */
+static bool
+is_the_same(const UfuncLoop *loop, void *function, DType dtype)
+{
+    static _Alignas(64) char x[ARGUMENTS * 8], wanted[ARGUMENTS * 8], got[ARGUMENTS * 8];
+    _Alignas(64) char one[64];
+    size_t size = dtype_size(dtype);
+    int lanes = 64 / (int)size;
+    make_arguments(dtype, x);
+    unsigned flags = by_numpy(loop, dtype, x, wanted, ARGUMENTS);
+    if (by_function(function, dtype, x, got, ARGUMENTS) != flags ||
+        memcmp(wanted, got, ARGUMENTS * size) != 0)
+        return false;
+    for (int i = 0; i < 2 * ODD; i++) {
+        for (int k = 0; k < lanes; k++) memcpy(one + (size_t)k * size, x + (size_t)i * size, size);
+        if (by_numpy(loop, dtype, one, wanted, 1) != by_function(function, dtype, one, got, lanes))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is known ---- */
+
+typedef struct {
+    char function[16], symbol[ELEMENTARY_SYMBOL];
+    DType dtype;
+    bool known; /* else: there is none */
+} Known;
+
+static Known found[64];
+static int nfound;
+
+static void
+find(Known *known, PyObject *ufunc)
+{
+    UfuncLoop loop = {0};
+    DType dtypes[] = {known->dtype, known->dtype};
+    if (ufunc_loop(ufunc, 1, 1, dtypes, &loop) == ANSWER_YES && !loop.needs_api)
+        for (int i = 0; i < CANDIDATES && !known->known; i++) {
+            void *function = candidate(i, known->function, known->dtype, known->symbol);
+            known->known = function != NULL && is_the_same(&loop, function, known->dtype);
+        }
+    Py_XDECREF(loop.owner);
+    PyErr_Clear();
+    fp_flags_clear();
+}
+
+static const Known *
+known_as(const char *function, DType dtype)
+{
+    for (int i = 0; i < nfound; i++)
+        if (found[i].dtype == dtype && strcmp(found[i].function, function) == 0) return &found[i];
+    return NULL;
+}
+
+bool
+elementary_is_known(const char *function, PyObject *ufunc, DType dtype)
+{
+    const Known *known = known_as(function, dtype);
+    if (known != NULL) return known->known;
+    if (dtype != DT_F32 && dtype != DT_F64) return false;
+    if (nfound == COUNT_OF(found) || strlen(function) >= sizeof found[0].function) return false;
+    Known *fresh = &found[nfound];
+    *fresh = (Known){.dtype = dtype};
+    strcpy(fresh->function, function);
+    find(fresh, ufunc);
+    nfound++;
+    return fresh->known;
+}
+
+const char *
+elementary_symbol(const char *function, DType dtype)
+{
+    const Known *known = known_as(function, dtype);
+    return known != NULL && known->known ? known->symbol : NULL;
+}
+
+void
+elementary_link(void *(*place)(void *context, const char *name), void *context)
+{
+    for (int i = 0; i < nfound; i++) {
+        char name[ELEMENTARY_SYMBOL + 8];
+        if (!found[i].known || found[i].symbol[0] == '\0') continue;
+        snprintf(name, sizeof name, "of_numpy%s", found[i].symbol);
+        void **pointer = place(context, name);
+        if (pointer != NULL) *pointer = dlsym(numpy_library(), found[i].symbol);
+    }
+}
+
+#else
+
+bool
+elementary_is_known(const char *function, PyObject *ufunc, DType dtype)
+{
+    (void)function, (void)ufunc, (void)dtype;
+    return false;
+}
+
+const char *
+elementary_symbol(const char *function, DType dtype)
+{
+    (void)function, (void)dtype;
+    return NULL;
+}
+
+void
+elementary_link(void *(*place)(void *context, const char *name), void *context)
+{
+    (void)place, (void)context;
+}
+
+#endif

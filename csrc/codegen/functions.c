@@ -1,0 +1,150 @@
+/* Helpers for elementary functions: NumPy's own vector functions (arrays/elementary.c), or in fast
+   graphs those of the vector math library. */
+#include "prelude.h"
+
+#include "../arrays/arrays.h"
+#include "../elementary.h"
+
+/* The arguments of an elementary function of ops.def; 0: it is none. */
+static int
+function_arity(const char *name)
+{
+    char called[OP_FUNCTION_NAME];
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op_function((Op)op, called) && strcmp(called, name) == 0) return op_info((Op)op)->arity;
+    return 0;
+}
+
+/* What EXP_… and LOG_… of elementary.h are for vectors of 32 and 64 bytes. */
+#define TEXT(...) #__VA_ARGS__
+#define EXPANDED(...) TEXT(__VA_ARGS__)
+#define V32(name) name##_32
+#define V64(name) name##_64
+
+static const struct {
+    const char *name;
+    const char *is_plain[2], *plain[2], *odd[2];
+} short_functions[] = {
+#if defined(__x86_64__)
+    {"exp",
+     {EXPANDED(EXP_IS_PLAIN(V32)), EXPANDED(EXP_IS_PLAIN(V64))},
+     {EXPANDED(EXP_PLAIN(V32)), EXPANDED(EXP_PLAIN(V64))},
+     {EXPANDED(EXP_ODD(V32)), EXPANDED(EXP_ODD(V64))}},
+    {"log",
+     {EXPANDED(LOG_IS_PLAIN(V32)), EXPANDED(LOG_IS_PLAIN(V64))},
+     {EXPANDED(LOG_PLAIN(V32)), EXPANDED(LOG_PLAIN(V64))},
+     {EXPANDED(LOG_ODD(V32)), EXPANDED(LOG_ODD(V64))}},
+#else
+    {"", {"", ""}, {"", ""}, {"", ""}},
+#endif
+};
+
+/* A function of float32 that elementary.h has, for 8 or 16 lanes.  Odd arguments, such as NaN and
+   those whose results are no normal numbers, are rare: their code is out of the way. */
+static void
+define_short(Prelude *p, const char *name, int lanes)
+{
+    int wide = lanes == 16, at = 0;
+    while (at < COUNT_OF(short_functions) - 1 && strcmp(short_functions[at].name, name) != 0) at++;
+    char types[160];
+    snprintf(types, sizeof types,
+             "    typedef f32x%d T;\n"
+             "    typedef unsigned U __attribute__((vector_size(%d), unused));\n",
+             lanes, lanes * 4);
+    prelude_define_type(p, DT_F32, lanes);
+    text_printf(p->head,
+                "static __attribute__((noinline, cold)) f32x%d odd_%s_f32x%d(f32x%d a)\n{\n%s    ",
+                lanes, name, lanes, lanes, types);
+    text_put(p->head, short_functions[at].odd[wide]);
+    text_printf(p->head, "\n}\nINLINE f32x%d %s_f32x%d(f32x%d a)\n{\n%s", lanes, name, lanes, lanes,
+                types);
+    text_put(p->head, "    if (__builtin_expect(!");
+    text_put(p->head, short_functions[at].is_plain[wide]);
+    text_printf(p->head, ", 0)) return odd_%s_f32x%d(a);\n    ", name, lanes);
+    text_put(p->head, short_functions[at].plain[wide]);
+    text_put(p->head, "\n}\n");
+}
+
+/* The function by one of more lanes, which repeat those that there are: they raise no other
+   flags. */
+static void
+define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
+{
+    const char *t = dtype_name(dtype);
+    Text text = {0};
+    prelude_define_type(p, dtype, wide);
+    prelude_signature(p, &text, name, 1, false, dtype, lanes);
+    text_printf(&text, " { const %sx%d r = ", t, wide);
+    prelude_use(p, name, dtype, wide, &text);
+    text_printf(&text, "((%sx%d){", t, wide);
+    for (int i = 0; i < wide; i++)
+        text_printf(&text, lanes == 1 ? "%sa" : "%sa[%d]", i ? ", " : "", i % lanes);
+    text_put(&text, lanes == 1 ? "}); return r[0]; }\n" : "}); return (");
+    if (lanes > 1) text_printf(&text, "%sx%d){", t, lanes);
+    for (int i = 0; lanes > 1 && i < lanes; i++) text_printf(&text, "%sr[%d]", i ? ", " : "", i);
+    if (lanes > 1) text_put(&text, "}; }\n");
+    text_add(p->head, &text);
+    text_free(&text);
+}
+
+/* A function that has NumPy's bits: arrays/elementary.c. */
+static bool
+define_elementary(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    const char *symbol = elementary_symbol(name, dtype), *t = dtype_name(dtype);
+    int most = 64 / (int)dtype_size(dtype), own = lanes;
+    if (symbol == NULL || p->vector_bytes != 64) return false;
+    if (lanes > most) {
+        prelude_lanewise(p, name, 1, dtype, lanes);
+        return true;
+    }
+    if (symbol[0] != '\0' || lanes > 8)
+        own = most;
+    else if (lanes < 8)
+        own = 8;
+    if (lanes != own) {
+        define_by_wider(p, name, dtype, lanes, own);
+    } else if (symbol[0] == '\0') {
+        define_short(p, name, lanes);
+    } else {
+        prelude_define_type(p, dtype, lanes);
+        text_printf(p->head, "%sx%d (*of_numpy%s)(%sx%d);\n", t, lanes, symbol, t, lanes);
+        text_printf(p->head, "INLINE %sx%d %s_%sx%d(%sx%d a) { return of_numpy%s(a); }\n", t, lanes,
+                    name, t, lanes, t, lanes, symbol);
+    }
+    return true;
+}
+
+/* A function of the math library, or of its vectors. */
+bool
+prelude_function(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    int arity = function_arity(name), bytes = lanes * (int)dtype_size(dtype);
+    char called[VECTOR_LIBM_NAME];
+    if (arity == 0 || !dtype_is_float(dtype)) return false;
+    if (p->own && define_elementary(p, name, dtype, lanes)) return true;
+    if (!p->fast) return false;
+    if (lanes > 1 && (bytes < 16 || bytes > p->vector_bytes)) {
+        prelude_lanewise(p, name, arity, dtype, lanes);
+        return true;
+    }
+    if (lanes > 1)
+        vector_libm_name(called, name, arity, bytes, lanes);
+    else
+        snprintf(called, sizeof called, "__builtin_%s%s", name, dtype == DT_F32 ? "f" : "");
+    Text text = {0};
+    prelude_define_type(p, dtype, lanes);
+    if (lanes > 1) {
+        prelude_type(p, dtype, lanes, &text);
+        text_printf(&text, " %s(", called);
+        prelude_type(p, dtype, lanes, &text);
+        if (arity == 2) text_put(&text, ", ");
+        if (arity == 2) prelude_type(p, dtype, lanes, &text);
+        text_put(&text, ");\n");
+    }
+    prelude_signature(p, &text, name, arity, false, dtype, lanes);
+    text_printf(&text, " { return %s(%s); }\n", called, arity == 2 ? "a, b" : "a");
+    text_add(p->head, &text);
+    text_free(&text);
+    return true;
+}

@@ -1,0 +1,187 @@
+"""Elementary functions in registers: the bits and flags of NumPy's loops, whose code they are."""
+
+import logging
+import warnings
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+
+RNG = np.random.default_rng(8)
+NAMES = (
+    "exp exp2 expm1 log log2 log10 log1p cbrt sin cos tan arcsin arccos arctan"
+    " sinh cosh tanh arcsinh arccosh arctanh"
+).split()
+ODD = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-45, -1e-45, 1e-40, 5e-324, 1.0, -1.0]
+    + [87.0, 87.01, 88.72283, 88.73, -87.0, -87.34, -103.97, -103.98, -104.0, 3e38, -3e38]
+    + [709.78, 709.79, -708.4, -745.2, 1e300, -1e300, 0.70710677, 0.70710685, 1.1754944e-38]
+)
+#: The functions whose code is known of NumPy's X86_V4 loops, with vectors of 64 bytes.
+KNOWN_THERE = {"exp", "log", "log2", "cbrt"}
+
+
+def program(name, text="np.{0}(x) * 2.0 + x"):
+    scope = {"np": np}
+    exec(f"def f(x):\n    return {text.format(name)}", scope)
+    return scope["f"]
+
+
+def compiled(function, **options):
+    return pycompile.compile(function, options={"plan_always": True, **options})
+
+
+def arguments(dtype, n=5003):
+    with np.errstate(all="ignore"):
+        odd = ODD.astype(dtype)
+    scales = RNG.choice([1.0, 1e-4, 3.0, 30.0, 90.0], n)
+    x = (RNG.uniform(-1, 1, n) * scales).astype(dtype)
+    x[RNG.permutation(n)[: len(odd)]] = odd
+    return x
+
+
+def source(function, *args):
+    """The C text that a call makes."""
+    logger = logging.getLogger("pycompile.output_code")
+    texts, handler = [], logging.Handler()
+    handler.emit = lambda record: texts.append(record.getMessage())
+    logger.addHandler(handler)
+    try:
+        with pycompile.set_logs("output_code"):
+            function(*args)
+    finally:
+        logger.removeHandler(handler)
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", NAMES)
+def test_bits(name, dtype):
+    function = program(name)
+    x = arguments(dtype)
+    with np.errstate(all="ignore"):
+        wanted = function(x)
+        for inlines in (True, False):
+            made = compiled(function, inline_functions=inlines)
+            for _ in range(2):
+                assert made(x).tobytes() == wanted.tobytes()
+            assert made.stats()["plan_runs"] > 0
+        for n in (1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 33):  # less than a vector, and what is left over
+            made = compiled(program(name))
+            assert made(x[:n]).tobytes() == function(x[:n]).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["exp", "log", "log2", "arctanh"])
+@pytest.mark.parametrize("mode", ["warn", "raise"])
+def test_flags(name, dtype, mode):
+    """One odd argument among many, anywhere in the vectors."""
+    function = program(name)
+    made = compiled(function)
+    with np.errstate(all="ignore"):
+        odd = ODD.astype(dtype)
+    for number, value in enumerate(odd):
+        x = np.full(67, 0.5, dtype)
+        x[number * 5 % 67] = value
+        seen = []
+        for call in (function, made):
+            with np.errstate(all=mode), warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                try:
+                    result = call(x).tobytes()
+                except FloatingPointError as error:
+                    result = str(error)
+            seen.append((result, [str(w.message) for w in told]))
+        assert seen[0] == seen[1], value
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_in_kernels_of_many_shapes(dtype):
+    def softmax(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def mixed(x, y):
+        return np.exp(x) * 0.5 + np.log(y) + np.exp(y.astype(np.float32)), np.exp(x).sum(axis=0)
+
+    def masked(x):
+        y = np.log(np.where(x > 0, x, 1))
+        y[x > 1] = np.exp(x[x > 1])
+        return y
+
+    def written(x):
+        np.exp(x, out=x)
+        x[1:] = np.log(x[1:]) * 0.5
+        return x
+
+    for shape in ((300, 10), (40, 47), (30, 1000), (7, 3), (64, 64)):
+        x = RNG.standard_normal(shape).astype(dtype)
+        check(softmax, x)
+        check(softmax, x.T)
+        check(mixed, x, np.abs(x).astype("f8") + 0.1)
+        check(mixed, x[:, ::2], np.abs(x[:, ::2]).astype("f8") + 0.1)
+        check(masked, x)
+        check(written, x)
+
+
+def test_others_of_the_same_name_and_other_dtypes_are_themselves():
+    special = pytest.importorskip("scipy.special")
+
+    def function(x, z, h):
+        return special.exp2(x) * 1.0, np.exp(z) * 2.0, np.exp(h) * 2.0
+
+    x = RNG.standard_normal(3001)
+    check(function, x, x + 1j * x, x.astype("f2"))
+
+
+def has_this_numpy():
+    """A NumPy that has its loops for AVX-512 and runs them, and kernels with vectors as wide."""
+    info = np.lib.introspect.opt_func_info(func_name="^exp$", signature="float64")
+    chosen = info.get("exp", {}).get("dd", {}).get("current", "")
+    return chosen in ("X86_V4", "AVX512_SKX") and np.__version__ >= "2.4"
+
+
+@pytest.mark.skipif(not has_this_numpy(), reason="the code of this NumPy's loops is not known")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", sorted(KNOWN_THERE))
+def test_they_are_in_registers(name, dtype):
+    """Else the tests above compare NumPy's loop with itself."""
+    x = np.full(100, 0.5, dtype)
+    for inlines in (True, False):
+        text = source(compiled(program(name), inline_functions=inlines), x)
+        assert "k0(" in text
+        assert ("call_loop(loop" not in text) == inlines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(16))
+@pytest.mark.parametrize("name", ["exp", "log"])
+def test_every_float32(name, part):
+    function = program(name, "np.{0}(x) * np.float32(1)")
+    made = compiled(function)
+    bits = np.arange(part << 28, (part << 28) + (1 << 20), dtype=np.uint64).astype(np.uint32)
+    with np.errstate(all="ignore"):
+        for _ in range(256):
+            x = bits.view(np.float32)
+            assert np.array_equal(made(x).view(np.uint32), function(x).view(np.uint32)), bits[0]
+            bits += np.uint32(1 << 20)
+    assert made.stats()["plan_runs"] >= 250
+
+
+def test_a_patched_numpy(monkeypatch):
+    """The name may be another function's, or gone, when the plan is made."""
+    exp = np.exp
+
+    def function(x):
+        return exp(x) * 2.0
+
+    x = RNG.standard_normal(1000)
+    wanted = function(x)
+    monkeypatch.setattr(np, "exp", len)
+    assert compiled(function)(x).tobytes() == wanted.tobytes()
+    monkeypatch.delattr(np, "exp")
+    scope = {"exp": exp}
+    exec("def f(x):\n    return exp(x) * 2.0", scope)
+    assert compiled(scope["f"])(x).tobytes() == wanted.tobytes()
