@@ -25,7 +25,8 @@ typedef enum {
     INSTR_CONST,   /* bits, or an argument */
     INSTR_INDEX,   /* i64: position in the row; with operand 1 in the loop before it */
     INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
-    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
+    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element, and in a
+                      KERNEL_REGION, where `guard` says that it is one of a row's */
     INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
     INSTR_STORE,   /* args[0] to operand */
     INSTR_CHECK,   /* computes args[0] for the flags that it raises */
