@@ -676,6 +676,12 @@ def shrink_rows(a, out):
         row[(row < 0) & (out[i] == 0)] = 0.0
 
 
+def softmax_rows(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.exp(a[i] - a[i].max())
+        out[i] /= out[i].sum()
+
+
 def reflected_walk(steps, out):
     s = 0.0
     for i in range(len(steps)):
@@ -796,6 +802,7 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
             np.zeros(1000),
         ),
         shrink_rows: (grid(200, 100), np.zeros((200, 100))),
+        softmax_rows: (grid(300, 100), np.zeros((300, 100))),
         reflected_walk: (grid(20_000), np.zeros(20_000)),
     }
 

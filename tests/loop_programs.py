@@ -352,7 +352,7 @@ class Program:
         if self.random.random() < 0.4:
             section = f"({section} {self.pick('*', '*', '-', '+')} {self.pick(other, '2.0')})"
         if section.endswith(")") and self.random.random() < 0.3:
-            section = self.pick("np.abs", "np.sqrt", "abs") + section
+            section = self.pick("np.abs", "np.sqrt", "abs", "np.exp", "np.cos") + section
         name = self.pick("sum", "sum", "max", "min", "mean")
         return self.pick(f"{section}.{name}()", f"np.{name}({section})")
 
@@ -373,6 +373,11 @@ class Program:
                 "({0}) ** 2",
                 "np.maximum({0}, {1})",
                 "np.minimum({0}, {1})",
+                "np.exp({0})",
+                "np.sin({0})",
+                "np.tanh({0})",
+                "np.hypot({0}, {1})",
+                "np.arctan2({0}, {1})",
             )
             return self.pick(*odd).format(left, right)
         return f"({left} {self.pick('+', '+', '-', '*', '*', '/')} {right})"

@@ -81,11 +81,13 @@ emit_strip(Emit *e, const RegionFor *loop)
     int k = loop->number;
     char text[96];
     if (e->quick) region_before_iterations(e, loop);
+    region_row_calls(e, loop);
     if (e->quick && loop->independent) emit_line(e, "#pragma GCC ivdep");
     snprintf(text, sizeof text, "for (int64_t t%d = from%d; t%d < to%d; t%d++) ", k, k, k, k, k);
     open_block(e, text);
     region_body(e, loop);
     close_block(e);
+    e->strip = NULL;
     if (e->quick) region_after_iterations(e, loop);
     emit_line(e, "const int64_t n%d_here = to%d - from%d;", k, k, k);
     emit_line(e, "from%d = to%d;", k, k);

@@ -243,6 +243,9 @@ enum {
 enum { COPY_KEPT = 1 };
 enum { WHERE_GUARDS = 1 };
 enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
+/* attrs.index of a ufunc in a kept loop: its arguments are elements of rows, of which the library
+   calls the ufunc's loop for all at once. */
+enum { CALL_OF_ROW = 1 };
 
 typedef struct {
     Op op;

@@ -28,7 +28,8 @@ typedef enum {
     INSTR_GATHER,  /* operand, args[0] strides further: bits are the indices into
                       KernelArgs.size of the axis' length and the stride */
     INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
-    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
+    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element, and in a
+                      KERNEL_REGION, where `guard` says that it is one of a row's */
     INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
     INSTR_STORE,   /* args[0] to operand */
     INSTR_CHECK,   /* computes args[0] for the flags that it raises */

@@ -1,4 +1,4 @@
-"""Functions of NumPy on numbers in kept loops, by the loops of their ufuncs."""
+"""Functions of NumPy on numbers and rows in kept loops, by the loops of their ufuncs."""
 
 import numpy as np
 import pytest
@@ -21,6 +21,57 @@ def whole(function, *args, also=()):
 def kept(function, *args):
     told = _explain_text.verbose(pycompile.explain(function)(*args))
     return "unrolled" not in told and " = loop(" in told
+
+
+ROWS = RNG.standard_normal((7, 300))
+
+
+def softmax(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.exp(a[i] - a[i].max())
+        out[i] /= out[i].sum()
+    return out
+
+
+def entropies(a, out):
+    for i in range(a.shape[0]):
+        out[i, 0] = np.log(1.0 + np.exp(-np.abs(a[i]))).sum() + np.sin(a[i, : 40 * i]).sum()
+        out[i, 1] = np.cos(a[i, i:]).max() - np.tanh(a[: i + 1, i]).mean()
+    return out
+
+
+def nested_functions(a, out):
+    for i in range(1, a.shape[0]):
+        out[i] = np.hypot(a[i], a[i - 1]) * np.arctan2(a[i], 2.0) + np.tanh(np.cos(out[i - 1]))
+        out[i, 1:] = np.exp(out[i, 1:] * 0.25) - np.arctan2(i, a[i, :-1])
+    return out
+
+
+def columns(a, out):
+    for i in range(a.shape[1]):
+        out[:, i] = np.sin(a[:, i]) + np.exp(a[::1, i])
+        out[::2, i] -= np.log1p(np.abs(a[::2, i]))
+    return out
+
+
+def from_own(a):
+    for i in range(a.shape[0]):
+        a[i, 1:] = np.sin(a[i, :-1])
+        a[i, :-1] += np.cos(a[i, 1:])
+        a[i] = np.exp(-np.abs(a[i]))
+    return a
+
+
+def backwards(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.sin(a[i, ::-1]) + np.exp(a[i])
+    return out
+
+
+def warns(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.log(a[i]) + np.exp(300 * a[i])
+    return out
 
 
 def waves(x, y):
@@ -104,6 +155,25 @@ def test_functions_are_called_in_a_kept_loop():
     whole(divisors, INTS, np.zeros(50, int))
 
 
+def test_functions_of_rows():
+    for dtype in ("f8", "f4"):
+        a = ROWS.astype(dtype)
+        for function in (softmax, entropies, nested_functions):
+            whole(function, a, np.zeros_like(a), also=[(a[:, :5].copy(), np.zeros((7, 5), dtype))])
+            whole(function, a[:, ::2], np.zeros_like(a)[:, ::2])
+        whole(columns, a[:, :6].copy(), np.zeros((7, 6), dtype))
+        whole(from_own, a.copy())
+        whole(softmax, a.T.copy().T, np.zeros_like(a))
+    assert kept(softmax, ROWS, np.zeros_like(ROWS)) and kept(entropies, ROWS, np.zeros_like(ROWS))
+    check(backwards, ROWS, np.zeros_like(ROWS), captured=False)
+    odd = ROWS.copy()
+    odd[2, 7], odd[3, 4], odd[4, 4], odd[5, 5] = np.nan, -0.0, np.inf, -np.inf
+    check(softmax, odd, np.zeros_like(odd), captured=False)
+    check(warns, ROWS, np.zeros_like(ROWS), captured=False)
+    with np.errstate(all="ignore"):
+        whole(warns, ROWS, np.zeros_like(ROWS))
+
+
 def test_small_floats_are_computed_as_such():
     for function in (waves, of_two, of_python, called):
         whole(function, SINGLE.copy(), SINGLE[::-1].copy())
@@ -144,5 +214,6 @@ def test_each_variant_of_the_loop(variants):
     try:
         for function in (waves, of_two, of_python, summed, of_either):
             whole(function, X.copy(), Y.copy())
+        test_functions_of_rows()
     finally:
         _C.test_variants(0)

@@ -289,7 +289,12 @@ REASONS = [
     (largest, (I32,), "'best' begins as Python's int and meets a numpy.int32", True),
     (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
     (sums_products, (F32, F64), "'s' begins as Python's number", False),
-    (largest_step, (F64.astype("f4"),), "a call of 'max' whose numbers are not all of one type", True),
+    (
+        largest_step,
+        (F64.astype("f4"),),
+        "a call of 'max' whose numbers are not all of one type",
+        True,
+    ),
     (
         follows,
         (CHAIN,),

@@ -98,8 +98,12 @@ call_of(Interp *in, const Value *value, Value *const *operands, Value **out)
     if (callable == NULL) return ANSWER_ERROR;
     for (int i = 0; i < value->nitems - 1; i++)
         if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i], false));
+    NodeId before = in->graph->nodes.len;
     TRY(call_const(in, callable, value->nitems - 1, operands, NULL, out));
-    return are_floats(in, *out, false);
+    TRY(are_floats(in, *out, false));
+    Node *node = graph_node(in->graph, (*out)->node);
+    if ((*out)->node >= before && node_is_called(in->graph, node)) node->attrs.index = CALL_OF_ROW;
+    return ANSWER_YES;
 }
 
 Answer

@@ -167,12 +167,29 @@ reduce_by(Interp *in, Op op, Value *operand, Value **out)
     return op == OP_input ? mean(in, operand, out) : reduce(in, op, operand, out);
 }
 
-/* Ufuncs that may have a native form; of others the loop says that they have none. */
+/* Ufuncs of floats.  NumPy's loops for fmax and fmin give other zeros at other positions, and its
+   power has shortcuts for one exponent of all elements. */
 static const char *const ufuncs[] = {
-    "sqrt",    "absolute", "square",   "negative", "positive", "reciprocal",
-    "sign",    "floor",    "ceil",     "trunc",    "rint",     "maximum",
-    "minimum", "add",      "subtract", "multiply", "divide",   "copysign",
+    "exp",      "exp2",       "expm1",    "log",       "log2",    "log10",    "log1p",   "sin",
+    "cos",      "tan",        "arcsin",   "arccos",    "arctan",  "sinh",     "cosh",    "tanh",
+    "arcsinh",  "arccosh",    "arctanh",  "cbrt",      "arctan2", "hypot",    "degrees", "radians",
+    "deg2rad",  "rad2deg",    "fmod",     "logaddexp", "sqrt",    "absolute", "square",  "negative",
+    "positive", "reciprocal", "sign",     "floor",     "ceil",    "trunc",    "rint",    "maximum",
+    "minimum",  "add",        "subtract", "multiply",  "divide",  "copysign",
 };
+
+/* Does a section that the value is made of go backwards, or nobody knows?  NumPy's loops then may
+   take other paths, with other bits. */
+static bool
+goes_backwards(Interp *in, const Value *value)
+{
+    int64_t step;
+    if (value->kind == V_SECTION)
+        return value_as_int(in, section_part(value, SECTION_STEP), &step) != ANSWER_YES || step < 0;
+    for (int i = 0; value->kind == V_EXPRESSION && i < value->nitems - 1; i++)
+        if (goes_backwards(in, value->items[i])) return true;
+    return false;
+}
 
 static Answer
 call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, Value **out)
@@ -180,7 +197,8 @@ call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, Value **o
     if (nargs < 1 || nargs > 2) return section_fails(in, "a call of a ufunc with such arguments");
     TRY(section_expression(in, SECTION_CALL, nargs, args, out));
     (*out)->object = ufunc;
-    return ANSWER_YES;
+    return goes_backwards(in, *out) ? section_fails(in, "a function of a row that goes backwards")
+                                    : ANSWER_YES;
 }
 
 Answer
