@@ -345,6 +345,20 @@ library_of_products(const CudaDriver **driver)
     return lt;
 }
 
+/* Does the library take what its heuristic named?  It is recorded and not run, at addresses that
+   nothing is at: what it refuses later ends each run of a plan. */
+static bool
+is_recorded(const CudaDriver *driver, CudaProduct *c)
+{
+    uint64_t words[MOST_PRODUCT_PLACES];
+    void *graph = NULL;
+    for (int i = 0; i < MOST_PRODUCT_PLACES; i++)
+        words[i] = UINT64_C(0x7f0000000040) + ((uint64_t)i << 36); /* aligned as an arena's parts */
+    if (cuda_product_graph(driver, c, words, &graph) != 0) return false;
+    driver->graph_destroy(graph);
+    return true;
+}
+
 bool
 cuda_takes_product(Product *product, int64_t *workspace)
 {
@@ -365,6 +379,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         products = c;
         if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
             c->there = false;
+        c->there = c->there && is_recorded(driver, c);
     }
     *workspace = (int64_t)c->found.workspace;
     return c->there;
