@@ -58,7 +58,9 @@ block_fits(Question *q, const RegionBlock *block, bool in_arm)
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
         q->statements += stmt->instr >= 0;
-        if (stmt->instr >= 0 && q->kernel->instrs.at[stmt->instr].kind == INSTR_DOT) return false;
+        InstrKind kind = stmt->instr >= 0 ? q->kernel->instrs.at[stmt->instr].kind : INSTR_OP;
+        if (kind == INSTR_DOT || kind == INSTR_CALL)
+            return false; /* takes longer than a sum waits */
         if (stmt->loop != NULL && (in_arm || !inner_fits(q, stmt->loop))) return false;
         for (int arm = 0; stmt->branch != NULL && arm < 2; arm++)
             if (!block_fits(q, &stmt->branch->arm[arm], true)) return false;
