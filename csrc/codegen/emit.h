@@ -181,16 +181,12 @@ bool is_straight(Emit *e);
 
 /* region.c */
 void emit_region(Emit *e);
-/* Are sums that overflow found out behind the loop, by the sign of `over` and its number? */
-bool region_notes(const Emit *e, const RegionFor *loop);
 /* Whose range and variable the loop has in this variant. */
 const RegionFor *region_head(const Emit *e, const RegionFor *loop);
 /* What a kept loop does where it cannot go on. */
 extern const char REGION_FAIL[];
 /* A value's name at either level. */
 void region_name(const Emit *e, int32_t at, char *out, size_t size);
-/* An operation in the loop (NULL: before the loops). */
-void region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail);
 /* The statements of a loop's body, and what the next iteration starts from. */
 void region_body(Emit *e, const RegionFor *loop);
 void region_look_ahead(Emit *e, const RegionCarried *c, bool next);
@@ -199,6 +195,12 @@ void region_lanes_body(Emit *e, const RegionFor *loop);
 /* An instruction as a statement of the block, and what makes sure that its flags are raised. */
 void region_statement(Emit *e, const RegionBlock *block, int32_t at, const RegionFor *loop);
 void region_keep_flags(Emit *e, const RegionBlock *block, int32_t at);
+
+/* region_number.c */
+/* Are sums that overflow found out behind the loop, by the sign of `over` and its number? */
+bool region_notes(const Emit *e, const RegionFor *loop);
+/* An operation in the loop (NULL: before the loops). */
+void region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail);
 
 /* region_choice.c: branches without a jump */
 bool region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop);

@@ -1,10 +1,10 @@
 /* Sums of ints that cannot overflow since the numbers that they are made of are small.
 
-   In a loop whose overflows are looked at behind it (codegen/region.c, region_notes) each sum costs
-   two to four operations more than the sum.  A sum of a few elements needs none if the elements are
-   far from the ends of int64, and to see that takes two operations for each element; one that an
-   iteration before has read needs not be looked at again (a[i - 1, j - 1] behind a[i - 1, j + 1]).
-   So in a loop where that is less, the elements are looked at instead of the sums.
+   In a loop whose overflows are looked at behind it (codegen/region_number.c, region_notes) each
+   sum costs two to four operations more than the sum.  A sum of a few elements needs none if the
+   elements are far from the ends of int64, and to see that takes two operations for each element;
+   one that an iteration before has read needs not be looked at again (a[i - 1, j - 1] behind a[i -
+   1, j + 1]). So in a loop where that is less, the elements are looked at instead of the sums.
 
    A width w stands for the numbers from -2**w to 2**w - 1. */
 #include "region.h"

@@ -362,7 +362,7 @@ scalar_binary(Interp *in, int operator_, PyObject *ufunc, const NodeId *args, No
     TRY(resolve(in, ufunc, 2, args, -1, ins, &result));
     bool power = operator_ == OPERATOR_POW;
     if (in->loop != NULL && power && result == DT_F64) return scalar_pow(in, args, out);
-    /* A kept loop checks NumPy's integers for overflow: codegen/region.c. */
+    /* A kept loop checks NumPy's integers for overflow: codegen/region_number.c. */
     if (in->loop != NULL && !power && dtype_is_integer(result) && result != DT_I64)
         return node_ufunc(in, ufunc, 2, args, -1, out);
     if (in->loop != NULL && (operator_ == OPERATOR_FLOORDIV || operator_ == OPERATOR_MOD))
