@@ -95,7 +95,8 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
 
 PAGE = """# Speed on a GPU
 
-Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty cache; *b2b* a call in a
+Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty disk cache
+(NVRTC's own, where it has one, is not emptied: kernels that it holds take a tenth of the time); *b2b* a call in a
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
 copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
 host. JAX has streams of its own, so that its calls have no *b2b*. Attention is written
