@@ -126,7 +126,7 @@ def test_unknown_channels_are_told():
 def test_wrong_numbers_are_told():
     done = run("-c", SCRIPT, PYCOMPILE_THREADS="two", PYCOMPILE_RECOMPILE_LIMIT="-1")
     assert done.returncode == 0
-    assert "PYCOMPILE_THREADS=two is no whole number" in done.stderr
+    assert "PYCOMPILE_THREADS=two is not a whole number" in done.stderr
     assert "PYCOMPILE_RECOMPILE_LIMIT=-1 is too small" in done.stderr
 
 

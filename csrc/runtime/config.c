@@ -273,8 +273,8 @@ number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, 
         log_warn("%s=%s is too %s: %s; ignored", variable, text, number < low ? "small" : "large",
                  allowed);
     else
-        log_warn("%s=%s is no whole number%s, %s: ignored", variable, text,
-                 bytes ? " with or without K, M or G" : "", allowed);
+        log_warn("%s=%s is not a whole number%s (%s): ignored", variable, text,
+                 bytes ? ", which may end with K, M or G" : "", allowed);
     text_free(&range);
     return otherwise;
 }

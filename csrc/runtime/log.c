@@ -110,13 +110,13 @@ channel_from_name(const char *name, size_t length)
 static int
 unknown_channel(const char *name, size_t length)
 {
-    char known[256] = "all", wrong[64];
+    char known[256] = "all, graph:PASS, graph:all", wrong[64];
     for (int i = 0; i < LOG_COUNT; i++) {
         strcat(known, ", ");
         strcat(known, channels[i].name);
     }
     snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), name);
-    PyErr_Format(PyExc_ValueError, "no channel %s; there are %s", wrong, known);
+    PyErr_Format(PyExc_ValueError, "no channel %s; the channels are %s", wrong, known);
     return -1;
 }
 

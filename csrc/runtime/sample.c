@@ -97,14 +97,23 @@ sample_decide(Plan *plan, const Config *config)
 /* ---- verdicts ---- */
 
 static void
+put_time(int64_t ns, char *out, size_t size)
+{
+    bool long_ = ns >= 1000000;
+    snprintf(out, size, "%.3f %s", (double)ns / (long_ ? 1e6 : 1e3), long_ ? "ms" : "us");
+}
+
+static void
 tell_slower(const Sample *sample, PyCodeObject *code)
 {
+    char compiled[32], plain[32];
+    put_time(sample->least_plan_ns, compiled, sizeof compiled);
+    put_time(sample->least_plain_ns, plain, sizeof plain);
     log_emit(LOG_PERF_HINTS,
-             "%s (%s:%d): calls like the last one took %.3f ms compiled and %.3f ms plain (best of "
-             "%d each); CPython runs them from now on",
+             "%s (%s:%d): calls like the last one took %s compiled and %s plain (best of %d each); "
+             "CPython runs them until they are compared again",
              text_of_str(code->co_qualname), text_of_str(code->co_filename), code->co_firstlineno,
-             (double)sample->least_plan_ns / 1e6, (double)sample->least_plain_ns / 1e6,
-             sample->won + sample->lost);
+             compiled, plain, sample->won + sample->lost);
 }
 
 static void

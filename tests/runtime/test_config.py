@@ -100,7 +100,7 @@ def test_level_of_the_root_does_not_count(caplog):
 
 
 def test_unknown_channel():
-    with pytest.raises(ValueError, match="no channel grahp; there are all, recompiles"):
+    with pytest.raises(ValueError, match="no channel grahp; the channels are all, graph:PASS, graph:all, recompiles"):
         _C.log_configure("grahp")
 
 
@@ -245,7 +245,7 @@ def test_levels_that_the_program_set_stay():
 @pytest.mark.usefixtures("_plain_logs")
 def test_wrong_channels_change_nothing():
     pycompile.set_logs("cache")
-    known = "there are all, recompiles, graph_breaks.*, cache$"
+    known = "the channels are all, graph:PASS, graph:all, recompiles, graph_breaks.*, cache$"
     for wrong in (("guards", "grahp"), ("guards,grahp",)):
         with pytest.raises(ValueError, match=f"^no channel grahp; {known}"):
             pycompile.set_logs(*wrong)

@@ -81,7 +81,7 @@ def test_cache_folder_whose_name_begins_with_a_tilde(tmp_path):
         ("PYCOMPILE_LOGS", "nope", "no channel nope"),
         ("PYCOMPILE_LOGS", "graph:nope", "no pass graph:nope; there are graph: with all, fold"),
         ("PYCOMPILE_LOGS", "guards:cse", "no pass guards:cse"),
-        ("PYCOMPILE_THREADS", "two", "PYCOMPILE_THREADS=two is no whole number"),
+        ("PYCOMPILE_THREADS", "two", "PYCOMPILE_THREADS=two is not a whole number"),
         ("PYCOMPILE_THREADS", "9999", "PYCOMPILE_THREADS=9999 is too large: 0 to 256"),
         ("PYCOMPILE_NUMERICS", "quick", "PYCOMPILE_NUMERICS=quick is neither numpy nor fast: "),
         ("PYCOMPILE_PLAN_ALWAYS", "maybe", "PYCOMPILE_PLAN_ALWAYS=maybe is neither 1 (true"),
