@@ -565,6 +565,7 @@ def check(
     breaks: list[str] | None = None,
     exits: list[str] | None = None,
     options: dict[str, Any] | None = None,
+    one_nan: bool = False,
     **kwargs: Any,
 ) -> Seen:
     """Asserts that `function` compiled cannot be told from `function` plain, and that lowering
@@ -576,6 +577,7 @@ def check(
     whole     no graph break at all.
     breaks    the codes of the graph breaks of the first call, in order.
     exits     how the plans of the first call leave, in order: "return", "break", "branch".
+    one_nan   NaNs are all alike, as in Comparison.
     options   for pycompile.compile.  All other keywords are for the function.
 
     Returns what the last compiled call let us see.
@@ -584,7 +586,7 @@ def check(
     compiled = pycompile.compile(function, **(options or {}))
     _C.report_begin()
     try:
-        seen = _compare_calls(function, compiled, args, kwargs, calls)
+        seen = _compare_calls(function, compiled, args, kwargs, calls, one_nan)
     finally:
         records = _C.report_end()
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
@@ -592,7 +594,7 @@ def check(
     _C.report_begin()
     try:
         for other in also:
-            seen = _compare_calls(function, compiled, other, kwargs, 2)
+            seen = _compare_calls(function, compiled, other, kwargs, 2, one_nan)
     finally:
         later = _C.report_end()
     name, told = getattr(function, "__name__", repr(function)), "".join(map(_brief, records))
@@ -623,12 +625,14 @@ def _brief(record: dict[str, Any]) -> str:
     return found
 
 
-def _compare_calls(function: Any, compiled: Any, args: Any, kwargs: Any, calls: int) -> Seen:
+def _compare_calls(
+    function: Any, compiled: Any, args: Any, kwargs: Any, calls: int, one_nan: bool
+) -> Seen:
     for call in range(calls):
         mine, yours = copied((args, kwargs), {}), copied((args, kwargs), {})
         plain = observe(function, *mine)
         seen = observe(compiled, *yours)
-        lines = differences(plain, seen)
+        lines = differences(plain, seen, one_nan)
         if lines:
             name = getattr(function, "__name__", repr(function))
             text = "\n  ".join(lines)

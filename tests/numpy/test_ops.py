@@ -242,7 +242,8 @@ def test_loops_and_branches(text, dtype):
         )
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            check(program(text), x, y, calls=2, captured=False)
+            # what is left of the two NaNs that a complex product may add: README, Limits
+            check(program(text), x, y, calls=2, captured=False, one_nan=dtype in "FD")
 
 
 def _operations(function, *args):
