@@ -209,6 +209,38 @@ group_ps(const Lowering *lw, const Group *g)
     return total;
 }
 
+/* Per node: it is a number that kernels compute where they need it, and that or one of those that
+   it is computed from may report.  NULL with the error set. */
+static bool *
+find_reporting_numbers(const Lowering *lw)
+{
+    bool *out = arena_alloc(lw->arena, (size_t)lw->nnodes);
+    for (NodeId id = 0; out != NULL && id < lw->nnodes; id++) {
+        const Node *node = graph_node(lw->graph, id);
+        if (!node_is_virtual(&lw->virtuals, id)) continue;
+        out[id] = node_may_report(lw->graph, node);
+        for (int k = 0; k < node->nargs && !out[id]; k++) out[id] = out[node->args[k]];
+    }
+    return out;
+}
+
+/* The group reports what such numbers in it report.  False: not under one errstate. */
+static bool
+report_numbers(const Lowering *lw, const bool *reporting, Group *g)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        for (int k = 0; k < node->nargs; k++) {
+            const Node *arg = graph_node(lw->graph, node->args[k]);
+            if (!reporting[node->args[k]]) continue;
+            if (g->reports && g->errors != arg->errors) return false;
+            g->reports = true;
+            g->errors = arg->errors;
+        }
+    }
+    return true;
+}
+
 /* Are floating-point flags of the group reported? */
 static bool
 is_checked(const Group *g)
@@ -285,7 +317,8 @@ choose(Lowering *lw)
     Reads reads = {0};
     if (!is_simple(lw)) return 0;
     int32_t *last_write = find_last_writes(lw);
-    if (last_write == NULL || find_reads(lw, &reads) < 0) return -1;
+    const bool *reporting = find_reporting_numbers(lw);
+    if (last_write == NULL || reporting == NULL || find_reads(lw, &reads) < 0) return -1;
     for (int i = 0; i < g->outputs.len; i++) {
         NodeId id = g->outputs.at[i].node;
         if (!g->outputs.at[i].at_once || !node_commits(g, id) ||
@@ -302,7 +335,8 @@ choose(Lowering *lw)
         if (read_at_commit(lw, &reads, id)) mark(lw, id, false);
     }
     for (int i = 0; i < lw->groups.len; i++)
-        if (lw->groups.at[i].commits > 0 && !pays(lw, &lw->groups.at[i], bytes))
+        if (lw->groups.at[i].commits > 0 && (!report_numbers(lw, reporting, &lw->groups.at[i]) ||
+                                             !pays(lw, &lw->groups.at[i], bytes)))
             commit_forget(lw, &lw->groups.at[i]);
     return 0;
 }

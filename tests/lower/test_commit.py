@@ -315,3 +315,25 @@ def test_memory_that_is_written_behind_the_value(function, count):
     """The value cannot be computed again at commit."""
     a, x = np.random.default_rng(3).standard_normal((2, count))
     check(function, a, x, calls=3)
+
+
+def number_by_mask(a, x):
+    a[3][a[3] < 0.2] = np.sqrt(x[0])
+
+
+def number_of_a_number(a, x):
+    a *= np.sqrt(np.sqrt(x[0]) - 1)
+
+
+def number_under_errstate(a, x):
+    with np.errstate(invalid="ignore"):
+        a[1:] = np.where(a[1:] > 0, np.sqrt(x[0]), a[1:])
+
+
+@pytest.mark.parametrize("function", [number_by_mask, number_of_a_number, number_under_errstate])
+def test_numbers_that_warn_do_so(function):
+    """A number that kernels compute where they need it may be all that they report."""
+    a, x = np.linspace(-1.0, 1.0, 16).reshape(4, 4), np.full(3, -2.0)
+    check(
+        function, a, x, also=((a, -x),), captured=False, options={"options": {"plan_always": True}}
+    )

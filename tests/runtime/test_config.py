@@ -100,7 +100,10 @@ def test_level_of_the_root_does_not_count(caplog):
 
 
 def test_unknown_channel():
-    with pytest.raises(ValueError, match="no channel grahp; the channels are all, graph:PASS, graph:all, recompiles"):
+    with pytest.raises(
+        ValueError,
+        match="no channel grahp; the channels are all, graph:PASS, graph:all, recompiles",
+    ):
         _C.log_configure("grahp")
 
 
