@@ -22,9 +22,10 @@
 
 enum {
     OPERANDS = 4,
-    GROUP = 16,          /* rows of a unit: a multiple of the rows that a vector holds */
-    SCRATCH = 256 << 10, /* bytes, a part of the second-level cache */
-    ELEMENT_PS = 4000,   /* of a transform of some hundred elements */
+    GROUP = 16,             /* rows of a unit: a multiple of the rows that a vector holds */
+    SCRATCH = 256 << 10,    /* bytes, a part of the second-level cache */
+    MOST_SCRATCH = 4 << 20, /* threads keep it; longer rows are left to NumPy */
+    ELEMENT_PS = 4000,      /* of a transform of some hundred elements */
     PADDING = 64,    /* bytes between gathered rows, so that they are not all in the same sets */
     LEAST = 1 << 14, /* elements; fewer are not worth it */
 };
@@ -54,7 +55,6 @@ struct Gufunc {
     PyUFuncGenericFunction loop;
     void *data;
     int noperands, nresults; /* the last operands are results */
-    int ncores;
     Operand operand[OPERANDS];
     int rank; /* of the outer axes, at least 1 */
     npy_intp shape[MAX_RANK];
@@ -353,6 +353,7 @@ plan_scratch(Gufunc *call)
         o->pitch = (o->length * size_of_type(o->loop_type) + 63) / 64 * 64 + PADDING;
         row_bytes += o->pitch;
     }
+    if (GROUP * row_bytes > MOST_SCRATCH) return false;
     call->rows = row_bytes == 0 ? 0 : Py_MAX(SCRATCH / row_bytes / GROUP * GROUP, GROUP);
     for (int i = 0; i < call->noperands; i++) {
         Operand *o = &call->operand[i];

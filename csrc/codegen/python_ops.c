@@ -21,7 +21,7 @@ typedef struct {
 #define COMPLEX1(name, result, body)                                                               \
     {#name, DT_C128, "INLINE int " #name "_c128(c128 a, " result " *r) { " body " }\n"}
 /* One part by itself: gcc would compute both with one instruction that does not round the products
-   (may_be_contracted in region.c). */
+   (may_be_contracted in region_number.c). */
 static const char APART_TEXT[] =
     "#if defined(__x86_64__)\n"
     "#define APART(x) ({ f64 y = (x); __asm__(\"\" : \"+x\"(y)); y; })\n"

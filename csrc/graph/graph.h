@@ -146,7 +146,8 @@ typedef enum {
     KIND_COPY,      /* a fresh array with the argument's elements */
     KIND_GATHER,    /* elements by an integer for each: made by passes/gathers.c, for a device */
     KIND_SCATTER,   /* args: old version, value; attrs.view says which part is written */
-    KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards */
+    KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards,
+                       unless it is a version (CHOICE_VERSION) */
     KIND_FILL,      /* made without an array argument: full, empty, arange */
     KIND_ATTENTION, /* owns a region: made by passes/attention.c, for a device */
     KIND_PRODUCT,   /* of matrices, by a device's library: made by passes/products.c */

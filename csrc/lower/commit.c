@@ -24,7 +24,8 @@
 /* What the copy at commit costs per byte, in picoseconds, in the caches and in memory. */
 enum { CACHED_PS = 45, MEMORY_PS = 240, CACHE_BYTES = 512 << 10 };
 
-/* Is some input written at once, in a plan without loops?  Nobody writes what may be chosen. */
+/* Is some input written at once, in a plan without loops?  Nobody writes an object that may be
+   chosen; versions behind a branch are written in its arms (passes/arm_writes.c). */
 static bool
 is_simple(const Lowering *lw)
 {

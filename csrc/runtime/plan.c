@@ -231,6 +231,10 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     kernel_arguments(run, kernel, pointers, sizes);
     int64_t units = run_size(run, kernel->units);
     if (units == 0) return ANSWER_YES; /* not even work done once: arguments may be empty */
+    if (kernel->foreign && !foreign_is_silent()) { /* it would warn at no line of the program's */
+        run->why = "a library's loop that may warn";
+        return ANSWER_NO;
+    }
     KernelArgs args = {
         .ptr = pointers,
         .size = sizes,
@@ -238,7 +242,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         .scratch = run->arena + run->plan->arena_bytes,
     };
     int failed;
-    if (units > kernel->grain && (!kernel->foreign || foreign_is_silent())) {
+    if (units > kernel->grain) {
         unsigned raised = 0;
         uint64_t states = kernel->foreign ? thread_states_made() : 0;
         run->yielded = run->yielded || !thread_is_alone();

@@ -213,6 +213,30 @@ def test_what_warns_or_raises_is_left_to_python():
             check(of_one, np.array([edge]), np.zeros(1, complex), operation, captured=False)
 
 
+def total(a, s):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j]
+    return s
+
+
+def total_from_0j(a):
+    s = 0j
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j]
+    return s
+
+
+def test_sums_of_nested_loops():
+    """Python's number where there was no turn, NumPy's else."""
+    a = (np.arange(600.0) + 1j).reshape(30, 20)
+    empty = a[:0], a[:, :0], a[:1, :1]
+    for start in (0j, 1 + 2j, np.complex128(0)):
+        check(total, a, start, also=tuple((e, start) for e in empty))
+    check(total_from_0j, a, also=tuple((e,) for e in empty))
+
+
 def test_a_variable_of_an_inner_loop_is_read_behind_it():
     whole(last_index, C, np.zeros(40, int))
     check(last_of_none, C, np.zeros(40, int), whole=False)

@@ -146,11 +146,11 @@ def test_numbers_from_the_environment():
     ("name", "value", "text"),
     [
         ("PYCOMPILE_RECOMPILE_LIMIT", "-1", "is too small: 0 or more; ignored"),
-        ("PYCOMPILE_RECOMPILE_LIMIT", "5M", "whole number, 0 or more: ignored"),
+        ("PYCOMPILE_RECOMPILE_LIMIT", "5M", "whole number (0 or more): ignored"),
         ("PYCOMPILE_THREADS", "100000", "is too large: 0 to 256; ignored"),
-        ("PYCOMPILE_POOL_BYTES", "9" * 30, "with or without K, M or G, 0 or more: ignored"),
-        ("PYCOMPILE_POOL_BYTES", f"{2**62}G", "with or without K, M or G, 0 or more: ignored"),
-        ("PYCOMPILE_POOL_BYTES", "5 apples", "with or without K, M or G, 0 or more: ignored"),
+        ("PYCOMPILE_POOL_BYTES", "9" * 30, "which may end with K, M or G (0 or more): ignored"),
+        ("PYCOMPILE_POOL_BYTES", f"{2**62}G", "which may end with K, M or G (0 or more): ignored"),
+        ("PYCOMPILE_POOL_BYTES", "5 apples", "which may end with K, M or G (0 or more): ignored"),
         ("PYCOMPILE_CACHE_BYTES", "0", "is too small: 1 or more; ignored"),
         ("PYCOMPILE_THREAD", "2", "PYCOMPILE_THREAD is no variable of pycompile's: ignored; did "
          "you mean PYCOMPILE_THREADS?"),

@@ -250,7 +250,7 @@ def test_the_log_says_so(took, caplog):
         call(compiled, 200, X)
     finally:
         pycompile.set_logs("")
-    told = [r.getMessage() for r in caplog.records if "from now on" in r.getMessage()]
+    told = [r.getMessage() for r in caplog.records if "compared again" in r.getMessage()]
     assert len(told) == 1
     assert re.search(
         r"polynomial \(.*test_sample.py:\d+\): calls like the last one took 10.000 ms compiled and "
