@@ -169,6 +169,14 @@ struct RegionLoop {
     VEC(RegionDot) dots;
 };
 
+/* Sums, differences, products and negations, of Python's ints or NumPy's. */
+static inline bool
+region_is_arithmetic(Op op)
+{
+    return op == OP_add || op == OP_subtract || op == OP_multiply || op == OP_negative ||
+           op == OP_py_add || op == OP_py_sub || op == OP_py_mul || op == OP_py_neg;
+}
+
 typedef struct RegionLoop RegionLoop;
 
 /* Are bounds of an int known before the loop that its instruction is in? */

@@ -94,15 +94,8 @@ is_bounded_operation(const Walk *w, int32_t at)
     if (v->dtype != DT_I64) return false;
     for (int k = 0; k < v->nargs; k++)
         if (instr_of(w, v->args[k])->dtype != DT_I64) return false;
+    if (region_is_arithmetic(v->op)) return true;
     switch (v->op) {
-    case OP_add:
-    case OP_subtract:
-    case OP_multiply:
-    case OP_negative:
-    case OP_py_add:
-    case OP_py_sub:
-    case OP_py_mul:
-    case OP_py_neg:
     case OP_py_mod:
     case OP_py_floordiv:
     case OP_py_int:

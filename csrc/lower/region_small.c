@@ -134,17 +134,7 @@ is_looked_at(const Scope *s, int32_t at)
         return false;
     for (int k = 0; k < v->nargs; k++)
         if (instr_of(s, v->args[k])->dtype != DT_I64) return false;
-    switch (v->op) {
-    case OP_add:
-    case OP_subtract:
-    case OP_multiply:
-    case OP_negative:
-    case OP_py_add:
-    case OP_py_sub:
-    case OP_py_mul:
-    case OP_py_neg: return true;
-    default: return false;
-    }
+    return region_is_arithmetic(v->op);
 }
 
 /* How many operations need not be looked at. */

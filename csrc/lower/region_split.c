@@ -58,15 +58,8 @@ is_harmless(const Split *s, const Instr *v)
         if (dtype != DT_I64 && dtype != DT_BOOL) return false;
     }
     if (v->dtype != DT_I64 && v->dtype != DT_BOOL) return false;
+    if (region_is_arithmetic(v->op)) return true;
     switch (v->op) {
-    case OP_add:
-    case OP_subtract:
-    case OP_multiply:
-    case OP_negative:
-    case OP_py_add:
-    case OP_py_sub:
-    case OP_py_mul:
-    case OP_py_neg:
     case OP_py_item:
     case OP_py_int:
     case OP_py_bool:

@@ -157,21 +157,12 @@ replace_all(Copies *c)
     return 0;
 }
 
-static bool
-has_calls(const Graph *g)
-{
-    for (NodeId id = 0; id < g->nodes.len; id++)
-        if (graph_node(g, id)->op == OP_extern && graph_node(g, id)->type.device != DEVICE_HOST)
-            return true;
-    return false;
-}
-
 int
 pass_copies(Graph *g)
 {
     Copies c = {.g = g};
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if (library == NULL || !has_calls(g)) return 0;
+    if (library == NULL || !graph_calls_device(g)) return 0;
     for (int i = 0; i < COUNT_OF(functions); i++)
         c.function[i] = array_library_function(library, functions[i].name);
     int failed = replace_all(&c);

@@ -166,21 +166,12 @@ replace_all(Gathers *s)
     return 0;
 }
 
-static bool
-has_calls(const Graph *g)
-{
-    for (NodeId id = 0; id < g->nodes.len; id++)
-        if (graph_node(g, id)->op == OP_extern && graph_node(g, id)->type.device != DEVICE_HOST)
-            return true;
-    return false;
-}
-
 int
 pass_gathers(Graph *g)
 {
     Gathers s = {.g = g};
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if (!has_calls(g)) return 0;
+    if (!graph_calls_device(g)) return 0;
     s.take[0] = array_library_function(library, "take");
     s.take[1] = array_library_function(library, "ndarray.take");
     int failed = replace_all(&s);

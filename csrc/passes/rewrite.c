@@ -158,6 +158,15 @@ node_uses(const Graph *g)
 }
 
 bool
+graph_calls_device(const Graph *g)
+{
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        if (graph_node(g, id)->op == OP_extern && graph_node(g, id)->type.device != DEVICE_HOST)
+            return true;
+    return false;
+}
+
+bool
 node_is_integer(const Graph *g, NodeId id, int64_t value)
 {
     const Node *node = graph_node(g, id);

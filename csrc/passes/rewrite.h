@@ -41,6 +41,8 @@ int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context
 
 /* By node: its uses as an argument, a region's result or an output. NULL with the error set. */
 int32_t *node_uses(const Graph *g);
+/* Does the graph call functions of a device's array library? */
+bool graph_calls_device(const Graph *g);
 /* A constant scalar of an integer dtype or bool whose value equals `value`. */
 bool node_is_integer(const Graph *g, NodeId node, int64_t value);
 
