@@ -50,6 +50,43 @@ def test_ufuncs_of_two_dtypes(pair, layout):
     _compare(lines, layout, *pair)
 
 
+TARGETS = {
+    "forward": "np.zeros(x.shape, '{0}')",
+    "strided": "np.zeros((*x.shape[:-1], 2 * x.shape[-1]), '{0}')[..., ::2]",
+    "Fortran order": "np.zeros(x.shape, '{0}', 'F')",
+    "backwards": "np.zeros(x.shape, '{0}')[::-1]",
+    "larger": "np.zeros((2, *x.shape), '{0}')",
+    "wider": "np.zeros((*x.shape, 1), '{0}')[..., 0] if x.shape[-1] > 1 else np.zeros((*x.shape[:-1], 5), '{0}')",
+}
+BACKWARDS = {
+    "one axis": lambda a: a[::-1],
+    "two axes": lambda a: a.reshape(6, 12)[::-1, ::-1],
+    "one column": lambda a: a[::-1].reshape(72, 1),
+    "one element": lambda a: a[5:4:-1],
+    "every other": lambda a: a[::2],
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", BACKWARDS)
+def test_targets_beside_operands_that_run_backwards(layout, target):
+    """Loops of NumPy's have other bits for other strides, which a target at hand changes."""
+    rng = np.random.default_rng(7)
+    for first, second, made in ("fff", "eff", "fdd", "ddd", "DdD", "fdD", "DDD"):
+        both = rng.normal(size=(2, 72)) * 3
+        x, y = (
+            (v + v[::-1] * 1j if k == "D" else v).astype(k) for v, k in zip(both, (first, second))
+        )
+        x, y = BACKWARDS[layout](x), BACKWARDS[layout](y)
+        lines = []
+        for name in "arctan2 power hypot exp exp2 log1p tanh sqrt cbrt square absolute".split():
+            args = "x, y" if getattr(np, name).nin == 2 else "x"
+            lines += [f"t = {TARGETS[target].format(made)}; np.{name}({args}, out=t)", "t"]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            check(function(*op_cases.fits_together(lines, x, y, 2)), x, y, calls=1, captured=False)
+
+
 KEYWORDS = [
     "np.{0}(x, y, out=z)",
     "np.{0}(x, y, out=(z,))",
