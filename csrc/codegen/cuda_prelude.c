@@ -84,6 +84,17 @@ static const struct {
      "    return isnan((float)x) | isnan((float)y) ? bfloat_of(0x7fff) : BFloat(fminf(x, y));\n"
      "}\n"
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
+    {"Found", NULL,
+     "template <class T, class I> struct Found {\n"
+     "    T value;\n"
+     "    I at;\n"
+     "};\n"
+     "template <class T, class I>\n"
+     "F bool comes_first(Found<T, I> x, Found<T, I> y, bool better) {\n"
+     "    bool none = x.value != x.value, other = y.value != y.value;\n"
+     "    bool alike = x.value == y.value || (none && other);\n"
+     "    return better || (none && !other) || (alike && x.at < y.at);\n"
+     "}\n"},
     {"attention", NULL, cuda_attention_helpers},
     {"hopper", "attention", cuda_hopper_helpers},
     {"gathered", NULL, /* CuPy's take: an index beyond the axis is taken modulo its length */
@@ -141,6 +152,11 @@ static const struct {
      "F double minimum(double x, double y) {\n"
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmin(x, y);\n"
      "}\n"},
+    /* An element and its place; of equal ones the first, and the first that is no number. */
+    {"first_max", "Found", "template <class T, class I> F Found<T, I> first_max(Found<T, I> x, "
+     "Found<T, I> y) {\n    return comes_first(y, x, y.value > x.value) ? y : x;\n}\n"},
+    {"first_min", "Found", "template <class T, class I> F Found<T, I> first_min(Found<T, I> x, "
+     "Found<T, I> y) {\n    return comes_first(y, x, y.value < x.value) ? y : x;\n}\n"},
     {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
     {"clip", NULL,
      "template <class T> F T clip(T x, T low, T high) {\n"

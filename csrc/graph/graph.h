@@ -198,6 +198,12 @@ bool op_is_exact(Op op, DType dtype);
 /* Has it an expression for this dtype on the device? */
 bool op_is_on(Op op, DType dtype, Device device);
 int op_from_name(const char *name); /* -1 when unknown */
+/* Does it give the place of what it finds? */
+static inline bool
+op_finds(Op op)
+{
+    return op == OP_argmax || op == OP_argmin;
+}
 /* A loop that gives a reduction of what its iterations leave. */
 static inline bool
 op_folds(Op op)

@@ -117,7 +117,8 @@ typedef struct {
     bool wide;       /* index arithmetic takes 64 bits */
     int32_t units;   /* index into KernelArgs.size of their number */
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
-    int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
+    int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines, … */
+    int32_t slot;    /* … of so many bytes each */
     int32_t factor[4]; /* KERNEL_ATTENTION: the operands q, k, v and the result … */
     int32_t score;     /* … and the instruction that makes the score */
     int32_t head;      /* elements of a row of q, k and v */

@@ -355,8 +355,7 @@ step_external(Lowering *lw, Group *group)
         failed = node->op == OP_cast ? call_cast(&c, id) : call_ufunc(&c, id);
         break;
     case KIND_REDUCTION:
-        failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
-                                                                : call_reduce(&c, id);
+        failed = op_finds(node->op) ? call_arg_reduce(&c, id) : call_reduce(&c, id);
         break;
     default: lw->why = "an operation without a lowering"; return 0;
     }

@@ -74,7 +74,7 @@ static bool
 is_library_call(const Node *node)
 {
     return op_info(node->op)->kind == KIND_EXTERN || op_info(node->op)->kind == KIND_MATMUL ||
-           node->op == OP_argmax || node->op == OP_argmin;
+           op_finds(node->op);
 }
 
 /* The written value is what a call has made of a copy of the array. */

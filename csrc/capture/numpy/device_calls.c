@@ -50,8 +50,6 @@ static const Called calls[] = {
     {"tril", "f", MAX_HOLES},
     {"triu", "f", MAX_HOLES},
     {"trace", "fm", 5},
-    {"argmax", "fm", 2},
-    {"argmin", "fm", 2},
     {"nanargmax", "f", 3},
     {"nanargmin", "f", 3},
     {"var", "fm", 3},
