@@ -82,8 +82,10 @@ typedef struct { /* of libcublasLt; results: 0 is success */
     int (*create)(void **handle);
     int (*desc_create)(void **desc, int compute, int scale);
     int (*desc_set)(void *desc, int attribute, const void *value, size_t bytes);
+    int (*desc_destroy)(void *desc);
     int (*layout_create)(void **layout, int dtype, uint64_t rows, uint64_t columns, int64_t lead);
     int (*layout_set)(void *layout, int attribute, const void *value, size_t bytes);
+    int (*layout_destroy)(void *layout);
     int (*preference_create)(void **preference);
     int (*preference_set)(void *preference, int attribute, const void *value, size_t bytes);
     int (*preference_destroy)(void *preference);

@@ -26,6 +26,7 @@ enum {
     COMPUTE_TF32 = 77,
     TYPE_F32 = 0,
     TYPE_F16 = 2,
+    TYPE_BF16 = 14,
     /* cublasLtMatmulDescAttributes_t */
     DESC_TURN_A = 3,
     DESC_TURN_B = 4,
@@ -73,15 +74,20 @@ static CudaProduct *products;
 /* ---- what cuBLASLt is told ---- */
 
 static int
+type_of(const Product *p)
+{
+    return p->dtype == DT_F16 ? TYPE_F16 : p->dtype == DT_BF16 ? TYPE_BF16 : TYPE_F32;
+}
+
+static int
 describe_matrix(const CublasLt *lt, const Product *p, int which, void **out)
 {
     int64_t rows = which == PRODUCT_RIGHT ? p->inner : p->rows;
     int64_t columns = which == PRODUCT_LEFT ? p->inner : p->columns;
     bool turned = which < PRODUCT_RESULT && p->turned[which];
-    int type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
     int32_t batch = (int32_t)p->batch;
     /* in Fortran order the length of a row comes first */
-    int failed = lt->layout_create(out, type, (uint64_t)(turned ? rows : columns),
+    int failed = lt->layout_create(out, type_of(p), (uint64_t)(turned ? rows : columns),
                                    (uint64_t)(turned ? columns : rows), p->lead[which]);
     if (failed || p->batch == 1) return failed;
     failed = lt->layout_set(*out, LAYOUT_BATCH, &batch, sizeof batch);
@@ -89,12 +95,23 @@ describe_matrix(const CublasLt *lt, const Product *p, int which, void **out)
     return lt->layout_set(*out, LAYOUT_STEP, &p->step[which], sizeof p->step[which]);
 }
 
+/* Frees what describe has made. */
+static void
+forget(const CublasLt *lt, CudaProduct *c)
+{
+    if (c->desc != NULL) lt->desc_destroy(c->desc);
+    for (int i = 0; i < PRODUCT_MATRICES; i++)
+        if (c->layout[i] != NULL) lt->layout_destroy(c->layout[i]);
+    c->desc = NULL;
+    memset(c->layout, 0, sizeof c->layout);
+}
+
 static int
 describe(const CublasLt *lt, CudaProduct *c)
 {
     const Product *p = &c->product;
     uint64_t somewhere = UINT64_C(0x7f0000000010); /* aligned as rows are; the heuristic may ask */
-    int32_t turned = 1, type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
+    int32_t turned = 1, type = type_of(p);
     uint32_t epilogue = (p->flags & PRODUCT_RELU ? EPILOGUE_RELU : 0) |
                         (p->flags & PRODUCT_GELU ? EPILOGUE_GELU : 0) |
                         (p->flags & PRODUCT_BIAS ? EPILOGUE_BIAS : 0);
@@ -174,6 +191,12 @@ static void
 put_element(const Trial *t, char *bytes, int i, double *value)
 {
     float number = (float)*value;
+    if (t->product->dtype == DT_BF16) {
+        uint16_t bits = bfloat_bits(number);
+        memcpy(bytes + (size_t)i * HALF, &bits, sizeof bits);
+        *value = bfloat_value(bits);
+        return;
+    }
     if (t->product->dtype == DT_F32) {
         memcpy(bytes + (size_t)i * sizeof number, &number, sizeof number);
         *value = number;
@@ -187,6 +210,11 @@ static double
 get_element(const Trial *t, int i)
 {
     float number;
+    uint16_t bits;
+    if (t->product->dtype == DT_BF16) {
+        memcpy(&bits, t->bytes + (size_t)i * HALF, sizeof bits);
+        return bfloat_value(bits);
+    }
     if (t->product->dtype == DT_F16)
         return PyFloat_Unpack2(t->bytes + (size_t)i * HALF, PY_LITTLE_ENDIAN);
     memcpy(&number, t->bytes + (size_t)i * sizeof number, sizeof number);
@@ -225,7 +253,10 @@ trial_result(const Trial *t, int row, int column)
 static bool
 trial_agrees(const Trial *t)
 {
-    double tolerance = t->product->dtype == DT_F16 ? 1.0 / 1024 : t->product->tf32 ? 5e-3 : 2e-6;
+    double tolerance = t->product->dtype == DT_F16    ? 1.0 / 1024
+                       : t->product->dtype == DT_BF16 ? 1.0 / 128
+                       : t->product->tf32             ? 5e-3
+                                                      : 2e-6;
     for (int i = 0; i < ELEMENTS; i++) {
         double wanted = trial_result(t, i / SIDE, i % SIDE), found = get_element(t, i);
         if (isnan(wanted) != isnan(found)) return false;
@@ -293,16 +324,18 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
                  : c.there ? "is less exact than the operations, or has other NaNs"
                            : "has none",
                  failed);
+    forget(lt, &c);
     mem_free(t);
     return agrees;
 }
 
-/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32; 0: not tried. */
+/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32, 3 for bfloat16; 0: not tried. */
 static bool
 is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int device)
 {
-    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][3];
-    signed char *known = &trusted[device][p->flags][p->dtype == DT_F16 ? 0 : 1 + (p->tf32 != 0)];
+    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][4];
+    int kind = p->dtype == DT_F16 ? 0 : p->dtype == DT_BF16 ? 3 : 1 + (p->tf32 != 0);
+    signed char *known = &trusted[device][p->flags][kind];
     if (*known == 0) *known = try_out(driver, lt, p, device) ? 1 : -1;
     return *known > 0;
 }
@@ -380,6 +413,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
             c->there = false;
         c->there = c->there && is_recorded(driver, c);
+        if (!c->there) forget(lt, c);
     }
     *workspace = (int64_t)c->found.workspace;
     return c->there;

@@ -63,8 +63,10 @@ API cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value,
 API cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns, int64_t lead)
 {
     *out = new Layout{type, rows, columns, lead, 0, 1};
-    return (type == 0 || type == 2) && lead >= (int64_t)rows ? SUCCESS : INVALID;
+    return (type == 0 || type == 2 || type == 14) && lead >= (int64_t)rows ? SUCCESS : INVALID;
 }
+API cublasLtMatmulDescDestroy(void *desc) { delete (Desc *)desc; return SUCCESS; }
+API cublasLtMatrixLayoutDestroy(void *layout) { delete (Layout *)layout; return SUCCESS; }
 API cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *value, size_t bytes)
 {
     Layout *l = (Layout *)layout;
@@ -133,6 +135,7 @@ static double load(const char *at, const Layout &l, uint64_t row, uint64_t colum
 {
     size_t i = row + column * l.lead + batch * l.step;
     if (l.type == 0) return ((const float *)at)[i];
+    if (l.type == 14) return __int_as_float(((const unsigned short *)at)[i] << 16);
     return half_value(((const unsigned short *)at)[i]);
 }
 static double rounded(double value, int compute) // TF32 has 10 digits behind the first
@@ -176,6 +179,8 @@ static void run(const void *data)
                 size_t i = row + column * k.lout.lead + batch * k.lout.step;
                 if (k.lout.type == 0)
                     ((float *)k.out)[i] = made[at++];
+                else if (k.lout.type == 14)
+                    ((unsigned short *)k.out)[i] = bfloat_bits(made[at++]);
                 else
                     ((unsigned short *)k.out)[i] = half_bits(made[at++]);
             }

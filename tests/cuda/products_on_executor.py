@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from calls_on_executor import CALLS
+from calls_on_executor import CALLS, by_numpy
 from deviceless import FOLDER, cp, device, header, host, once, product_number, values
 from graphs_on_executor import launches, sets, setting  # noqa: F401
 
@@ -112,6 +112,32 @@ PROGRAMS = [
 @pytest.mark.parametrize("program, epilogues", PROGRAMS)
 def test_epilogues(program, epilogues, dtype):
     check(program, *factors(dtype), epilogues=epilogues)
+
+
+def test_bfloat16(monkeypatch):
+    """CuPy multiplies matrices of it, and has no setting for how.  NumPy's product of them is of float32."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    product = by_numpy("@", lambda a, b: (a.astype("f4") @ b.astype("f4")).astype(a.dtype))
+    monkeypatch.setattr(cp.ndarray, "__matmul__", product)
+    compute_type(lambda dtype: TF32 if dtype == "f4" else 1 / 0)
+    x, w, b, r = (a.astype(ml_dtypes.bfloat16) for a in factors("f4"))
+
+    def program(x, w, b, r):
+        y = (x @ w + b).astype("f4")
+        return gelu(cp, y).astype(b.dtype), x @ w + r
+
+    compiled = once(program)
+    given = [device(a) for a in (x, w, b, r)]
+    compiled(*given)
+    before = made.value
+    results = compiled(*given)
+    assert made.value - before == 2
+    assert compiled.stats()["deopts"] == 0
+    x, w, b, r = (a.astype("f8") for a in (x, w, b, r))
+    for a, right in zip(results, (gelu(np, x @ w + b), x @ w + r), strict=True):
+        assert a.dtype == ml_dtypes.bfloat16
+        right = right.astype(ml_dtypes.bfloat16).astype("f8")
+        np.testing.assert_allclose(host(a).astype("f8"), right, rtol=2.0**-7, atol=1e-6)
 
 
 def test_an_element_is_rounded_once():
