@@ -99,6 +99,10 @@ void cuda_reduced_rows(CudaEmit *e);
 void cuda_columns(CudaEmit *e);
 void cuda_done(CudaEmit *e);
 
+/* ---- cuda_scan.c ---- */
+/* `done`: the second launch of one in parts. */
+void cuda_scan(CudaEmit *e, bool done);
+
 /* ---- cuda_attention.c ---- */
 void cuda_attention(CudaEmit *e);
 extern const char cuda_attention_helpers[];

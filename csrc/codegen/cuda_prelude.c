@@ -153,9 +153,11 @@ static const struct {
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmin(x, y);\n"
      "}\n"},
     /* An element and its place; of equal ones the first, and the first that is no number. */
-    {"first_max", "Found", "template <class T, class I> F Found<T, I> first_max(Found<T, I> x, "
+    {"first_max", "Found",
+     "template <class T, class I> F Found<T, I> first_max(Found<T, I> x, "
      "Found<T, I> y) {\n    return comes_first(y, x, y.value > x.value) ? y : x;\n}\n"},
-    {"first_min", "Found", "template <class T, class I> F Found<T, I> first_min(Found<T, I> x, "
+    {"first_min", "Found",
+     "template <class T, class I> F Found<T, I> first_min(Found<T, I> x, "
      "Found<T, I> y) {\n    return comes_first(y, x, y.value < x.value) ? y : x;\n}\n"},
     {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
     {"clip", NULL,

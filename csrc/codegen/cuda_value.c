@@ -183,8 +183,7 @@ put_found_identity(const CudaEmit *e, const Instr *v, Text *out)
     const Instr value = {.op = v->op == OP_argmax ? OP_max : OP_min, .dtype = v->from};
     text_put(out, "{");
     cuda_identity(e, &value, out);
-    text_printf(out, ", %s}",
-                e->kernel->cuda.wide ? "0x7fffffffffffffffll" : "0x7fffffff");
+    text_printf(out, ", %s}", e->kernel->cuda.wide ? "0x7fffffffffffffffll" : "0x7fffffff");
 }
 
 void

@@ -392,3 +392,43 @@ cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
     step->blocks[0] = batch * ceiling(queries, QUERY_TILE);
     return units == NO_SIZE || (c->units = nest_size(n, units)) < 0 ? -1 : 0;
 }
+
+/* ---- scans ---- */
+
+/* Rows go by warps or blocks, a tile after the other, columns by a thread each.  Where that would
+   not fill the device they are divided into parts: a first launch has what each part makes, a
+   second scans it from there. */
+int
+cuda_schedule_scan(Nest *n, KernelStep *step)
+{
+    enum { SHORT = 512, LEAST_ROWS = 64, TILES = 4 };
+    Kernel *k = n->kernel;
+    CudaKernel *c = &k->cuda;
+    int64_t length = row_length(n), units = 1, item = (int64_t)dtype_size(k->operands.at[0].dtype);
+    for (int i = 0; i < n->nloops; i++)
+        if (!size_is_const(n->lw->graph, n->size[i]))
+            n->lw->why = "an array of unknown size on a device";
+    if (n->lw->why != NULL) return 0;
+    for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
+    SizeId size = size_const(n->lw->graph, units);
+    if (size == NO_SIZE) return -1;
+    int32_t across = k->nloops > 1 ? k->operands.at[0].stride[k->nloops - 2] : STRIDE_ZERO;
+    bool columns = across >= 0 && nest_value(n, n->sizes.at[across]) == item &&
+                   k->operands.at[0].stride[k->nloops - 1] != STRIDE_UNIT;
+    *c = (CudaKernel){.threads = THREADS, .parts = -1, .pack = 1, .slot = sizeof(int64_t)};
+    c->lanes = columns ? 1 : length <= SHORT ? 32 : THREADS;
+    if (!columns) c->pack = pack_size(n);
+    c->wide = is_wide(n);
+    c->each = columns ? 8 : c->pack > 1 ? c->pack : SCALARS;
+    int64_t blocks = ceiling(units, THREADS / c->lanes);
+    int64_t most = columns ? length / LEAST_ROWS : length / ((int64_t)TILES * THREADS * c->each);
+    int64_t parts = Py_MIN(BLOCKS / blocks, most);
+    step->units = size;
+    step->threads = c->threads;
+    step->blocks[0] = blocks;
+    if (blocks > INT32_MAX) n->lw->why = "a grid of too many blocks";
+    if ((c->units = nest_size(n, size)) < 0) return -1;
+    if (parts <= 1) return 0;
+    step->blocks[0] = step->blocks[1] = blocks * parts;
+    return add_parts(n, units, parts, 1);
+}

@@ -10,6 +10,7 @@
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
    - KERNEL_PRODUCT: a product of matrices by a device's library, with nothing but places.
+   - KERNEL_SCAN: cumulative sums or products along the row, on a device.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -100,7 +101,8 @@ typedef enum {
     KERNEL_COLUMNS,
     KERNEL_REGION,
     KERNEL_ATTENTION,
-    KERNEL_PRODUCT
+    KERNEL_PRODUCT,
+    KERNEL_SCAN
 } KernelKind;
 
 struct RegionLoop; /* region.h */

@@ -340,6 +340,8 @@ step_external(Lowering *lw, Group *group)
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     if (node->op == OP_attention) return attention_build(lw, group);
     if (node->op == OP_product) return product_build(lw, group);
+    if (op_info(node->op)->kind == KIND_SCAN && node->type.device != DEVICE_HOST)
+        return scan_build(lw, group);
     Call c = {.lw = lw};
     int failed;
     switch (op_info(node->op)->kind) {

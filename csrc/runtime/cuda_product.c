@@ -329,7 +329,8 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
     return agrees;
 }
 
-/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32, 3 for bfloat16; 0: not tried. */
+/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32, 3 for bfloat16; 0: not tried.
+ */
 static bool
 is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int device)
 {

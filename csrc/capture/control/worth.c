@@ -301,6 +301,10 @@ node_weight(Scale *scale, NodeId id)
         if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
+        if (node->type.device != DEVICE_HOST && device_has_kernel(node->attrs.object)) {
+            scale->works = true;
+            return ARRAY_REDUCED + LAUNCHED;
+        }
         return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;
     case KIND_PYTHON: return PYTHON_OP;
     default: break;

@@ -237,6 +237,22 @@ device_take(Interp *in, Value *array, Value *key, Value **out)
     return call_device(in, &called, function_named(in, "take"), 3, args, NULL, out);
 }
 
+/* ---- calls that become kernels ---- */
+
+bool
+device_has_kernel(PyObject *callable)
+{
+    static const char *const names[] = {"cumsum",          "cumprod", "ndarray.cumsum",
+                                        "ndarray.cumprod", "take",    "ndarray.take"};
+    bool found = false;
+    for (int i = 0; i < COUNT_OF(names) && !found; i++) {
+        PyObject *known = array_library_function(any_library(), names[i]);
+        found = known != NULL && known == callable;
+        Py_XDECREF(known);
+    }
+    return found;
+}
+
 /* ---- what has a rule, but no kernel ---- */
 
 Answer

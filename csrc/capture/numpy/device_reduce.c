@@ -88,8 +88,7 @@ reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeI
     int rank = 0;
     Device device = (Device)node_type(in, node).device;
     DType loop = op_finds(op) ? (DType)node_type(in, node).dtype : dtype;
-    if (!op_is_on(op, loop, device) ||
-        !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
+    if (!op_is_on(op, loop, device) || !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
         return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
                             dtype_long_name((DType)node_type(in, node).dtype), device_name(device));
     Type given = node_type(in, node);
