@@ -295,6 +295,7 @@ enum { PRODUCT_LEFT, PRODUCT_RIGHT, PRODUCT_RESULT, PRODUCT_ADDED, PRODUCT_MATRI
 typedef struct {
     int64_t dtype, flags; /* PRODUCT_BIAS, … */
     int64_t tf32;         /* float32 factors may be rounded to 10 digits: set by the library */
+    int64_t tuned;        /* the library's algorithms are timed */
     int64_t rows, columns, inner, batch;
     int64_t turned[2];                                      /* the factors */
     int64_t lead[PRODUCT_MATRICES], step[PRODUCT_MATRICES]; /* from row to row; in the batch */
@@ -320,6 +321,7 @@ typedef struct Graph {
     int32_t file, line;         /* position that new nodes take */
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
+    bool tunes;                 /* products are tried out for the fastest way */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
     int32_t capability;         /* of the device that code is made for, 90 for 9.0; 0: of any */

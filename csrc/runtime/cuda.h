@@ -60,6 +60,7 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*stream_wait)(void *stream);
     int (*memory_take)(uint64_t *memory, size_t bytes);
     int (*memory_give)(uint64_t memory);
+    int (*memory_set)(uint64_t memory, unsigned word, size_t count, void *stream);
     int (*copy_to_device)(uint64_t to, const void *from, size_t bytes, void *stream);
     int (*copy_to_host)(void *to, uint64_t from, size_t bytes, void *stream);
     int (*error_name)(int error, const char **name);

@@ -77,6 +77,7 @@ open_driver(void)
         {"cuStreamSynchronize", (void **)&driver.stream_wait},
         {"cuMemAlloc_v2", (void **)&driver.memory_take},
         {"cuMemFree_v2", (void **)&driver.memory_give},
+        {"cuMemsetD32Async", (void **)&driver.memory_set},
         {"cuMemcpyHtoDAsync_v2", (void **)&driver.copy_to_device},
         {"cuMemcpyDtoHAsync_v2", (void **)&driver.copy_to_host},
     };

@@ -131,14 +131,15 @@ describe(const CublasLt *lt, CudaProduct *c)
     return failed;
 }
 
-/* The heuristic's first choice. */
+/* What the heuristic names, the best first, up to `room`. */
 static int
-choose(const CublasLt *lt, CudaProduct *c)
+ask(const CublasLt *lt, CudaProduct *c, Found *found, int room, int *count)
 {
     static const int order[] = {PRODUCT_RIGHT, PRODUCT_LEFT, PRODUCT_ADDED, PRODUCT_RESULT};
     void *preference = NULL;
     uint64_t most = MOST_WORKSPACE;
-    int count = 0, failed = lt->preference_create(&preference);
+    int failed = lt->preference_create(&preference);
+    *count = 0;
     if (failed) return failed;
     failed = lt->preference_set(preference, PREFER_WORKSPACE, &most, sizeof most);
     for (int i = 0; i < COUNT_OF(order) && !failed; i++) {
@@ -148,11 +149,24 @@ choose(const CublasLt *lt, CudaProduct *c)
     if (!failed)
         failed = lt->algorithms(devices[c->device].handle, c->desc, c->layout[PRODUCT_RIGHT],
                                 c->layout[PRODUCT_LEFT], c->layout[PRODUCT_ADDED],
-                                c->layout[PRODUCT_RESULT], preference, 1, &c->found, &count);
+                                c->layout[PRODUCT_RESULT], preference, room, found, count);
     lt->preference_destroy(preference);
-    if (failed) return failed;
-    c->there = count == 1 && c->found.state == 0 && c->found.workspace <= MOST_WORKSPACE;
-    return 0;
+    return failed;
+}
+
+static bool
+is_usable(const Found *found)
+{
+    return found->state == 0 && found->workspace <= MOST_WORKSPACE;
+}
+
+/* The heuristic's first choice. */
+static int
+choose(const CublasLt *lt, CudaProduct *c)
+{
+    int count, failed = ask(lt, c, &c->found, 1, &count);
+    c->there = !failed && count == 1 && is_usable(&c->found);
+    return failed;
 }
 
 static int
@@ -341,6 +355,142 @@ is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int d
     return *known > 0;
 }
 
+/* ---- the fastest of several algorithms ---- */
+
+enum { MOST_FOUND = 8, ROUNDS = 3, LAUNCHES = 5 };
+
+/* From a matrix' first element to behind its last, of all in the batch. */
+static size_t
+matrix_bytes(const Product *p, int which)
+{
+    int64_t rows = which == PRODUCT_RIGHT ? p->inner : p->rows;
+    int64_t columns = which == PRODUCT_LEFT ? p->inner : p->columns;
+    bool turned = which < PRODUCT_RESULT && p->turned[which];
+    int64_t count = p->lead[which] * (turned ? columns : rows) + p->step[which] * (p->batch - 1);
+    return (size_t)count * dtype_size((DType)p->dtype);
+}
+
+/* Memory for the product's arrays, which hold ones, or something like that, and for what any of the
+   algorithms needs besides.  What was taken is in `words` in any case. */
+static int
+take_arrays(const CudaDriver *driver, const Product *p, const Found *found, int count,
+            uint64_t *words, void *stream)
+{
+    static const unsigned ones[] = {[0] = 0x3f800000, [1] = 0x3c003c00, [2] = 0x3f803f80};
+    unsigned word = ones[p->dtype == DT_F16 ? 1 : p->dtype == DT_BF16 ? 2 : 0];
+    size_t besides = 0;
+    for (int i = 0; i < count; i++) besides = Py_MAX(besides, found[i].workspace);
+    int places = product_places(p, (int64_t)besides), failed = 0;
+    for (int place = 0; place < places && !failed; place++) {
+        bool bias = place == PRODUCT_FIXED && p->flags & PRODUCT_BIAS;
+        bool last = place == places - 1 && besides > 0;
+        size_t bytes = last                    ? besides
+                       : bias                  ? matrix_bytes(p, PRODUCT_RESULT)
+                       : place < PRODUCT_FIXED ? matrix_bytes(p, place)
+                                               : matrix_bytes(p, PRODUCT_ADDED);
+        failed = driver->memory_take(&words[place], bytes + sizeof word);
+        if (!failed) failed = driver->memory_set(words[place], word, bytes / sizeof word, stream);
+    }
+    return failed;
+}
+
+/* Of a launch, at best, in nanoseconds; INT64_MAX: it fails. */
+static int64_t
+time_of(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const uint64_t *words)
+{
+    int64_t least = INT64_MAX;
+    void *stream = devices[c->device].stream;
+    if (multiply(lt, c, words, stream) != 0 || driver->stream_wait(stream) != 0) return INT64_MAX;
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t began = clock_ns();
+        for (int i = 0; i < LAUNCHES; i++)
+            if (multiply(lt, c, words, stream) != 0) return INT64_MAX;
+        if (driver->stream_wait(stream) != 0) return INT64_MAX;
+        least = Py_MIN(least, (clock_ns() - began) / LAUNCHES);
+    }
+    return least;
+}
+
+/* c->found becomes the fastest; on any failure it stays the heuristic's first choice. */
+static void
+time_all(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const Found *found, int count)
+{
+    uint64_t words[MOST_PRODUCT_PLACES] = {0};
+    int64_t first = 0, least = INT64_MAX;
+    int best = 0;
+    if (take_arrays(driver, &c->product, found, count, words, devices[c->device].stream) == 0)
+        for (int i = 0; i < count; i++) {
+            c->found = found[i];
+            int64_t ns = is_usable(&found[i]) ? time_of(driver, lt, c, words) : INT64_MAX;
+            if (i == 0) first = ns;
+            if (ns < least) least = ns, best = i;
+        }
+    driver->stream_wait(devices[c->device].stream);
+    for (int place = 0; place < MOST_PRODUCT_PLACES; place++)
+        if (words[place] != 0) driver->memory_give(words[place]);
+    c->found = found[best];
+    if (least != INT64_MAX)
+        log_emit(LOG_PERF_HINTS,
+                 "a product of %lld by %lld by %lld: of %d algorithms number %d takes %lld ns, the "
+                 "first %lld",
+                 (long long)c->product.rows, (long long)c->product.inner,
+                 (long long)c->product.columns, count, best, (long long)least, (long long)first);
+}
+
+/* What is chosen is for the shape, the device and the library. */
+static void
+note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, char *out, size_t size)
+{
+    char device[128] = "?", hex[DIGEST_HEX];
+    int version = 0;
+    size_t library = lt->version();
+    Hash hash;
+    driver->device_name(device, sizeof device, c->device);
+    driver->driver_version(&version);
+    hash_begin(&hash);
+    hash_add(&hash, &c->product, sizeof c->product);
+    hash_add_string(&hash, device);
+    hash_add(&hash, &version, sizeof version);
+    hash_add(&hash, &library, sizeof library);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+    snprintf(out, size, "product-%s", hex);
+}
+
+/* The number of the algorithm among those that the heuristic names: -1 where nothing is noted. */
+static int
+read_choice(const char *name, int count)
+{
+    char text[16];
+    if (cache_read_note(name, text, sizeof text) != ANSWER_YES) return -1;
+    int number = atoi(text);
+    return number >= 0 && number < count ? number : -1;
+}
+
+static void
+tune(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
+{
+    Found found[MOST_FOUND];
+    char name[sizeof(CacheNoteName)], text[16];
+    int count, mode = RELAXED;
+    if (ask(lt, c, found, MOST_FOUND, &count) != 0 || count < 2) return;
+    note_name(driver, lt, c, name, sizeof name);
+    int known = read_choice(name, count);
+    if (known >= 0 && is_usable(&found[known])) {
+        c->found = found[known];
+        return;
+    }
+    if (driver->capture_mode(&mode) != 0) return; /* the thread may be capturing a stream */
+    time_all(driver, lt, c, found, count);
+    driver->capture_mode(&mode);
+    for (int i = 0; i < count; i++)
+        if (memcmp(&c->found, &found[i], sizeof found[i]) == 0) {
+            snprintf(text, sizeof text, "%d", i);
+            cache_write_note(name, text);
+            return;
+        }
+}
+
 /* ---- products of the program ---- */
 
 static CudaProduct *
@@ -413,6 +563,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         products = c;
         if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
             c->there = false;
+        if (c->there && product->tuned) tune(driver, lt, c);
         c->there = c->there && is_recorded(driver, c);
         if (!c->there) forget(lt, c);
     }

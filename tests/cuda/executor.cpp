@@ -454,6 +454,11 @@ API cuMemAlloc_v2(unsigned long long *out, size_t bytes)
     return *out == 0;
 }
 API cuMemFree_v2(unsigned long long at) { free((void *)at); return 0; }
+API cuMemsetD32Async(unsigned long long at, unsigned word, size_t count, void *)
+{
+    std::fill_n((unsigned *)at, count, word);
+    return 0;
+}
 API cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *)
 {
     memcpy((void *)to, from, bytes);

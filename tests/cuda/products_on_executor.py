@@ -5,6 +5,7 @@ CuPy's own products are NumPy's here (calls_on_executor.py): a plan makes none o
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from graphs_on_executor import launches, sets, setting  # noqa: F401
 import pycompile
 from pycompile import _C
 
+HERE = str(Path(__file__).parent)
 BIAS, RELU, GELU = 4, 2, 32
 DEFAULT, PEDANTIC, FLOAT32, TF32 = 1, 2, 4, 7
 KIND = [None]  # a function that says how CuPy multiplies
@@ -112,6 +114,49 @@ PROGRAMS = [
 @pytest.mark.parametrize("program, epilogues", PROGRAMS)
 def test_epilogues(program, epilogues, dtype):
     check(program, *factors(dtype), epilogues=epilogues)
+
+
+def test_the_fastest_algorithm_is_kept():
+    """With mode="max-autotune", for each shape; another process knows it from the cache folder."""
+    names = ("offered", "best", "algorithm")
+    offered, best, algorithm = (product_number(name) for name in names)
+    made_before = made.value
+    offered.value, best.value = 5, 3
+    try:
+        for mode, wanted in (("default", 0), ("max-autotune", 3), (None, 0)):
+            args = [device(a) for a in factors("f4", 40, 24, 8)]
+            compiled = pycompile.compile(lambda x, w, b, r: r + x @ w + b, mode=mode)
+            for _ in range(3):
+                made_of = compiled(*args)
+            assert algorithm.value == wanted
+            np.testing.assert_allclose(
+                host(made_of), (lambda x, w, b, r: r + x @ w + b)(*map(host, args)), rtol=1e-4, atol=1e-5
+            )
+        assert made.value > made_before + 5
+        code = CHILD.format(here=HERE)
+        for expected in (3, 3):
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            )
+            assert done.stdout.split() == [str(expected)], done.stdout + done.stderr
+    finally:
+        offered.value, best.value = 1, 0
+
+
+CHILD = """
+import sys
+sys.path.insert(0, {here!r})
+from products_on_executor import *
+offered, best, algorithm = (product_number(name) for name in ("offered", "best", "algorithm"))
+product_number("refused").value = 0
+compute_type(lambda dtype: DEFAULT)
+offered.value, best.value = 5, 99  # all are slow: what is kept is what was noted
+args = [device(a) for a in factors("f4", 40, 24, 8)]
+compiled = pycompile.compile(lambda x, w, b, r: r + x @ w + b, mode="max-autotune")
+for _ in range(3):
+    compiled(*args)
+print(algorithm.value)
+"""
 
 
 def test_bfloat16(monkeypatch):
