@@ -95,6 +95,35 @@ static const struct {
      "    bool alike = x.value == y.value || (none && other);\n"
      "    return better || (none && !other) || (alike && x.at < y.at);\n"
      "}\n"},
+    /* kN_done begins while kN is under way, where the graph says so (runtime/cuda_graph.c). */
+    {"parts", NULL,
+     "F void let_done_begin() {\n"
+     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+     "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n"
+     "F void wait_for_parts() {\n"
+     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n"},
+    /* Of memory that no thread reads again, and none writes. */
+    {"streamed", NULL,
+     "template <class P> F P streamed(const P *at) {\n"
+     "#ifdef __CUDACC_RTC__\n"
+     "    static_assert(sizeof(P) == 16, \"an access\");\n"
+     "    union {\n"
+     "        unsigned word[4];\n"
+     "        P pack;\n"
+     "    } to;\n"
+     "    asm(\"ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];\"\n"
+     "        : \"=r\"(to.word[0]), \"=r\"(to.word[1]), \"=r\"(to.word[2]), \"=r\"(to.word[3])\n"
+     "        : \"l\"(at));\n"
+     "    return to.pack;\n"
+     "#else\n"
+     "    return *at;\n"
+     "#endif\n"
+     "}\n"},
     {"attention", NULL, cuda_attention_helpers},
     {"hopper", "attention", cuda_hopper_helpers},
     {"gathered", NULL, /* CuPy's take: an index beyond the axis is taken modulo its length */

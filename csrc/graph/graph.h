@@ -92,6 +92,8 @@ typedef struct {
     uint8_t device; /* Device */
     bool loose;     /* an input on a device that may begin anywhere: other arrays there begin at a
                        multiple of 16 bytes */
+    bool long_long; /* NumPy's `long long`, which differs from `long` by its name alone: what CuPy's
+                       arg-reductions give */
     SizeId shape[MAX_RANK];
     SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */

@@ -15,6 +15,10 @@ typedef struct { /* CUDA_KERNEL_NODE_PARAMS_v2 */
     void *kernel, *context; /* instead of a function */
 } CudaNode;
 
+typedef struct { /* CUgraphEdgeData */
+    uint8_t from_port, to_port, type, reserved[5];
+} CudaEdge;
+
 typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*init)(unsigned flags);
     int (*driver_version)(int *version);
@@ -50,7 +54,10 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*exec_destroy)(void *exec);
     int (*stream_capturing)(void *stream, int *status);
     int (*capture_mode)(int *mode); /* exchanges the thread's */
-    bool has_products;              /* the rest is there, and graphs */
+    /* Dependencies with what kind each is (12.3); NULL: there are none but plain ones. */
+    int (*graph_depend)(void *graph, void *const *from, void *const *to, const CudaEdge *kinds,
+                        size_t count);
+    bool has_products; /* the rest is there, and graphs */
     int (*graph_add_child)(void **node, void *graph, void *const *after, size_t nafter,
                            void *child);
     int (*graph_set_child)(void *exec, void *node, void *child);
@@ -120,6 +127,8 @@ Digest cuda_options(void); /* of the compiler and of the image */
 
 /* ---- cuda_code.c: the target's row (target.h) up to loaded code ---- */
 
+/* Of the calling thread's device, 90 for 9.0; 0: there is none. */
+int cuda_capability(void);
 void cuda_parts(KeyParts *parts, bool straight);
 Answer cuda_identify(KeyParts *parts);
 void cuda_describe(Graph *graph);

@@ -102,6 +102,8 @@ open_driver(void)
     else
         driver_state = 1;
     driver.has_graphs = driver_state > 0 && take_symbols(handle, graphs, COUNT_OF(graphs)) == NULL;
+    if (driver.has_graphs) /* not part of each driver that is new enough */
+        *(void **)&driver.graph_depend = dlsym(handle, "cuGraphAddDependencies_v2");
     driver.has_products =
         driver.has_graphs && take_symbols(handle, products, COUNT_OF(products)) == NULL;
 }

@@ -413,7 +413,8 @@ time_of(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const uint
 
 /* c->found becomes the fastest; on any failure it stays the heuristic's first choice. */
 static void
-time_all(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const Found *found, int count)
+time_all(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const Found *found,
+         int count)
 {
     uint64_t words[MOST_PRODUCT_PLACES] = {0};
     int64_t first = 0, least = INT64_MAX;
@@ -439,7 +440,8 @@ time_all(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const Fou
 
 /* What is chosen is for the shape, the device and the library. */
 static void
-note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, char *out, size_t size)
+note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, char *out,
+          size_t size)
 {
     char device[128] = "?", hex[DIGEST_HEX];
     int version = 0;
@@ -457,38 +459,58 @@ note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, ch
     snprintf(out, size, "product-%s", hex);
 }
 
-/* The number of the algorithm among those that the heuristic names: -1 where nothing is noted. */
-static int
-read_choice(const char *name, int count)
+/* The algorithm's bytes as text, with a digest: no other bytes may reach cuBLASLt. */
+typedef char Choice[2 * sizeof(Found) + DIGEST_HEX];
+
+static void
+put_choice(const char *name, const Found *found, Choice out)
 {
-    char text[16];
-    if (cache_read_note(name, text, sizeof text) != ANSWER_YES) return -1;
-    int number = atoi(text);
-    return number >= 0 && number < count ? number : -1;
+    Hash hash;
+    for (size_t i = 0; i < sizeof *found; i++)
+        snprintf(out + 2 * i, 3, "%02x", ((const unsigned char *)found)[i]);
+    hash_begin(&hash);
+    hash_add_string(&hash, name);
+    hash_add(&hash, found, sizeof *found);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, out + 2 * sizeof *found);
+}
+
+/* What was chosen for the product by another process, which has tried it, too: without the question
+   that takes cuBLASLt 100 ms, and without trials. */
+static bool
+read_choice(const char *name, Found *out)
+{
+    Choice text, right;
+    unsigned byte;
+    if (cache_read_note(name, text, sizeof text) != ANSWER_YES) return false;
+    for (size_t i = 0; i < sizeof *out; i++) {
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1) return false;
+        ((unsigned char *)out)[i] = (unsigned char)byte;
+    }
+    put_choice(name, out, right);
+    return strcmp(text, right) == 0 && is_usable(out);
+}
+
+static void
+write_choice(const char *name, const Found *found)
+{
+    enum { MOST_NOTES = 256 };
+    CacheNoteName names[MOST_NOTES];
+    Choice text;
+    if (cache_list_notes("product-", names, MOST_NOTES) >= MOST_NOTES) return;
+    put_choice(name, found, text);
+    cache_write_note(name, text);
 }
 
 static void
 tune(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
 {
     Found found[MOST_FOUND];
-    char name[sizeof(CacheNoteName)], text[16];
     int count, mode = RELAXED;
     if (ask(lt, c, found, MOST_FOUND, &count) != 0 || count < 2) return;
-    note_name(driver, lt, c, name, sizeof name);
-    int known = read_choice(name, count);
-    if (known >= 0 && is_usable(&found[known])) {
-        c->found = found[known];
-        return;
-    }
     if (driver->capture_mode(&mode) != 0) return; /* the thread may be capturing a stream */
     time_all(driver, lt, c, found, count);
     driver->capture_mode(&mode);
-    for (int i = 0; i < count; i++)
-        if (memcmp(&c->found, &found[i], sizeof found[i]) == 0) {
-            snprintf(text, sizeof text, "%d", i);
-            cache_write_note(name, text);
-            return;
-        }
 }
 
 /* ---- products of the program ---- */
@@ -543,6 +565,26 @@ is_recorded(const CudaDriver *driver, CudaProduct *c)
     return true;
 }
 
+/* Sets c->there, and what goes with it. */
+static void
+find_algorithm(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
+{
+    char name[sizeof(CacheNoteName)];
+    note_name(driver, lt, c, name, sizeof name);
+    c->there = read_choice(name, &c->found) && describe(lt, c) == 0 && is_recorded(driver, c);
+    if (c->there) return;
+    forget(lt, c);
+    if (is_trusted(driver, lt, &c->product, c->device) && describe(lt, c) == 0 &&
+        choose(lt, c) == 0 && c->there) {
+        if (c->product.tuned) tune(driver, lt, c);
+        c->there = is_recorded(driver, c);
+    }
+    if (c->there)
+        write_choice(name, &c->found);
+    else
+        forget(lt, c);
+}
+
 bool
 cuda_takes_product(Product *product, int64_t *workspace)
 {
@@ -561,11 +603,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         }
         *c = (CudaProduct){.product = *product, .device = device, .next = products};
         products = c;
-        if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
-            c->there = false;
-        if (c->there && product->tuned) tune(driver, lt, c);
-        c->there = c->there && is_recorded(driver, c);
-        if (!c->there) forget(lt, c);
+        find_algorithm(driver, lt, c);
     }
     *workspace = (int64_t)c->found.workspace;
     return c->there;

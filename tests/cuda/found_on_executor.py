@@ -45,6 +45,19 @@ def test_what_is_no_number_comes_first(name):
         check(lambda xp, x, axis=axis: getattr(xp, name)(x, axis), np.full_like(x, -np.inf))
 
 
+def test_places_are_of_long_long():
+    """As CuPy's are: NumPy's `long` has the same bits and another name."""
+    x = device(values((6, 8)))
+    for function, char in (
+        (lambda x: x.argmax(axis=1), "q"),
+        (lambda x: cp.argmin(x), "q"),
+        (lambda x: x.argmax(axis=1)[2:], "q"),
+        (lambda x: x.argmax(axis=1) + 1, "l"),
+    ):
+        compiled = once(function)
+        assert [compiled(x).dtype.char for _ in range(3)] == [char] * 3
+
+
 def test_places_in_any_layout():
     x = values((30, 40, 5), "f4")
     for axis in (None, 0, 1, 2):

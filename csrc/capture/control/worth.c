@@ -74,7 +74,7 @@ static bool
 is_library_call(const Node *node)
 {
     return op_info(node->op)->kind == KIND_EXTERN || op_info(node->op)->kind == KIND_MATMUL ||
-           op_finds(node->op);
+           (op_finds(node->op) && node->type.device == DEVICE_HOST);
 }
 
 /* The written value is what a call has made of a copy of the array. */

@@ -406,6 +406,57 @@ follow_device_ufunc(const Call *call, const void *row)
                           call->nargs, call->args, call->kwnames, call->out);
 }
 
+/* ---- functions of cupyx.scipy.special ---- */
+
+static const struct {
+    const char *name;
+    Op op;
+} special[] = {{"erf", OP_erf}, {"erfc", OP_erfc}};
+
+static Answer
+special_rule(const Call *call, Op op)
+{
+    Interp *in = call->in;
+    NodeId node;
+    DType from, to;
+    if (call->nargs != 1 || call->kwnames != NULL || call->args[0]->kind != V_DEVICE)
+        return interp_break(in, BREAK_DEVICE, "%s called this way", op_info(op)->name);
+    TRY(device_operand(in, call->args[0], &node));
+    Type type = node_type(in, node);
+    const Type *types[1] = {&type};
+    const ArrayLibrary *library = array_library_on((Device)type.device);
+    Answer answer = library->resolve(call->object, 1, types, &from, &to);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_DEVICE, "%s for this dtype", op_info(op)->name);
+    TRY(answer);
+    TRY(device_node(in, op, 1, &node, &from, to, &node));
+    return push_node(in, node, call->out);
+}
+
+static Answer
+follow_special(const Call *call, const void *row)
+{
+    const OpInfo *op = row;
+    return device_or_call(call->in, special_rule(call, (Op)op_from_name(op->name)), op->name, 1,
+                          call->object, call->nargs, call->args, call->kwnames, call->out);
+}
+
+static int
+add_special(void)
+{
+    PyObject *module = module_loaded("cupyx.scipy.special");
+    int failed = 0;
+    for (int i = 0; i < COUNT_OF(special) && module != NULL && !failed; i++) {
+        PyObject *found = PyObject_GetAttrString(module, special[i].name);
+        if (found != NULL && array_library_ufunc_check(found))
+            failed = callable_add(found, RANK_NUMPY, follow_special, op_info(special[i].op));
+        if (found == NULL) PyErr_Clear();
+        Py_XDECREF(found);
+    }
+    Py_XDECREF(module);
+    return failed;
+}
+
 static int
 add_callable(const ArrayLibrary *library, const char *name, Follow follow, const void *row)
 {
@@ -434,7 +485,7 @@ device_callables(void)
                 add_callable(library, rules[i].name, follow_device, &rules[i]) < 0)
                 return -1;
     }
-    return device_call_callables();
+    return add_special() < 0 ? -1 : device_call_callables();
 }
 
 const Rule *

@@ -371,9 +371,9 @@ follow_other_ufunc(const Call *call, const void *Py_UNUSED(row))
 
 /* Those that device.c has a rule for are asked for first. */
 static int
-add_other_ufuncs(void)
+add_other_ufuncs(const char *name)
 {
-    PyObject *module = module_loaded(any_library()->module), *found;
+    PyObject *module = module_loaded(name), *found;
     PyObject *all = module != NULL ? PyModule_GetDict(module) : NULL; /* borrowed */
     Py_ssize_t at = 0;
     int failed = 0;
@@ -403,5 +403,6 @@ device_call_callables(void)
             add_function(calls[i].name, follow_device_call, &calls[i]) < 0)
             return -1;
     }
-    return add_other_ufuncs();
+    return add_other_ufuncs(any_library()->module) < 0 ? -1
+                                                       : add_other_ufuncs("cupyx.scipy.special");
 }

@@ -181,5 +181,6 @@ device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (r.n > 1 && !type_is_contiguous(in->graph, &type)) /* indices count in C order */
         TRY(node_copy(in, node, 'C', &node));
     TRY(reduce_node(in, (Op)op_from_name(rule->data), node, DT_I64, &r, &node));
+    graph_node(in->graph, node)->type.long_long = true;
     return push_node(in, node, out);
 }
