@@ -270,9 +270,8 @@ def tell_attention(tell, causal, head, dtype, torch):
     batch, heads, length = 8, 1024 // head, 1024
     args = [x.astype(dtype) for x in arrays(*[(batch, heads, length, head)] * 3)]
     work = 4 * batch * heads * length * length * head / (2 if causal else 1)
-    compiled = pycompile.compile(
-        lambda q, k, v: attention(q, k, v, causal), options={"recompile_limit": 100}
-    )
+    pycompile.reset()  # of one function, of which more plans than this would not be kept
+    compiled = pycompile.compile(lambda q, k, v: attention(q, k, v, causal))
     for _ in range(4):
         compiled(*args)
     ours = back_to_back(compiled, args)

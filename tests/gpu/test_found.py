@@ -54,6 +54,7 @@ def test_places(shape, axis, name, dtype):
     x = values(shape, dtype)
     made, wanted = runs(lambda x: getattr(x, name)(axis=axis), x), getattr(x, name)(axis=axis)
     assert layout(made) == layout(wanted)
+    assert made.dtype.char == wanted.dtype.char
     cp.testing.assert_array_equal(made, wanted)
 
 
@@ -82,7 +83,9 @@ def test_scans(shape, axis, name, dtype):
     with np.errstate(all="ignore"):
         exact = getattr(np, name)(x.get().astype(np.longdouble), axis=axis)
         ours, theirs = (np.abs(a.get().astype(np.longdouble) - exact).max() for a in (made, wanted))
-        bound = 8 * np.finfo(wanted.dtype).eps * np.abs(exact).max()
+        # each element that is multiplied rounds once, whatever the order is
+        roundings = 8 if name == "cumsum" else 8 + 4 * x.size**0.5
+        bound = roundings * np.finfo(wanted.dtype).eps * np.abs(exact).max()
     assert not ours > max(2 * theirs, bound)
 
 
@@ -90,7 +93,8 @@ def test_scans_in_any_layout():
     x = values((60, 40, 50), "f4")
     for view in (x.T, x[::-1], x[:, ::-2], x.transpose(1, 0, 2), x[:, :, 3]):
         for axis in (None, 0, 1):
-            made = runs(lambda x, axis=axis: (x * 2).cumsum(axis=axis), view)
+            pycompile.reset()
+            made = runs(lambda x: (x * 2).cumsum(axis=axis), view)  # noqa: B023
             wanted = (view * 2).cumsum(axis=axis)
             assert layout(made) == layout(wanted)
             cp.testing.assert_allclose(

@@ -425,6 +425,8 @@ special_rule(const Call *call, Op op)
     Type type = node_type(in, node);
     const Type *types[1] = {&type};
     const ArrayLibrary *library = array_library_on((Device)type.device);
+    if (dtype_is_half((DType)type.dtype)) /* computed with as float32, and of float64 */
+        return interp_break(in, BREAK_DEVICE, "%s of halves", op_info(op)->name);
     Answer answer = library->resolve(call->object, 1, types, &from, &to);
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_DEVICE, "%s for this dtype", op_info(op)->name);

@@ -177,10 +177,12 @@ device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(device_operand(in, args[0], &node));
     Type type = node_type(in, node);
     if (type.dtype == DT_BF16) return device_break(in, args[0], "an arg-reduction of bfloat16");
+    bool by_cub = r.n == type.rank && type.dtype != DT_BOOL &&
+                  (type_is_contiguous(in->graph, &type) || type_is_fortran(in->graph, &type));
     if (dtype_is_half((DType)type.dtype)) TRY(node_cast(in, node, DT_F32, &node));
     if (r.n > 1 && !type_is_contiguous(in->graph, &type)) /* indices count in C order */
         TRY(node_copy(in, node, 'C', &node));
     TRY(reduce_node(in, (Op)op_from_name(rule->data), node, DT_I64, &r, &node));
-    graph_node(in->graph, node)->type.long_long = true;
+    graph_node(in->graph, node)->type.long_long = !by_cub; /* whose results are of `long` */
     return push_node(in, node, out);
 }
