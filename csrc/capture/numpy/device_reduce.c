@@ -160,6 +160,16 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- arg-reductions ---- */
 
+/* Does CuPy leave an arg-reduction of all elements to CUB (_routines_statistics.pyx, _ndarray_argmax)?
+   CUB has none of bools, of which CuPy makes int8 in one case. */
+static bool
+is_cubs(Interp *in, Op op, const Type *type)
+{
+    bool fortran = type_is_fortran(in->graph, type);
+    if (type->dtype == DT_BOOL) return op == OP_argmax && fortran;
+    return fortran || type_is_contiguous(in->graph, type);
+}
+
 /* The first element of those that are equal, and the first that is no number, as NumPy's; which one
    CuPy finds of several that are no number depends on its launch. */
 Answer
@@ -177,8 +187,7 @@ device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(device_operand(in, args[0], &node));
     Type type = node_type(in, node);
     if (type.dtype == DT_BF16) return device_break(in, args[0], "an arg-reduction of bfloat16");
-    bool by_cub = r.n == type.rank && type.dtype != DT_BOOL &&
-                  (type_is_contiguous(in->graph, &type) || type_is_fortran(in->graph, &type));
+    bool by_cub = r.n == type.rank && is_cubs(in, (Op)op_from_name(rule->data), &type);
     if (dtype_is_half((DType)type.dtype)) TRY(node_cast(in, node, DT_F32, &node));
     if (r.n > 1 && !type_is_contiguous(in->graph, &type)) /* indices count in C order */
         TRY(node_copy(in, node, 'C', &node));
