@@ -27,6 +27,16 @@ FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its
 CHUNK = 100
 
 
+def argument_sets(recipes: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+    """The program's arguments twice, others of the same types, which take other branches and may raise
+    an error, and the first again: one plan has to be right for all of them."""
+    others = [
+        [(shape, dtype, number + step, how) for shape, dtype, number, how in recipes]
+        for step in (1, 2, 3)
+    ]
+    return [recipes, recipes, *others, recipes]
+
+
 def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     """What differs, as lines."""
     file = "array-program.py"
@@ -34,9 +44,9 @@ def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     scope: dict[str, Any] = {"np": np}
     exec(compile(text, file, "exec"), scope)
     compiled = pycompile.compile(scope["f"])
-    for _ in range(2):
-        plain = observe(scope["f"], programs.arguments(recipes), {})
-        ours = observe(compiled, programs.arguments(recipes), {})
+    for inputs in argument_sets(recipes):
+        plain = observe(scope["f"], programs.arguments(inputs), {})
+        ours = observe(compiled, programs.arguments(inputs), {})
         lines = differences(plain, ours, one_nan=True)
         if lines:
             return lines

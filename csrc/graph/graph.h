@@ -494,9 +494,10 @@ bool ufunc_has_expression(int op, DType loop);
    them: only the library's own call has them. `cast`: the operands after casting, the same nodes
    where nothing is cast. */
 bool ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast);
-/* The ufunc's bits depend on the layout of the array that it writes into: only the library's own
-   call has them. */
-bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
+/* The ufunc's bits depend on the layout of the array that it writes into and of its operands beside
+   that: only the library's own call has them. */
+bool ufunc_minds_target(const Graph *g, int op, DType loop, int nargs, const NodeId *args,
+                        const Type *target);
 /* Two ufuncs whose loops look at the strides of an operand.  WAY_EXPRESSION: *op is set to what has
    the bits of the loop that NumPy takes; WAY_BLOCKS: the ufunc's own loop has them for a block;
    WAY_CALL: only the whole call has. */

@@ -11,13 +11,36 @@ ufunc_has_expression(int op, DType loop)
     return op >= 0 && op_is_exact((Op)op, loop);
 }
 
-/* NumPy's loops take other code paths, with other bits, where they write with a negative stride;
-   for half floats wherever the target is not contiguous. */
+/* NumPy's loops look at the stride of one element, too. */
+static bool
+is_one_backwards(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_value(g, type->shape[i]) == 1 && size_value(g, type->stride[i]) < 0) return true;
+    return false;
+}
+
+static bool
+reads_backwards(const Graph *g, NodeId id)
+{
+    while (graph_node(g, id)->op == OP_cast) id = graph_node(g, id)->args[0];
+    const Type *type = &graph_node(g, id)->type;
+    if (type->form != FORM_ARRAY) return false;
+    return type_runs_backwards(g, type) || is_one_backwards(g, type);
+}
+
+/* NumPy's loops take other code paths, with other bits, for negative strides; for half floats and
+   complex numbers wherever the target is not contiguous. With a target at hand its iterator turns
+   no axis round, as it does where all operands run backwards and the result is a new array. */
 bool
-ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target)
+ufunc_minds_target(const Graph *g, int op, DType loop, int nargs, const NodeId *args,
+                   const Type *target)
 {
     if (ufunc_has_expression(op, loop)) return false;
-    return loop == DT_F16 ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
+    for (int i = 0; i < nargs; i++)
+        if (reads_backwards(g, args[i])) return true;
+    bool dense = loop == DT_F16 || dtype_is_complex(loop);
+    return dense ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
 }
 
 /* NumPy casts operands in a buffered iterator, which also reverses axes of negative stride. Its
@@ -116,15 +139,6 @@ divides_by_one_integer(const Graph *g, const Node *node)
 {
     return dtype_is_integer(node->type.dtype) && graph_node(g, node->args[0])->type.rank > 0 &&
            graph_node(g, node->args[1])->type.rank == 0;
-}
-
-/* NumPy's loops look at the stride of one element, too. */
-static bool
-is_one_backwards(const Graph *g, const Type *type)
-{
-    for (int i = 0; i < type->rank; i++)
-        if (size_value(g, type->shape[i]) == 1 && size_value(g, type->stride[i]) < 0) return true;
-    return false;
 }
 
 /* NumPy's loops take other code paths, with other bits, for negative strides, for half floats that

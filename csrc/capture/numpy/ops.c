@@ -414,7 +414,8 @@ written_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, const 
     PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
     PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
     if (whole == NULL) return ANSWER_ERROR;
-    if (ufunc_minds_target(in->graph, op_of_ufunc(ufunc, ins[0]), ins[0], &type))
+    int op = op_of_ufunc(ufunc, ins[0]);
+    if (ufunc_minds_target(in->graph, op, ins[0], nargs, args, &type))
         return node_extern(in, whole, nargs, args, &type, out);
     return typed_ufunc(in, ufunc, whole, nargs, args, -1, ins, type, out);
 }
@@ -680,15 +681,15 @@ emit_absolute(Interp *in, Value *value, Value **out)
 
 /* ---- in place ---- */
 
-/* NumPy's loops take other paths, with other bits, where the output has a negative stride; for half
-   floats also where it is not dense. */
+/* `node`: what gives the elements that are written. */
 static bool
 loop_minds_target(const Interp *in, const Node *node, const Type *target)
 {
     OpKind kind = op_info(node->op)->kind;
     if (kind != KIND_UFUNC && kind != KIND_POINTWISE && kind != KIND_EXTERN) return false;
     int op = kind == KIND_POINTWISE ? (int)node->op : -1;
-    return ufunc_minds_target(in->graph, op, (DType)node->type.dtype, target);
+    DType loop = node_loop_dtype(in->graph, node);
+    return ufunc_minds_target(in->graph, op, loop, node->nargs, node->args, target);
 }
 
 /* NumPy's loops also take other paths where the memory of an operand reaches into that of the
@@ -719,7 +720,7 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     const Node *loop = graph_node(in->graph, result);
     while (loop->op == OP_cast) loop = graph_node(in->graph, loop->args[0]);
     if (loop_minds_target(in, loop, &want))
-        return interp_break(in, BREAK_NUMPY, "a ufunc that writes into a reversed array");
+        return interp_break(in, BREAK_NUMPY, "a ufunc into an array whose layout, or that of an operand, decides its bits");
     TRY(operands_apart(in, loop, node));
     TRY(node_write(in, target, result));
     *out = target;
