@@ -160,8 +160,8 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- arg-reductions ---- */
 
-/* Does CuPy leave an arg-reduction of all elements to CUB (_routines_statistics.pyx, _ndarray_argmax)?
-   CUB has none of bools, of which CuPy makes int8 in one case. */
+/* Does CuPy leave an arg-reduction of all elements to CUB (_routines_statistics.pyx,
+   _ndarray_argmax)? CUB has none of bools, of which CuPy makes int8 in one case. */
 static bool
 is_cubs(Interp *in, Op op, const Type *type)
 {
