@@ -170,6 +170,12 @@ int cuda_multiply(struct CudaProduct *product, const uint64_t *words, void *stre
 int cuda_product_graph(const CudaDriver *driver, struct CudaProduct *product, const uint64_t *words,
                        void **graph);
 
+/* ---- cuda_put.c ---- */
+
+/* array[key] = value, for arrays on a device, of which the key's are integers; by kernels.  False:
+   nothing was done, or, after a fault of the device, it is not known what.  Sets no error. */
+bool cuda_put(PyObject *array, PyObject *key, PyObject *value);
+
 /* ---- cuda_graph.c ---- */
 
 /* How a chain is launched: as a graph, or kernel by kernel; measured while that is not decided. */

@@ -94,6 +94,13 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
     return value;
 }
 
+static inline int atomicMax(int *at, int value)
+{
+    int before = *at;
+    if (value > before) *at = value;
+    return before;
+}
+
 template <class T> static inline T __shfl_sync(unsigned, T value, int lane)
 {
     unsigned me = threadIdx.x;

@@ -363,6 +363,7 @@ def executor(tmp_path_factory):
         "products_on_executor.py",
         "gathers_on_executor.py",
         "found_on_executor.py",
+        "puts_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],

@@ -297,6 +297,10 @@ node_weight(Scale *scale, NodeId id)
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
+        if (node->op == OP_store && node->type.device != DEVICE_HOST) {
+            scale->works = true;
+            return ARRAY_REDUCED + LAUNCHED;
+        }
         if ((node->op == OP_compress || node->op == OP_store) && !scale->read[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
