@@ -207,6 +207,23 @@ def times_of(function, args):
     )
 
 
+def alternate(entries, rounds=7):
+    """ "label b2b, sync; …" for (label, function, args), measured in turns: long products warm the
+    device, which is then slower."""
+    times = {label: ([], []) for label, _, _ in entries}
+    for _, function, args in entries:
+        for _ in range(4):
+            function(*args)
+    for _ in range(rounds):
+        for label, function, args in entries:
+            times[label][0].append(back_to_back(function, args, rounds=1))
+            times[label][1].append(synchronised(function, args, rounds=5))
+    return "; ".join(
+        f"{label} {statistics.median(alone):.1f}, {statistics.median(sync):.1f}"
+        for label, (alone, sync) in times.items()
+    )
+
+
 def synchronised(function, args, rounds=30):
     times = []
     for _ in range(rounds):
@@ -307,31 +324,23 @@ def tell_perceptron(tell, erf, torch, modes=("default", "max-autotune")):
     def perceptron(x, w, b, v):
         return gelu_of((x @ w + b).astype("f4"), erf).astype(x.dtype) @ v
 
-    row = f"{'MLP 4096 bf16, gelu by ' + ('erf' if erf else 'tanh'):42}"
-    for mode in modes:
-        compiled = pycompile.compile(perceptron, mode=mode)
-        for _ in range(4):
-            made = compiled(*args)
-        row += f"{mode} {back_to_back(compiled, args):.1f}, {synchronised(compiled, args):.1f}; "
+    entries = [(mode, pycompile.compile(perceptron, mode=mode), args) for mode in modes]
     if torch:
         import torch
         import torch.nn.functional as functional
 
         kind = "none" if erf else "tanh"
         taken = [to_torch(x) for x in args]
+
+        def other(x, w, b, v):
+            return functional.gelu(x @ w + b, approximate=kind) @ v
+
         for mode in modes:
-            theirs = torch.compile(
-                lambda x, w, b, v: functional.gelu(x @ w + b, approximate=kind) @ v,
-                dynamic=False,
-                mode=mode,
-            )
-            for _ in range(4):
-                other = theirs(*taken)
-            row += f"torch {mode} {back_to_back(theirs, taken):.1f}"
-            row += f", {synchronised(theirs, taken):.1f}; "
-        ours = torch.from_dlpack(made.astype("f4"))
-        assert (other.float() - ours).abs().max() < 0.05
-    tell(row.rstrip("; "))
+            theirs = torch.compile(other, dynamic=False, mode=mode)
+            entries.append((f"torch {mode}", theirs, taken))
+        ours = torch.from_dlpack(entries[0][1](*args).astype("f4"))
+        assert (theirs(*taken).float() - ours).abs().max() < 0.05
+    tell(f"{'MLP 4096 bf16, gelu by ' + ('erf' if erf else 'tanh'):42}{alternate(entries)}")
 
 
 HEADS, HEAD = 16, 64
@@ -386,25 +395,17 @@ BLOCK = 8, 1024, HEADS * HEAD
 
 def tell_block(tell, torch, modes=("default", "max-autotune")):
     args = block_arguments()
-    row = f"{'transformer block {}x{}x{} f16'.format(*BLOCK):42}"
-    for mode in modes:
-        compiled = pycompile.compile(block, mode=mode)
-        for _ in range(4):
-            made = compiled(*args)
-        row += f"{mode} {back_to_back(compiled, args):.1f}, {synchronised(compiled, args):.1f}; "
-    row = row.rstrip("; ")
+    entries = [(mode, pycompile.compile(block, mode=mode), args) for mode in modes]
     if torch:
         import torch
 
         taken = [torch.from_dlpack(x) for x in args]
         for mode in modes:
             theirs = torch.compile(torch_block, dynamic=False, mode=mode)
-            for _ in range(4):
-                other = theirs(*taken)
-            row += f"; torch {mode} {back_to_back(theirs, taken):.1f}"
-            row += f", {synchronised(theirs, taken):.1f}"
-        assert abs(cp.from_dlpack(other.clone()) - made).max() < 0.1
-    tell(row)
+            entries.append((f"torch {mode}", theirs, taken))
+        made = entries[0][1](*args)
+        assert abs(cp.from_dlpack(theirs(*taken).clone()) - made).max() < 0.1
+    tell(f"{'transformer block {}x{}x{} f16'.format(*BLOCK):42}{alternate(entries)}")
 
 
 def tell_store(tell, speed):
@@ -487,12 +488,11 @@ def main():
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     speed = copy_speed()
     first = first_calls()
-    peers = [Peer(peer) for peer in names]
     tell(f"{name}, CuPy {cp.__version__}, copy {speed:.0f} GB/s; microseconds")
-    tell(
+    rows = [
         f"{'':32}{'cold':>9}{'warm':>8}{'b2b':>9}{'of copy':>9}{'events':>9}{'sync':>9}{'host':>7}"
-        + "".join(f"{peer + ' b2b':>12}{'events':>9}{'sync':>9}" for peer in ["CuPy", *names])
-    )
+        f"{'CuPy b2b':>12}{'events':>9}{'sync':>9}"
+    ]
     for label, program, shapes, elements in WORKLOADS:
         args = arrays(*shapes)
         plain = programs(cp)[program]
@@ -508,11 +508,19 @@ def main():
         short = elements < N or program == "adam"
         row += f"{host(compiled, args) if short else 0:7.2f}"
         row += "{:12.1f}{:9.1f}{:9.1f}".format(*times_of(plain, args))
-        for peer in peers:
-            row += "{:12.1f}{:9.1f}{:9.1f}".format(*peer.time(program, args))
-        tell(row)
+        print(row, flush=True)
+        rows.append(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
+    for peer in map(Peer, names):  # with threads of their own, that would disturb the others
+        rows[0] += f"{peer.name + ' b2b':>12}{'events':>9}{'sync':>9}"
+        for number, (_, program, shapes, _) in enumerate(WORKLOADS, 1):
+            args = arrays(*shapes)
+            rows[number] += "{:12.1f}{:9.1f}{:9.1f}".format(*peer.time(program, args))
+            del args
+            cp.get_default_memory_pool().free_all_blocks()
+    for row in rows:
+        tell(row)
     tell_store(tell, speed)
     tell_block(tell, "torch" in names)
     tell("first call of the block: {:.0f} cold, {:.0f} warm".format(*first["block"]))
