@@ -5,15 +5,21 @@
 JAX would take most of the device's memory at its start, unless XLA_PYTHON_CLIENT_PREALLOCATE is false.
 
 "b2b": median over ten calls back to back between two events, so the kernels alone where these take
-longer than the host; "sync": a call and a synchronisation; "host": the time of a call on the host
-where the kernel is short."""
+longer than the host; "events": a call between two events; "sync": a call and a synchronisation;
+"host": the time of a call on the host where the kernel is short; "cold" and "warm": the first call in a
+process of its own, with an empty disk cache and with one that has the kernels."""
 
 import argparse
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import cupy as cp
+from cupyx.scipy import special
 
 import pycompile
 
@@ -54,15 +60,19 @@ def programs(xp):
     def add_one(x):
         return x + 1
 
-    def adam(*arrays):
+    def places(x):
+        return x.argmax(axis=1)
+
+    def running_rows(x):
+        return x.cumsum(axis=1)
+
+    def running_columns(x):
+        return x.cumsum(axis=0)
+
+    def adam(params, means, squares, gradients):
         made = []
         for k in range(TENSORS):
-            p, m, v, g = (
-                arrays[k],
-                arrays[TENSORS + k],
-                arrays[2 * TENSORS + k],
-                arrays[3 * TENSORS + k],
-            )
+            p, m, v, g = params[k], means[k], squares[k], gradients[k]
             m = m * 0.9 + g * 0.1
             v = v * 0.999 + g * g * 0.001
             made += [p - 0.001 * m / (xp.sqrt(v) + 1e-8), m, v]
@@ -72,8 +82,15 @@ def programs(xp):
 
 
 def arrays(*shapes):
+    """An array for a shape, a list of arrays for a list of shapes."""
     rng = cp.random.default_rng(1)
-    return [abs(rng.standard_normal(shape, dtype="f4")) for shape in shapes]
+
+    def make(shape):
+        if isinstance(shape, list):
+            return [make(one) for one in shape]
+        return abs(rng.standard_normal(shape, dtype="f4"))
+
+    return [make(shape) for shape in shapes]
 
 
 N = 8192
@@ -86,23 +103,27 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
     ("sum of squares 8192^2", "squares", [(N, N)], N * N),
     ("column sum 8192^2", "columns", [(N, N)], N * N),
     ("row sum 8192^2", "rows", [(N, N)], N * N),
+    ("argmax of rows 8192^2", "places", [(N, N)], N * N),
+    ("cumsum of rows 8192^2", "running_rows", [(N, N)], 2 * N * N),
+    ("cumsum of columns 8192^2", "running_columns", [(N, N)], 2 * N * N),
     ("x + y 8192^2", "add", [(N, N), (N, N)], 3 * N * N),
     ("150 operations, 1024 elements", "small", [(1024,)], 2 * 1024),
     ("x + 1, one element", "add_one", [(1,)], 2),
-    ("Adam, 60 tensors of 64k", "adam", [(ELEMENTS,)] * (4 * TENSORS), 7 * TENSORS * ELEMENTS),
+    ("Adam, 60 tensors of 64k", "adam", [[(ELEMENTS,)] * TENSORS] * 4, 7 * TENSORS * ELEMENTS),
 ]
 
 
 PAGE = """# Speed on a GPU
 
-Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty disk cache
-(NVRTC's own, where it has one, is not emptied: kernels that it holds take a tenth of the time); *b2b* a call in a
+Written by `make bench-gpu`, in microseconds. *cold* and *warm* are the first call in a process whose
+first kernel is behind it, with an empty disk cache (NVRTC's own cache is off) and with one that has the kernels; *b2b* a call in a
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
-copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
-host. JAX has streams of its own, so that its calls have no *b2b*. Attention is written
-plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`. The transformer's
-block is written plainly with matrix products, which are cuBLASLt's with what is done with their elements; in torch with its functions for layernorm,
-attention and gelu. Both timings of it: in a row of calls, and with a wait.
+copy; *events* a call between two events, by the device's clock; *sync* a call with a wait for the device on both sides, by the host's; *host* how long a short call keeps the
+host. JAX has streams of its own, so that its calls have no times by events. Adam takes four lists of 60 arrays and gives a list of 180. Attention is written
+plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`. CuPy has no batched products of bfloat16: the
+benchmark gives it one, so that the program can be captured; the compiled one does not call it. The multi-layer perceptron (4096 by 4096, then 16384 and 4096 columns) and the transformer's
+block are written plainly with matrix products, which are cuBLASLt's with what is done with their elements; in torch with its functions for layernorm,
+attention and gelu. Both timings of them: in a row of calls, and with a wait. *max-autotune* is the `mode` of either library.
 """
 
 
@@ -139,13 +160,17 @@ class Peer:
             raise SystemExit(f"no peer {name}: torch or jax")
 
     def time(self, program, args):
-        taken = [self.take(array) for array in args]
+        taken = [
+            [self.take(one) for one in array] if isinstance(array, list) else self.take(array)
+            for array in args
+        ]
         function = self.compiled[program]
         for _ in range(3):
             function(*taken)
         # JAX has streams of its own, which the events do not see.
-        alone = float("nan") if self.name == "jax" else back_to_back(function, taken)
-        return alone, synchronised(function, taken)
+        if self.name == "jax":
+            return float("nan"), float("nan"), synchronised(function, taken)
+        return times_of(function, taken)
 
 
 def back_to_back(function, args, rounds=7, calls=10):
@@ -159,6 +184,44 @@ def back_to_back(function, args, rounds=7, calls=10):
         end.synchronize()
         times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3 / calls)
     return statistics.median(times)
+
+
+def between_events(function, args, rounds=30):
+    times = []
+    for _ in range(rounds):
+        begin, end = cp.cuda.Event(), cp.cuda.Event()
+        cp.cuda.Device().synchronize()
+        begin.record()
+        function(*args)
+        end.record()
+        end.synchronize()
+        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3)
+    return statistics.median(times)
+
+
+def times_of(function, args):
+    return (
+        back_to_back(function, args),
+        between_events(function, args),
+        synchronised(function, args),
+    )
+
+
+def alternate(entries, rounds=7):
+    """ "label b2b, sync; …" for (label, function, args), measured in turns: long products warm the
+    device, which is then slower."""
+    times = {label: ([], []) for label, _, _ in entries}
+    for _, function, args in entries:
+        for _ in range(4):
+            function(*args)
+    for _ in range(rounds):
+        for label, function, args in entries:
+            times[label][0].append(back_to_back(function, args, rounds=1))
+            times[label][1].append(synchronised(function, args, rounds=5))
+    return "; ".join(
+        f"{label} {statistics.median(alone):.1f}, {statistics.median(sync):.1f}"
+        for label, (alone, sync) in times.items()
+    )
 
 
 def synchronised(function, args, rounds=30):
@@ -198,27 +261,86 @@ def attention(q, k, v, causal):
     return (e / e.sum(axis=-1, keepdims=True)).astype(v.dtype) @ v
 
 
-def tell_attention(tell, causal, head, torch):
+def bfloat16():
+    import ml_dtypes
+
+    return ml_dtypes.bfloat16
+
+
+def product_of_bfloats(a, b, product=cp.ndarray.__matmul__):
+    """What CuPy 14 has for two dimensions only."""
+    if a.dtype != bfloat16() or a.ndim <= 2:
+        return product(a, b)
+    return product(a.astype("f4"), b.astype("f4")).astype(a.dtype)
+
+
+def to_torch(array):
+    import torch
+
+    if array.dtype.kind == "V":
+        return torch.from_dlpack(array.view("u2")).view(torch.bfloat16)
+    return torch.from_dlpack(array)
+
+
+def tell_attention(tell, causal, head, dtype, torch):
     """TFLOP/s: two products of a multiplication and an addition each, half of them where causal."""
     batch, heads, length = 8, 1024 // head, 1024
-    args = [x.astype("f2") for x in arrays(*[(batch, heads, length, head)] * 3)]
+    args = [x.astype(dtype) for x in arrays(*[(batch, heads, length, head)] * 3)]
     work = 4 * batch * heads * length * length * head / (2 if causal else 1)
+    pycompile.reset()  # of one function, of which more plans than this would not be kept
     compiled = pycompile.compile(lambda q, k, v: attention(q, k, v, causal))
     for _ in range(4):
         compiled(*args)
     ours = back_to_back(compiled, args)
-    row = f"{'causal ' if causal else ''}attention 8x{heads}x1024x{head} f16"
+    row = f"{'causal ' if causal else ''}attention 8x{heads}x1024x{head} {name_of(dtype)}"
     row = f"{row:42}{ours:9.1f} us {work / ours / 1e6:7.0f} TFLOP/s"
     if torch:
-        import torch
         import torch.nn.functional as functional
 
-        taken = [torch.from_dlpack(x) for x in args]
+        taken = [to_torch(x) for x in args]
         theirs = back_to_back(
             lambda *a: functional.scaled_dot_product_attention(*a, is_causal=causal), taken
         )
         row += f"; torch {theirs:9.1f} us {work / theirs / 1e6:7.0f} TFLOP/s"
     tell(row)
+
+
+def name_of(dtype):
+    return "f16" if dtype == "f2" else "bf16"
+
+
+def gelu_of(y, erf):
+    if erf:
+        return 0.5 * y * (1 + special.erf(y * 0.7071067811865476))
+    return 0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y)))
+
+
+def tell_perceptron(tell, erf, torch, modes=("default", "max-autotune")):
+    rows, inner = 4096, 16384
+    rng = cp.random.default_rng(1)
+    shapes = [(rows, rows), (rows, inner), (inner,), (inner, rows)]
+    args = [(0.02 * rng.standard_normal(shape, dtype="f4")).astype(bfloat16()) for shape in shapes]
+
+    def perceptron(x, w, b, v):
+        return gelu_of((x @ w + b).astype("f4"), erf).astype(x.dtype) @ v
+
+    entries = [(mode, pycompile.compile(perceptron, mode=mode), args) for mode in modes]
+    if torch:
+        import torch
+        import torch.nn.functional as functional
+
+        kind = "none" if erf else "tanh"
+        taken = [to_torch(x) for x in args]
+
+        def other(x, w, b, v):
+            return functional.gelu(x @ w + b, approximate=kind) @ v
+
+        for mode in modes:
+            theirs = torch.compile(other, dynamic=False, mode=mode)
+            entries.append((f"torch {mode}", theirs, taken))
+        ours = torch.from_dlpack(entries[0][1](*args).astype("f4"))
+        assert (theirs(*taken).float() - ours).abs().max() < 0.05
+    tell(f"{'MLP 4096 bf16, gelu by ' + ('erf' if erf else 'tanh'):42}{alternate(entries)}")
 
 
 HEADS, HEAD = 16, 64
@@ -258,40 +380,104 @@ def torch_block(x, w_qkv, w_out, w_up, b_up, w_down, b_down, g1, b1, g2, b2):
     return x + y @ w_down + b_down
 
 
-def tell_block(tell, torch, modes=("default", "max-autotune")):
-    batch, length, width = 8, 1024, HEADS * HEAD
+def block_arguments():
+    batch, length, width = BLOCK
     shapes = [(width, 3 * width), (width, width), (width, 4 * width)]
     shapes += [(4 * width,), (4 * width, width), (width,)]
     rng = cp.random.default_rng(1)
     args = [rng.standard_normal((batch, length, width), dtype="f4").astype("f2")]
     args += [(0.02 * rng.standard_normal(shape, dtype="f4")).astype("f2") for shape in shapes]
-    args += [rng.standard_normal(width, dtype="f4") for _ in range(4)]
-    compiled = pycompile.compile(block)
-    for _ in range(4):
-        made = compiled(*args)
-    row = f"{f'transformer block {batch}x{length}x{width} f16':42}"
-    row += (
-        f"{back_to_back(compiled, args):9.1f} us, {synchronised(compiled, args):6.1f} with the wait"
-    )
+    return args + [rng.standard_normal(width, dtype="f4") for _ in range(4)]
+
+
+BLOCK = 8, 1024, HEADS * HEAD
+
+
+def tell_block(tell, torch, modes=("default", "max-autotune")):
+    args = block_arguments()
+    entries = [(mode, pycompile.compile(block, mode=mode), args) for mode in modes]
     if torch:
         import torch
 
         taken = [torch.from_dlpack(x) for x in args]
         for mode in modes:
             theirs = torch.compile(torch_block, dynamic=False, mode=mode)
-            for _ in range(4):
-                other = theirs(*taken)
-            row += f"; torch {mode} {back_to_back(theirs, taken):.1f}"
-            row += f", {synchronised(theirs, taken):.1f}"
-        assert abs(cp.from_dlpack(other.clone()) - made).max() < 0.1
-    tell(row)
+            entries.append((f"torch {mode}", theirs, taken))
+        made = entries[0][1](*args)
+        assert abs(cp.from_dlpack(theirs(*taken).clone()) - made).max() < 0.1
+    tell(f"{'transformer block {}x{}x{} f16'.format(*BLOCK):42}{alternate(entries)}")
+
+
+def tell_store(tell, speed):
+    """Rows stored by integers."""
+    rows = N // 2
+    x, v = arrays((N, N), (rows, N))
+    i = cp.random.default_rng(1).integers(0, N, rows)
+
+    def store(x, i, v):
+        x[i] = v
+
+    compiled = pycompile.compile(store)
+    for _ in range(4):
+        compiled(x, i, v)
+    ours, theirs = back_to_back(compiled, (x, i, v)), back_to_back(store, (x, i, v))
+    share = 2 * v.nbytes / speed / 1e3 / ours
+    tell(
+        f"{'x[i] = v, 4096 rows of 8192':42}{ours:9.1f} us {share:7.1%} of copy; CuPy {theirs:9.1f} us"
+    )
+
+
+# ---- first calls, in a process of its own ----
+
+
+def tell_first_calls():
+    """The microseconds of each workload's first call and the block's, a line each."""
+    x = cp.arange(8, dtype="f4")
+    pycompile.compile(lambda x: x + x)(x)
+    for label, program, shapes, _ in WORKLOADS:
+        args = arrays(*shapes)
+        print(first_call(pycompile.compile(programs(cp)[program]), args), label, flush=True)
+        del args
+        cp.get_default_memory_pool().free_all_blocks()
+    print(first_call(pycompile.compile(block), block_arguments()), "block", flush=True)
+
+
+def first_call(function, args):
+    cp.cuda.Device().synchronize()
+    start = time.perf_counter()
+    function(*args)
+    cp.cuda.Device().synchronize()
+    return (time.perf_counter() - start) * 1e6
+
+
+def first_calls():
+    """By label: with an empty cache, and with what that has left in it."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "PYCOMPILE_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-P", __file__, "--first"],
+                env=env,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            for line in done.stdout.splitlines():
+                time_of, label = line.split(" ", 1)
+                found.setdefault(label, []).append(float(time_of))
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
+    parser.add_argument("--first", action="store_true", help="times of first calls alone")
     parser.add_argument("--write", metavar="FILE", help="the table as Markdown")
     options = parser.parse_args()
+    if options.first:
+        tell_first_calls()
+        return
     names = [name for name in options.peers.split(",") if name]
     lines = []
 
@@ -301,38 +487,50 @@ def main():
 
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     speed = copy_speed()
-    peers = [Peer(peer) for peer in names]
+    first = first_calls()
     tell(f"{name}, CuPy {cp.__version__}, copy {speed:.0f} GB/s; microseconds")
-    tell(
-        f"{'':32}{'first':>10}{'b2b':>9}{'of copy':>9}{'sync':>9}{'host':>7}"
-        + "".join(f"{peer + ' b2b':>12}{'sync':>9}" for peer in ["CuPy", *names])
-    )
+    rows = [
+        f"{'':32}{'cold':>9}{'warm':>8}{'b2b':>9}{'of copy':>9}{'events':>9}{'sync':>9}{'host':>7}"
+        f"{'CuPy b2b':>12}{'events':>9}{'sync':>9}"
+    ]
     for label, program, shapes, elements in WORKLOADS:
         args = arrays(*shapes)
         plain = programs(cp)[program]
         compiled = pycompile.compile(plain)
-        start = time.perf_counter()
-        compiled(*args)
-        cp.cuda.Device().synchronize()
-        first = (time.perf_counter() - start) * 1e6
-        for _ in range(3):
+        for _ in range(12):
             compiled(*args)
+        for _ in range(3):
             plain(*args)
-        ours = back_to_back(compiled, args)
+        ours, events, sync = times_of(compiled, args)
+        cold, warm = first[label]
         share = 4 * elements / speed / 1e3 / ours
-        row = f"{label:32}{first:10.0f}{ours:9.1f}{share:9.1%}{synchronised(compiled, args):9.1f}"
+        row = f"{label:32}{cold:9.0f}{warm:8.0f}{ours:9.1f}{share:9.1%}{events:9.1f}{sync:9.1f}"
         short = elements < N or program == "adam"
         row += f"{host(compiled, args) if short else 0:7.2f}"
-        row += f"{back_to_back(plain, args):12.1f}{synchronised(plain, args):9.1f}"
-        for peer in peers:
-            row += "{:12.1f}{:9.1f}".format(*peer.time(program, args))
-        tell(row)
+        row += "{:12.1f}{:9.1f}{:9.1f}".format(*times_of(plain, args))
+        print(row, flush=True)
+        rows.append(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
-    for head in (64, 128):
-        for causal in (False, True):
-            tell_attention(tell, causal, head, "torch" in names)
+    for peer in map(Peer, names):  # with threads of their own, that would disturb the others
+        rows[0] += f"{peer.name + ' b2b':>12}{'events':>9}{'sync':>9}"
+        for number, (_, program, shapes, _) in enumerate(WORKLOADS, 1):
+            args = arrays(*shapes)
+            rows[number] += "{:12.1f}{:9.1f}{:9.1f}".format(*peer.time(program, args))
+            del args
+            cp.get_default_memory_pool().free_all_blocks()
+    for row in rows:
+        tell(row)
+    tell_store(tell, speed)
     tell_block(tell, "torch" in names)
+    tell("first call of the block: {:.0f} cold, {:.0f} warm".format(*first["block"]))
+    cp.ndarray.__matmul__ = product_of_bfloats
+    for dtype in ("f2", bfloat16()):
+        for head in (64, 128):
+            for causal in (False, True):
+                tell_attention(tell, causal, head, dtype, "torch" in names)
+    for erf in (False, True):
+        tell_perceptron(tell, erf, "torch" in names)
     if options.write:
         table = "\n".join(line.rstrip() for line in lines)
         Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")

@@ -52,7 +52,7 @@ def main():
     gpu.tell_block(print, "--torch" in sys.argv, ["default"])
     for program, shapes in (
         ("small", [(1024,)]),
-        ("adam", [(gpu.ELEMENTS,)] * (4 * gpu.TENSORS)),
+        ("adam", [[(gpu.ELEMENTS,)] * gpu.TENSORS] * 4),
         ("add_one", [(1,)]),
     ):
         compiled, args = pycompile.compile(gpu.programs(cp)[program]), gpu.arrays(*shapes)

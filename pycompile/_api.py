@@ -93,8 +93,9 @@ def compile(
                raise, or that meet what the plan did not foresee; functions marked with
                `disable`; threads that are traced, profiled or monitored; and after a
                PycompileWarning, where there is no working C compiler or the backend fails.
-    mode       None or "default"; or "background": the function runs in Python until the C compiler,
-               for which it does not wait, has ended.
+    mode       None or "default"; "background": the function runs in Python until the C compiler,
+               for which it does not wait, has ended; or "max-autotune": on a device, algorithms
+               for matrix products are timed when a plan is made, and the fastest is kept.
     numerics   "numpy": the same bits as NumPy. "fast": products and sums may be contracted,
                elementary functions come from the vector math library, and floating-point
                warnings may be missing: see docs/numerics.md. None: as the option of that name
@@ -107,6 +108,9 @@ def compile(
     return _compile(function, settings)
 
 
+_MODES = {"background": "background", "max-autotune": "autotune"}  # the options that they set
+
+
 def _settings(
     backend: str | Callable[..., Any] = NATIVE,
     dynamic: None = None,
@@ -116,8 +120,10 @@ def _settings(
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
-    if mode not in (None, "default", "background"):
-        raise ValueError(f"mode must be None, 'default' or 'background', not {mode!r}")
+    if mode not in (None, "default", *_MODES):
+        raise ValueError(
+            f"mode must be None, 'default', 'background' or 'max-autotune', not {mode!r}"
+        )
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
@@ -140,8 +146,9 @@ def _settings(
             raise ValueError(
                 f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
             )
-    if mode == "background" and settings.setdefault("background", True) is False:
-        raise ValueError("mode 'background' is given, and background=False in options: remove one")
+    option = _MODES.get(mode or "")
+    if option is not None and settings.setdefault(option, True) is False:
+        raise ValueError(f"mode {mode!r} is given, and {option}=False in options: remove one")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
     if numerics is not None:

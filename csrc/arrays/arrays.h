@@ -94,6 +94,8 @@ typedef struct {
     /* An array over the whole of such memory, whose reference it takes, also on failure. */
     PyObject *(*over)(PyObject *memory, DType dtype, int rank, const int64_t *shape,
                       const int64_t *stride);
+    /* Names the dtype of an array of int64 `long long`, where that is another one. */
+    void (*name_long_long)(PyObject *array);
     void *(*stream)(void);
     /* The thread's run on the device with this number begins and ends.  Meanwhile what is current
        to the thread (stream, allocator) is looked up once, and again after `changed`. */

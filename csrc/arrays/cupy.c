@@ -304,6 +304,17 @@ cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shape, const i
     return (PyObject *)array_over(memory, dtype, rank, shape, stride);
 }
 
+void
+cupy_name_long_long(PyObject *object)
+{
+    CupyArray *array = (CupyArray *)object;
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_LONGLONG);
+    if (descr != NULL && descr->type_num != numpy_descr[DT_I64]->type_num)
+        Py_XSETREF(array->dtype, (PyObject *)descr);
+    else
+        Py_XDECREF(descr);
+}
+
 PyObject *
 cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
 {
@@ -325,6 +336,8 @@ cupy_view(PyObject *object, DType dtype, int rank, const int64_t *shape, const i
     CupyArray *array = pointer == NULL ? NULL : array_over(pointer, dtype, rank, shape, stride);
     if (array == NULL) return NULL;
     array->index_32_bits = array->index_32_bits && of->index_32_bits;
+    if (dtype == DT_I64) /* by the name that the base's has */
+        Py_XSETREF(array->dtype, Py_NewRef(of->dtype));
     PyObject *base = of->base != Py_None ? of->base : object; /* never a view itself */
     Py_INCREF(base);
     Py_XSETREF(array->base, base);

@@ -15,6 +15,7 @@ char *cupy_data(PyObject *array);
 PyObject *cupy_memory(size_t bytes, char **data);
 PyObject *cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shape,
                     const int64_t *stride);
+void cupy_name_long_long(PyObject *array);
 
 /* ---- cupy_oracle.c ---- */
 Answer cupy_resolve(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType *out);

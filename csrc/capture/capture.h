@@ -265,6 +265,8 @@ bool is_enum_member(PyObject *object);
 /* An object that draws.c made: its method `save` keeps the state that a call changes outside the
    plan. */
 bool callable_draws(PyObject *callable);
+/* Is it one of a device's library that passes turn into kernels (passes/scans.c, gathers.c)? */
+bool device_has_kernel(PyObject *callable);
 /* Does it only pick one of its arguments (module_capture.c)? */
 bool callable_picks(PyObject *callable);
 

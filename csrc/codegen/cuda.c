@@ -303,7 +303,14 @@ emit_function(CudaEmit *e, const KernelStep *step, int number, bool done)
     if (step->members > 0) take_from_table(e, step, pointers, sizes);
     for (int i = 0; i < sizes; i++)
         cuda_line(e, "const %s n%d = (%s)m%d;", cuda_index(e), i, cuda_index(e), i);
-    if (done) {
+    if (k->cuda.parts >= 0) {
+        cuda_helper(e, "parts", strlen("parts"));
+        cuda_line(e, done ? "wait_for_parts();" : "let_done_begin();");
+    }
+    if (k->kind == KERNEL_SCAN) {
+        if (k->nloops == 1) cuda_pointers(e, 0);
+        cuda_scan(e, done);
+    } else if (done) {
         cuda_done(e);
     } else {
         if (k->nloops == 1 || k->kind == KERNEL_FLAT) cuda_pointers(e, 0);

@@ -63,8 +63,10 @@ void cuda_value(CudaEmit *e, int32_t at, Text *name);
 /* Values that there are once, or once per row: "s3". */
 void cuda_scalars(CudaEmit *e, Level level, int stage);
 void cuda_store(CudaEmit *e, int32_t at);
+/* What a reduction accumulates in: "float", "Found<float, int>" for an arg-reduction. */
+void cuda_accumulator(const CudaEmit *e, const Instr *v, Text *out);
 /* The value that changes nothing in a reduction. */
-void cuda_identity(const Instr *v, Text *out);
+void cuda_identity(const CudaEmit *e, const Instr *v, Text *out);
 /* "acc = acc op value" */
 void cuda_combine(CudaEmit *e, int32_t at, const char *acc, const char *value);
 
@@ -88,11 +90,18 @@ void cuda_move_within(CudaEmit *e, InstrKind kind, const char *first);
 void cuda_store_elements(CudaEmit *e, int stage);
 
 /* ---- cuda_reduce.c ---- */
+/* Where the result of a part is: as many for each reduction as there are parts, one per unit.
+   `before`: how many reductions of the kernel come first. */
+void cuda_partial(const CudaEmit *e, int before, const char *type, const char *part, Text *out);
 /* The kernel's loops, for rows that are reduced and for columns; the second launch of kernels in
    parts. */
 void cuda_reduced_rows(CudaEmit *e);
 void cuda_columns(CudaEmit *e);
 void cuda_done(CudaEmit *e);
+
+/* ---- cuda_scan.c ---- */
+/* `done`: the second launch of one in parts. */
+void cuda_scan(CudaEmit *e, bool done);
 
 /* ---- cuda_attention.c ---- */
 void cuda_attention(CudaEmit *e);

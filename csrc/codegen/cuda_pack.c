@@ -77,6 +77,31 @@ cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count)
     }
 }
 
+/* Does a kernel that only reduces read each element of the operand once, in accesses of 16 bytes?
+   Then they need not stay in any cache: column sums of 8192^2 floats on an H200 from 95.5 % of a
+   copy's speed to 97.  With the stores of a softmax beside them such loads are slower. */
+static bool
+is_read_once(CudaEmit *e, int operand)
+{
+    const Kernel *k = e->kernel;
+    const Operand *o = &k->operands.at[operand];
+    bool reduces = false;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = cuda_instr(e, i);
+        reduces = reduces || v->kind == INSTR_REDUCE;
+        if (v->stage > 0 && (v->kind == INSTR_REDUCE || v->level == LEVEL_ELEMENT) &&
+            (v->kind != INSTR_STORE || cuda_instr(e, v->args[0])->kind != INSTR_REDUCE))
+            return false;
+        if (v->stage == 0 && v->kind == INSTR_STORE && v->level == LEVEL_ELEMENT) return false;
+    }
+    if (!reduces || k->in_place || o->stored || e->pack * (int)dtype_size(o->dtype) != 16)
+        return false;
+    for (int i = 0; i < k->nloops; i++)
+        if (o->stride[i] == STRIDE_ZERO) return false;
+    cuda_helper(e, "streamed", strlen("streamed"));
+    return true;
+}
+
 void
 cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript, const char *first)
 {
@@ -91,6 +116,9 @@ cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript, c
         if (kind == INSTR_LOAD && cuda_is_shared(e, operand))
             cuda_line(e, "if (i == 0) x%d = *(const Pack<%s, %d> *)(%s);", operand, type, pack,
                       address.data);
+        else if (kind == INSTR_LOAD && is_read_once(e, operand))
+            cuda_line(e, "x%d%s = streamed((const Pack<%s, %d> *)(%s));", operand, subscript, type,
+                      pack, address.data);
         else if (kind == INSTR_LOAD)
             cuda_line(e, "x%d%s = *(const Pack<%s, %d> *)(%s);", operand, subscript, type, pack,
                       address.data);

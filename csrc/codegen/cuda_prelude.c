@@ -84,6 +84,46 @@ static const struct {
      "    return isnan((float)x) | isnan((float)y) ? bfloat_of(0x7fff) : BFloat(fminf(x, y));\n"
      "}\n"
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
+    {"Found", NULL,
+     "template <class T, class I> struct Found {\n"
+     "    T value;\n"
+     "    I at;\n"
+     "};\n"
+     "template <class T, class I>\n"
+     "F bool comes_first(Found<T, I> x, Found<T, I> y, bool better) {\n"
+     "    bool none = x.value != x.value, other = y.value != y.value;\n"
+     "    bool alike = x.value == y.value || (none && other);\n"
+     "    return better || (none && !other) || (alike && x.at < y.at);\n"
+     "}\n"},
+    /* kN_done begins while kN is under way, where the graph says so (runtime/cuda_graph.c). */
+    {"parts", NULL,
+     "F void let_done_begin() {\n"
+     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+     "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n"
+     "F void wait_for_parts() {\n"
+     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n"},
+    /* Of memory that no thread reads again, and none writes. */
+    {"streamed", NULL,
+     "template <class P> F P streamed(const P *at) {\n"
+     "#ifdef __CUDACC_RTC__\n"
+     "    static_assert(sizeof(P) == 16, \"an access\");\n"
+     "    union {\n"
+     "        unsigned word[4];\n"
+     "        P pack;\n"
+     "    } to;\n"
+     "    asm(\"ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];\"\n"
+     "        : \"=r\"(to.word[0]), \"=r\"(to.word[1]), \"=r\"(to.word[2]), \"=r\"(to.word[3])\n"
+     "        : \"l\"(at));\n"
+     "    return to.pack;\n"
+     "#else\n"
+     "    return *at;\n"
+     "#endif\n"
+     "}\n"},
     {"attention", NULL, cuda_attention_helpers},
     {"hopper", "attention", cuda_hopper_helpers},
     {"gathered", NULL, /* CuPy's take: an index beyond the axis is taken modulo its length */
@@ -141,6 +181,13 @@ static const struct {
      "F double minimum(double x, double y) {\n"
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmin(x, y);\n"
      "}\n"},
+    /* An element and its place; of equal ones the first, and the first that is no number. */
+    {"first_max", "Found",
+     "template <class T, class I> F Found<T, I> first_max(Found<T, I> x, "
+     "Found<T, I> y) {\n    return comes_first(y, x, y.value > x.value) ? y : x;\n}\n"},
+    {"first_min", "Found",
+     "template <class T, class I> F Found<T, I> first_min(Found<T, I> x, "
+     "Found<T, I> y) {\n    return comes_first(y, x, y.value < x.value) ? y : x;\n}\n"},
     {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
     {"clip", NULL,
      "template <class T> F T clip(T x, T low, T high) {\n"

@@ -11,6 +11,20 @@ is_reduction(const CudaEmit *e, int32_t at, int stage)
 }
 
 static bool
+finds(const CudaEmit *e, int32_t at)
+{
+    return op_finds(cuda_instr(e, at)->op);
+}
+
+/* `a<at><element>` as the reduction's value. */
+static void
+declare_result(CudaEmit *e, int32_t at, const char *element)
+{
+    cuda_line(e, "const %s s%d = a%d%s%s;", cuda_type(cuda_instr(e, at)->dtype), at, at, element,
+              finds(e, at) ? ".at" : "");
+}
+
+static bool
 has_loop(const CudaEmit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
@@ -27,18 +41,35 @@ declare_accumulators(CudaEmit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, stage)) continue;
-        const char *type = cuda_type(cuda_instr(e, i)->dtype);
-        Text identity = {0};
-        cuda_identity(cuda_instr(e, i), &identity);
+        Text identity = {0}, type = {0};
+        cuda_accumulator(e, cuda_instr(e, i), &type);
+        cuda_identity(e, cuda_instr(e, i), &identity);
         if (e->sum[0] == '\0') {
-            cuda_line(e, "%s a%d = %s;", type, i, identity.data);
+            cuda_line(e, "%s a%d = %s;", type.data, i, identity.data);
         } else {
-            cuda_line(e, "%s a%d[%d];", type, i, e->pack);
+            cuda_line(e, "%s a%d[%d];", type.data, i, e->pack);
             cuda_line(e, "#pragma unroll");
             cuda_line(e, "for (int e = 0; e < %d; e++) a%d[e] = %s;", e->pack, i, identity.data);
         }
         text_free(&identity);
+        text_free(&type);
     }
+}
+
+/* What an arg-reduction takes up of an element: in a row its place there, in a column its row. */
+static void
+put_found(CudaEmit *e, int32_t at, Text *name)
+{
+    Text value = {0};
+    const Kernel *k = e->kernel;
+    cuda_value(e, cuda_instr(e, at)->args[0], &value);
+    cuda_accumulator(e, cuda_instr(e, at), name);
+    text_printf(name, "{%s, ", value.data != NULL ? value.data : "");
+    if (k->kind == KERNEL_COLUMNS)
+        text_printf(name, "i%d}", k->nloops - 2);
+    else
+        text_put(name, "j}");
+    text_free(&value);
 }
 
 /* What the loop's body stores, holds and accumulates in the stage. */
@@ -51,7 +82,10 @@ emit_roots(CudaEmit *e, int stage)
         char acc[24];
         if (v->stage != stage) continue;
         if (v->kind == INSTR_REDUCE) {
-            cuda_value(e, v->args[0], &name);
+            if (finds(e, i))
+                put_found(e, i, &name);
+            else
+                cuda_value(e, v->args[0], &name);
             snprintf(acc, sizeof acc, "a%d%s", i, e->sum);
             cuda_combine(e, i, acc, name.data);
         } else if (e->held[i]) {
@@ -70,23 +104,37 @@ shuffled(DType dtype)
     return dtype_size(dtype) < 4 ? "int" : cuda_type(dtype);
 }
 
+/* Declares b<at>: a<at> of the lane whose number differs in the bit `o`. */
+static void
+put_other_lane(CudaEmit *e, int32_t at, const char *type)
+{
+    const Instr *v = cuda_instr(e, at);
+    if (finds(e, at))
+        cuda_line(e,
+                  "const %s b%d = {(%s)__shfl_xor_sync(0xffffffffu, (%s)a%d.value, o), "
+                  "__shfl_xor_sync(0xffffffffu, a%d.at, o)};",
+                  type, at, cuda_type(v->from), shuffled(v->from), at, at);
+    else
+        cuda_line(e, "const %s b%d = (%s)__shfl_xor_sync(0xffffffffu, (%s)a%d, o);", type, at, type,
+                  shuffled(v->dtype), at);
+}
+
 /* Combines a<at> over `lanes` neighbouring threads, each of which gets the result, as s<at>. */
 static void
 combine_lanes(CudaEmit *e, int32_t at, int lanes)
 {
-    DType dtype = cuda_instr(e, at)->dtype;
-    const char *type = cuda_type(dtype);
+    Text type = {0};
     char acc[16], other[16];
+    cuda_accumulator(e, cuda_instr(e, at), &type);
     snprintf(acc, sizeof acc, "a%d", at);
     snprintf(other, sizeof other, "b%d", at);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int o = %d; o > 0; o /= 2)", (lanes < 32 ? lanes : 32) / 2);
-    cuda_line(e, "const %s %s = (%s)__shfl_xor_sync(0xffffffffu, (%s)%s, o);", type, other, type,
-              shuffled(dtype), acc);
+    put_other_lane(e, at, type.data);
     cuda_combine(e, at, acc, other);
     cuda_end(e);
     if (lanes > 32) {
-        cuda_line(e, "__shared__ %s w%d[%d];", type, at, lanes / 32);
+        cuda_line(e, "__shared__ %s w%d[%d];", type.data, at, lanes / 32);
         cuda_line(e, "if (threadIdx.x %% 32 == 0) w%d[threadIdx.x / 32] = a%d;", at, at);
         cuda_line(e, "__syncthreads();");
         cuda_line(e, "a%d = w%d[0];", at, at);
@@ -95,7 +143,8 @@ combine_lanes(CudaEmit *e, int32_t at, int lanes)
         cuda_combine(e, at, acc, other);
         cuda_end(e);
     }
-    cuda_line(e, "const %s s%d = a%d;", type, at, at);
+    declare_result(e, at, "");
+    text_free(&type);
 }
 
 static void
@@ -121,15 +170,24 @@ store_rows(CudaEmit *e, const char *condition)
     if (any) cuda_end(e);
 }
 
-/* Where the result of a part is: as many for each reduction as there are parts, one per unit. */
+void
+cuda_partial(const CudaEmit *e, int before, const char *type, const char *part, Text *out)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    text_printf(out, "*(%s *)(p%d + (((long long)%d * n%d + %s) * n%d + unit) * %d)", type,
+                c->partial, before, c->parts, part, c->units, c->slot);
+}
+
+/* The part's result of the reduction `at`. */
 static void
-put_partial(const CudaEmit *e, int32_t at, const char *part, Text *out)
+put_partial(const CudaEmit *e, int32_t at, Text *out)
 {
     int before = 0;
+    Text type = {0};
     for (int i = 0; i < at; i++) before += cuda_instr(e, i)->kind == INSTR_REDUCE;
-    text_printf(out, "*(%s *)(p%d + (((long long)%d * n%d + %s) * n%d + unit) * 8)",
-                cuda_type(cuda_instr(e, at)->dtype), e->kernel->cuda.partial, before,
-                e->kernel->cuda.parts, part, e->kernel->cuda.units);
+    cuda_accumulator(e, cuda_instr(e, at), &type);
+    cuda_partial(e, before, type.data, "part", out);
+    text_free(&type);
 }
 
 static void
@@ -139,8 +197,8 @@ store_parts(CudaEmit *e, const char *condition)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         Text place = {0};
         if (cuda_instr(e, i)->kind != INSTR_REDUCE) continue;
-        put_partial(e, i, "part", &place);
-        cuda_line(e, "%s = s%d;", place.data, i);
+        put_partial(e, i, &place);
+        cuda_line(e, "%s = a%d%s;", place.data, i, e->sum);
         text_free(&place);
     }
     cuda_end(e);
@@ -311,20 +369,23 @@ static void
 combine_ways(CudaEmit *e, int ways, int lanes)
 {
     bool first = true;
-    cuda_line(e, "__shared__ long long shared[%d];", ways * e->pack * lanes);
+    int bytes = Py_MAX(e->kernel->cuda.slot, (int)sizeof(int64_t));
+    cuda_line(e, "__shared__ long long shared[%d];", ways * e->pack * lanes * bytes / 8);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, 0)) continue;
-        const char *type = cuda_type(cuda_instr(e, i)->dtype);
+        Text type = {0};
+        cuda_accumulator(e, cuda_instr(e, i), &type);
         if (!first) cuda_line(e, "__syncthreads();");
         first = false;
-        cuda_line(e, "%s *const w%d = (%s *)shared + lane;", type, i, type);
+        cuda_line(e, "%s *const w%d = (%s *)shared + lane;", type.data, i, type.data);
         cuda_line(e, "#pragma unroll");
         cuda_line(e, "for (int e = 0; e < %d; e++) w%d[(way * %d + e) * %d] = a%d[e];", e->pack, i,
                   e->pack, lanes, i);
         cuda_line(e, "__syncthreads();");
         cuda_line(e, "#pragma unroll");
         cuda_block(e, "for (int e = 0; e < %d && way == 0; e++)", e->pack);
-        cuda_line(e, "%s t[%d];", type, ways);
+        cuda_line(e, "%s t[%d];", type.data, ways);
+        text_free(&type);
         cuda_line(e, "#pragma unroll");
         cuda_line(e, "for (int o = 0; o < %d; o++) t[o] = w%d[(o * %d + e) * %d];", ways, i,
                   e->pack, lanes);
@@ -393,8 +454,7 @@ cuda_columns(CudaEmit *e)
     cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
     cuda_line(e, "const %s j = first + e;", index);
     for (int i = 0; i < k->instrs.len; i++)
-        if (is_reduction(e, i, 0))
-            cuda_line(e, "const %s s%d = a%d[e];", cuda_type(cuda_instr(e, i)->dtype), i, i);
+        if (is_reduction(e, i, 0)) declare_result(e, i, "[e]");
     if (c->parts >= 0) {
         cuda_line(e, "const %s unit = outer * n%d + j;", index, k->size[row]);
         store_parts(e, "true");
@@ -416,7 +476,7 @@ combine_part(CudaEmit *e, const char *element)
         Text place = {0};
         char acc[16];
         if (!is_reduction(e, i, 0)) continue;
-        put_partial(e, i, "part", &place);
+        put_partial(e, i, &place);
         snprintf(acc, sizeof acc, "a%d%s", i, element);
         cuda_combine(e, i, acc, place.data);
         text_free(&place);
@@ -444,8 +504,7 @@ columns_done(CudaEmit *e)
     cuda_end(e);
     combine_ways(e, ways, DONE_COLUMNS);
     for (int i = 0; i < k->instrs.len; i++)
-        if (is_reduction(e, i, 0))
-            cuda_line(e, "const %s s%d = a%d[0];", cuda_type(cuda_instr(e, i)->dtype), i, i);
+        if (is_reduction(e, i, 0)) declare_result(e, i, "[0]");
     cuda_line(e, "const %s j = unit %% n%d, outer = unit / n%d;", index, k->size[row],
               k->size[row]);
     cuda_line(e, "{");

@@ -168,12 +168,33 @@ put_argument(DType dtype, const char *name, Text *out)
 }
 
 void
-cuda_identity(const Instr *v, Text *out)
+cuda_accumulator(const CudaEmit *e, const Instr *v, Text *out)
+{
+    if (op_finds(v->op))
+        text_printf(out, "Found<%s, %s>", types[v->from], cuda_index(e));
+    else
+        text_put(out, types[v->dtype]);
+}
+
+/* A place behind all others. */
+static void
+put_found_identity(const CudaEmit *e, const Instr *v, Text *out)
+{
+    const Instr value = {.op = v->op == OP_argmax ? OP_max : OP_min, .dtype = v->from};
+    text_put(out, "{");
+    cuda_identity(e, &value, out);
+    text_printf(out, ", %s}", e->kernel->cuda.wide ? "0x7fffffffffffffffll" : "0x7fffffff");
+}
+
+void
+cuda_identity(const CudaEmit *e, const Instr *v, Text *out)
 {
     int bits = 8 * (int)dtype_size(v->dtype);
     bool largest = v->op == OP_min;
     uint64_t top = UINT64_C(1) << (bits - 1);
     switch (v->op) {
+    case OP_argmax:
+    case OP_argmin: put_found_identity(e, v, out); return;
     case OP_prod:
     case OP_all: text_printf(out, "(%s)1", types[v->dtype]); return;
     case OP_max:

@@ -92,6 +92,8 @@ typedef struct {
     uint8_t device; /* Device */
     bool loose;     /* an input on a device that may begin anywhere: other arrays there begin at a
                        multiple of 16 bytes */
+    bool long_long; /* NumPy's `long long`, which differs from `long` by its name alone: what CuPy's
+                       arg-reductions give */
     SizeId shape[MAX_RANK];
     SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */
@@ -198,6 +200,12 @@ bool op_is_exact(Op op, DType dtype);
 /* Has it an expression for this dtype on the device? */
 bool op_is_on(Op op, DType dtype, Device device);
 int op_from_name(const char *name); /* -1 when unknown */
+/* Does it give the place of what it finds? */
+static inline bool
+op_finds(Op op)
+{
+    return op == OP_argmax || op == OP_argmin;
+}
 /* A loop that gives a reduction of what its iterations leave. */
 static inline bool
 op_folds(Op op)
@@ -289,6 +297,7 @@ enum { PRODUCT_LEFT, PRODUCT_RIGHT, PRODUCT_RESULT, PRODUCT_ADDED, PRODUCT_MATRI
 typedef struct {
     int64_t dtype, flags; /* PRODUCT_BIAS, … */
     int64_t tf32;         /* float32 factors may be rounded to 10 digits: set by the library */
+    int64_t tuned;        /* the library's algorithms are timed */
     int64_t rows, columns, inner, batch;
     int64_t turned[2];                                      /* the factors */
     int64_t lead[PRODUCT_MATRICES], step[PRODUCT_MATRICES]; /* from row to row; in the batch */
@@ -314,6 +323,7 @@ typedef struct Graph {
     int32_t file, line;         /* position that new nodes take */
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
+    bool tunes;                 /* products are tried out for the fastest way */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
     int32_t capability;         /* of the device that code is made for, 90 for 9.0; 0: of any */

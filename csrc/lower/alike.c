@@ -55,8 +55,8 @@ same_layout(const CudaKernel *a, const CudaKernel *b)
     return a->threads == b->threads && a->lanes == b->lanes && a->pack == b->pack &&
            a->each == b->each && a->exact == b->exact && a->wide == b->wide &&
            a->units == b->units && a->parts == b->parts && a->partial == b->partial &&
-           memcmp(a->factor, b->factor, sizeof a->factor) == 0 && a->score == b->score &&
-           a->head == b->head && a->stages == b->stages;
+           a->slot == b->slot && memcmp(a->factor, b->factor, sizeof a->factor) == 0 &&
+           a->score == b->score && a->head == b->head && a->stages == b->stages;
 }
 
 bool

@@ -238,21 +238,34 @@ reduces_once(const Kernel *k)
     return true;
 }
 
-/* A place for the parts' results. */
+/* The bytes of a part's result: of an arg-reduction, an element and its place. */
+static int32_t
+slot_bytes(const Kernel *k)
+{
+    enum { LEAST = 4, FOUND = 16 };
+    int32_t bytes = LEAST;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->kind != INSTR_REDUCE) continue;
+        int32_t own = op_finds(v->op) ? FOUND : (int32_t)dtype_size(v->dtype);
+        if (own > bytes) bytes = own;
+    }
+    return bytes;
+}
+
+/* A place for the parts' results, of which there are `results` for each. */
 static int
-add_parts(Nest *n, int64_t units, int64_t parts)
+add_parts(Nest *n, int64_t units, int64_t parts, int64_t results)
 {
     Graph *g = n->lw->graph;
     Kernel *k = n->kernel;
-    int64_t results = 0;
-    for (int i = 0; i < k->instrs.len; i++) results += k->instrs.at[i].kind == INSTR_REDUCE;
+    int64_t bytes = units * parts * results * k->cuda.slot;
     Buffer b = {.kind = BUFFER_TEMP,
-                .type = {.dtype = DT_I64, .form = FORM_ARRAY, .rank = 1, .device = DEVICE_CUDA}};
+                .type = {.dtype = DT_U8, .form = FORM_ARRAY, .rank = 1, .device = DEVICE_CUDA}};
     b.type.offset = NO_SIZE;
     SizeId count = size_const(g, parts);
-    b.type.shape[0] = size_const(g, units * parts * results);
-    b.type.stride[0] = size_const(g, (int64_t)sizeof(int64_t));
-    b.bytes = size_const(g, units * parts * results * (int64_t)sizeof(int64_t));
+    b.type.shape[0] = b.bytes = size_const(g, bytes);
+    b.type.stride[0] = size_const(g, 1);
     if (count == NO_SIZE || b.type.shape[0] == NO_SIZE || b.type.stride[0] == NO_SIZE ||
         b.bytes == NO_SIZE || VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)
         return -1;
@@ -260,6 +273,14 @@ add_parts(Nest *n, int64_t units, int64_t parts)
     k->cuda.partial = n->places.len;
     if ((k->cuda.parts = nest_size(n, count)) < 0) return -1;
     return VEC_PUSH(n->lw->arena, &n->places, place);
+}
+
+static int64_t
+count_reductions(const Kernel *k)
+{
+    int64_t count = 0;
+    for (int i = 0; i < k->instrs.len; i++) count += k->instrs.at[i].kind == INSTR_REDUCE;
+    return count;
 }
 
 static int
@@ -272,7 +293,7 @@ lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
         c->lanes = c->threads = 2 * THREADS;
         step->blocks[0] = units * parts;
         step->blocks[1] = units;
-        return add_parts(n, units, parts);
+        return add_parts(n, units, parts, count_reductions(k));
     }
     for (c->lanes = length <= 64 ? 8 : 32; c->lanes * HELD < length && c->lanes < MOST_THREADS;)
         c->lanes *= 2;
@@ -301,7 +322,7 @@ lay_columns(Nest *n, KernelStep *step, int64_t units)
     if (parts <= 1) return 0;
     step->blocks[0] = blocks * parts;
     step->blocks[1] = ceiling(units, DONE_COLUMNS);
-    return add_parts(n, units, parts);
+    return add_parts(n, units, parts, count_reductions(n->kernel));
 }
 
 int
@@ -317,6 +338,7 @@ cuda_schedule(Nest *n, KernelStep *step)
     assign_stages(k);
     k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};
     k->cuda.pack = pack_size(n);
+    k->cuda.slot = slot_bytes(k);
     for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
     if (k->kind == KERNEL_COLUMNS) units = units / loop_size(n, n->nloops - 2) * row_length(n);
     SizeId size = size_const(n->lw->graph, units);
@@ -369,4 +391,44 @@ cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
     step->threads = c->threads;
     step->blocks[0] = batch * ceiling(queries, QUERY_TILE);
     return units == NO_SIZE || (c->units = nest_size(n, units)) < 0 ? -1 : 0;
+}
+
+/* ---- scans ---- */
+
+/* Rows go by warps or blocks, a tile after the other, columns by a thread each.  Where that would
+   not fill the device they are divided into parts: a first launch has what each part makes, a
+   second scans it from there. */
+int
+cuda_schedule_scan(Nest *n, KernelStep *step)
+{
+    enum { SHORT = 512, LEAST_ROWS = 64, TILES = 4 };
+    Kernel *k = n->kernel;
+    CudaKernel *c = &k->cuda;
+    int64_t length = row_length(n), units = 1, item = (int64_t)dtype_size(k->operands.at[0].dtype);
+    for (int i = 0; i < n->nloops; i++)
+        if (!size_is_const(n->lw->graph, n->size[i]))
+            n->lw->why = "an array of unknown size on a device";
+    if (n->lw->why != NULL) return 0;
+    for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
+    SizeId size = size_const(n->lw->graph, units);
+    if (size == NO_SIZE) return -1;
+    int32_t across = k->nloops > 1 ? k->operands.at[0].stride[k->nloops - 2] : STRIDE_ZERO;
+    bool columns = across >= 0 && nest_value(n, n->sizes.at[across]) == item &&
+                   k->operands.at[0].stride[k->nloops - 1] != STRIDE_UNIT;
+    *c = (CudaKernel){.threads = THREADS, .parts = -1, .pack = 1, .slot = sizeof(int64_t)};
+    c->lanes = columns ? 1 : length <= SHORT ? 32 : THREADS;
+    if (!columns) c->pack = pack_size(n);
+    c->wide = is_wide(n);
+    c->each = columns ? 8 : c->pack > 1 ? c->pack : SCALARS;
+    int64_t blocks = ceiling(units, THREADS / c->lanes);
+    int64_t most = columns ? length / LEAST_ROWS : length / ((int64_t)TILES * THREADS * c->each);
+    int64_t parts = Py_MIN(BLOCKS / blocks, most);
+    step->units = size;
+    step->threads = c->threads;
+    step->blocks[0] = blocks;
+    if (blocks > INT32_MAX) n->lw->why = "a grid of too many blocks";
+    if ((c->units = nest_size(n, size)) < 0) return -1;
+    if (parts <= 1) return 0;
+    step->blocks[0] = step->blocks[1] = blocks * parts;
+    return add_parts(n, units, parts, 1);
 }

@@ -357,8 +357,9 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
                    .node = id,
                    .level = LEVEL_ELEMENT};
     reduction_form(n->lw->graph, node, &instr.order);
-    arg = instr_cast(n, arg, node->type.dtype, id);
+    if (!op_finds(node->op)) arg = instr_cast(n, arg, node->type.dtype, id);
     if (arg < 0) return -1;
+    if (op_finds(node->op)) instr.from = n->kernel->instrs.at[arg].dtype;
     if (instr.order == REDUCE_PAIRWISE) n->flags = true;
     bool calls = instr.order == REDUCE_CALL || instr.order == REDUCE_EXTREME;
     if (calls && n->kernel->kind != KERNEL_COLUMNS) {

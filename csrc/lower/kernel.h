@@ -10,6 +10,7 @@
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
    - KERNEL_PRODUCT: a product of matrices by a device's library, with nothing but places.
+   - KERNEL_SCAN: cumulative sums or products along the row, on a device.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -100,7 +101,8 @@ typedef enum {
     KERNEL_COLUMNS,
     KERNEL_REGION,
     KERNEL_ATTENTION,
-    KERNEL_PRODUCT
+    KERNEL_PRODUCT,
+    KERNEL_SCAN
 } KernelKind;
 
 struct RegionLoop; /* region.h */
@@ -117,7 +119,8 @@ typedef struct {
     bool wide;       /* index arithmetic takes 64 bits */
     int32_t units;   /* index into KernelArgs.size of their number */
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
-    int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
+    int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines, … */
+    int32_t slot;    /* … of so many bytes each */
     int32_t factor[4]; /* KERNEL_ATTENTION: the operands q, k, v and the result … */
     int32_t score;     /* … and the instruction that makes the score */
     int32_t head;      /* elements of a row of q, k and v */

@@ -88,5 +88,7 @@ int64_t stages_scratch_bytes(const Nest *n);
 int cuda_schedule(Nest *n, KernelStep *step);
 /* The same for an attention whose operands, score and head are known: for Hopper, or any device. */
 int cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step);
+/* The same for a scan. */
+int cuda_schedule_scan(Nest *n, KernelStep *step);
 
 #endif

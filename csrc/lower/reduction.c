@@ -38,9 +38,11 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     int axes[MAX_RANK];
     bool host = node->type.device == DEVICE_HOST;
     if (op_info(node->op)->kind != KIND_REDUCTION) return REDUCTION_EXTERN;
-    if (node->op == OP_argmax || node->op == OP_argmin) return REDUCTION_EXTERN;
+    bool finds = op_finds(node->op);
+    if (finds && host) return REDUCTION_EXTERN;
     if (type_elements(g, type) == 0) return REDUCTION_EXTERN;
-    if (!host && !op_is_on(node->op, (DType)node->type.dtype, (Device)node->type.device))
+    if (!host &&
+        !op_is_on(node->op, finds ? dtype : (DType)node->type.dtype, (Device)node->type.device))
         return REDUCTION_EXTERN;
     bool free = !host || order_free(node->op, dtype); /* devices have an order of their own */
     free = free || is_reassociated(g, node, dtype);

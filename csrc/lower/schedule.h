@@ -199,6 +199,7 @@ int attention_build(Lowering *lw, Group *g);
 
 /* product.c: a product by a device's library */
 int product_build(Lowering *lw, Group *g);
+int scan_build(Lowering *lw, Group *g);
 
 /* arms.c: conditional regions */
 int arms_find(Lowering *lw); /* which node is in which arm */

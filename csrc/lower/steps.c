@@ -340,6 +340,8 @@ step_external(Lowering *lw, Group *group)
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     if (node->op == OP_attention) return attention_build(lw, group);
     if (node->op == OP_product) return product_build(lw, group);
+    if (op_info(node->op)->kind == KIND_SCAN && node->type.device != DEVICE_HOST)
+        return scan_build(lw, group);
     Call c = {.lw = lw};
     int failed;
     switch (op_info(node->op)->kind) {
@@ -355,8 +357,7 @@ step_external(Lowering *lw, Group *group)
         failed = node->op == OP_cast ? call_cast(&c, id) : call_ufunc(&c, id);
         break;
     case KIND_REDUCTION:
-        failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
-                                                                : call_reduce(&c, id);
+        failed = op_finds(node->op) ? call_arg_reduce(&c, id) : call_reduce(&c, id);
         break;
     default: lw->why = "an operation without a lowering"; return 0;
     }

@@ -111,8 +111,7 @@ in_order(Copies *c, NodeId value, const Node *call)
     }
     graph_set_position(g, call->file, call->line);
     NodeId copy = graph_make(g, OP_copy, 1, &value, &type, NULL);
-    if (copy == NO_NODE || VEC_PUSH(g->arena, &c->top.nodes, copy) < 0) return NO_NODE;
-    return copy;
+    return copy == NO_NODE || top_put(g, &c->top, copy) < 0 ? NO_NODE : copy;
 }
 
 /* The call becomes a view of the copy, and its views are the copy's. */
@@ -140,32 +139,22 @@ replace(Copies *c, NodeId id)
 }
 
 static int
-replace_all(Copies *c)
+visit(void *context, NodeId id)
 {
-    Graph *g = c->g;
-    c->len = g->nodes.len;
-    if ((c->uses = node_uses(g)) == NULL) return -1;
-    c->top = g->regions.at[0];
-    c->top.nodes.at = NULL;
-    c->top.nodes.len = c->top.nodes.cap = 0;
-    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
-        NodeId id = g->regions.at[0].nodes.at[i];
-        if (is_copy(c, graph_node(g, id)) && replace(c, id) < 0) return -1;
-        if (VEC_PUSH(g->arena, &c->top.nodes, id) < 0) return -1;
-    }
-    g->regions.at[0] = c->top;
-    return 0;
+    Copies *c = context;
+    return is_copy(c, graph_node(c->g, id)) ? replace(c, id) : 0;
 }
 
 int
 pass_copies(Graph *g)
 {
-    Copies c = {.g = g};
+    Copies c = {.g = g, .len = g->nodes.len};
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     if (library == NULL || !graph_calls_device(g)) return 0;
+    if ((c.uses = node_uses(g)) == NULL) return -1;
     for (int i = 0; i < COUNT_OF(functions); i++)
         c.function[i] = array_library_function(library, functions[i].name);
-    int failed = replace_all(&c);
+    int failed = top_rebuild(g, &c.top, visit, &c);
     for (int i = 0; i < COUNT_OF(functions); i++) Py_XDECREF(c.function[i]);
     return failed;
 }

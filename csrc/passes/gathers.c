@@ -85,8 +85,7 @@ static NodeId
 add_view(Gathers *s, NodeId of, const Type *type)
 {
     NodeId view = graph_make(s->g, OP_as_strided, 1, &of, type, NULL);
-    if (view == NO_NODE || VEC_PUSH(s->g->arena, &s->top.nodes, view) < 0) return NO_NODE;
-    return view;
+    return view == NO_NODE || top_put(s->g, &s->top, view) < 0 ? NO_NODE : view;
 }
 
 /* The array with the result's axes: those of the integers do not move in it. */
@@ -150,20 +149,11 @@ replace(Gathers *s, NodeId id, const Taken *t)
 }
 
 static int
-replace_all(Gathers *s)
+visit(void *context, NodeId id)
 {
-    Graph *g = s->g;
-    s->top = g->regions.at[0];
-    s->top.nodes.at = NULL;
-    s->top.nodes.len = s->top.nodes.cap = 0;
-    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
-        NodeId id = g->regions.at[0].nodes.at[i];
-        Taken taken;
-        if (read_call(s, graph_node(g, id), &taken) && replace(s, id, &taken) < 0) return -1;
-        if (VEC_PUSH(g->arena, &s->top.nodes, id) < 0) return -1;
-    }
-    g->regions.at[0] = s->top;
-    return 0;
+    Gathers *s = context;
+    Taken taken;
+    return read_call(s, graph_node(s->g, id), &taken) ? replace(s, id, &taken) : 0;
 }
 
 int
@@ -174,7 +164,7 @@ pass_gathers(Graph *g)
     if (!graph_calls_device(g)) return 0;
     s.take[0] = array_library_function(library, "take");
     s.take[1] = array_library_function(library, "ndarray.take");
-    int failed = replace_all(&s);
+    int failed = top_rebuild(g, &s.top, visit, &s);
     for (int i = 0; i < 2; i++) Py_XDECREF(s.take[i]);
     return failed;
 }

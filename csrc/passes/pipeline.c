@@ -21,6 +21,7 @@ static const Pass preparation[] = {
     {"attention", pass_attention},     /* two products and a softmax, on a device */
     {"products", pass_products},       /* by the device's library, with their epilogues */
     {"gathers", pass_gathers},         /* elements by integers, by kernels */
+    {"scans", pass_scans},             /* by kernels, on a device */
     {"copies", pass_copies},           /* by kernels, on a device */
 };
 

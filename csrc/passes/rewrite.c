@@ -136,6 +136,28 @@ rewrite_walk(Rewrite *r, int (*visit)(Rewrite *, NodeId, void *), void *context)
     return walk_region(r, 0, visit, context);
 }
 
+/* ---- the top region anew ---- */
+
+int
+top_put(Graph *g, Region *top, NodeId node)
+{
+    return VEC_PUSH(g->arena, &top->nodes, node);
+}
+
+int
+top_rebuild(Graph *g, Region *top, int (*visit)(void *context, NodeId node), void *context)
+{
+    *top = g->regions.at[0];
+    top->nodes.at = NULL;
+    top->nodes.len = top->nodes.cap = 0;
+    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
+        NodeId node = g->regions.at[0].nodes.at[i];
+        if (visit(context, node) < 0 || top_put(g, top, node) < 0) return -1;
+    }
+    g->regions.at[0] = *top;
+    return 0;
+}
+
 /* ---- facts about nodes ---- */
 
 int32_t *

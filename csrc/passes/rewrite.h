@@ -39,6 +39,12 @@ void rewrite_results(const Rewrite *r, RegionId region);
    of local rules consists of this and its `visit`. 0 or -1. */
 int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context), void *context);
 
+/* Calls `visit` on each node of the top region, which may put nodes in front of it with top_put.
+   The region's nodes are copied on the way, into `top`.  0 or -1. */
+int top_rebuild(Graph *g, Region *top, int (*visit)(void *context, NodeId node), void *context);
+/* 0 or -1. */
+int top_put(Graph *g, Region *top, NodeId node);
+
 /* By node: its uses as an argument, a region's result or an output. NULL with the error set. */
 int32_t *node_uses(const Graph *g);
 /* Does the graph call functions of a device's array library? */

@@ -15,6 +15,10 @@ typedef struct { /* CUDA_KERNEL_NODE_PARAMS_v2 */
     void *kernel, *context; /* instead of a function */
 } CudaNode;
 
+typedef struct { /* CUgraphEdgeData */
+    uint8_t from_port, to_port, type, reserved[5];
+} CudaEdge;
+
 typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*init)(unsigned flags);
     int (*driver_version)(int *version);
@@ -50,7 +54,10 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*exec_destroy)(void *exec);
     int (*stream_capturing)(void *stream, int *status);
     int (*capture_mode)(int *mode); /* exchanges the thread's */
-    bool has_products;              /* the rest is there, and graphs */
+    /* Dependencies with what kind each is (12.3); NULL: there are none but plain ones. */
+    int (*graph_depend)(void *graph, void *const *from, void *const *to, const CudaEdge *kinds,
+                        size_t count);
+    bool has_products; /* the rest is there, and graphs */
     int (*graph_add_child)(void **node, void *graph, void *const *after, size_t nafter,
                            void *child);
     int (*graph_set_child)(void *exec, void *node, void *child);
@@ -60,6 +67,7 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*stream_wait)(void *stream);
     int (*memory_take)(uint64_t *memory, size_t bytes);
     int (*memory_give)(uint64_t memory);
+    int (*memory_set)(uint64_t memory, unsigned word, size_t count, void *stream);
     int (*copy_to_device)(uint64_t to, const void *from, size_t bytes, void *stream);
     int (*copy_to_host)(void *to, uint64_t from, size_t bytes, void *stream);
     int (*error_name)(int error, const char **name);
@@ -82,8 +90,10 @@ typedef struct { /* of libcublasLt; results: 0 is success */
     int (*create)(void **handle);
     int (*desc_create)(void **desc, int compute, int scale);
     int (*desc_set)(void *desc, int attribute, const void *value, size_t bytes);
+    int (*desc_destroy)(void *desc);
     int (*layout_create)(void **layout, int dtype, uint64_t rows, uint64_t columns, int64_t lead);
     int (*layout_set)(void *layout, int attribute, const void *value, size_t bytes);
+    int (*layout_destroy)(void *layout);
     int (*preference_create)(void **preference);
     int (*preference_set)(void *preference, int attribute, const void *value, size_t bytes);
     int (*preference_destroy)(void *preference);
@@ -117,6 +127,8 @@ Digest cuda_options(void); /* of the compiler and of the image */
 
 /* ---- cuda_code.c: the target's row (target.h) up to loaded code ---- */
 
+/* Of the calling thread's device, 90 for 9.0; 0: there is none. */
+int cuda_capability(void);
 void cuda_parts(KeyParts *parts, bool straight);
 Answer cuda_identify(KeyParts *parts);
 void cuda_describe(Graph *graph);
@@ -157,6 +169,12 @@ int cuda_multiply(struct CudaProduct *product, const uint64_t *words, void *stre
 /* The same as a new graph of its own. */
 int cuda_product_graph(const CudaDriver *driver, struct CudaProduct *product, const uint64_t *words,
                        void **graph);
+
+/* ---- cuda_put.c ---- */
+
+/* array[key] = value, for arrays on a device, of which the key's are integers; by kernels.  False:
+   nothing was done, or, after a fault of the device, it is not known what.  Sets no error. */
+bool cuda_put(PyObject *array, PyObject *key, PyObject *value);
 
 /* ---- cuda_graph.c ---- */
 

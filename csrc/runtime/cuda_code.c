@@ -6,9 +6,8 @@
 
 static char problem[256] = "CUDA kernels could not be compiled";
 
-/* Of the current device, 90 for 9.0; 0: there is none. */
-static int
-current_capability(void)
+int
+cuda_capability(void)
 {
     enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_… */
     const char *why;
@@ -25,7 +24,7 @@ current_capability(void)
 static int
 current_arch(char out[16])
 {
-    int capability = current_capability();
+    int capability = cuda_capability();
     if (capability == 0) return -1;
     snprintf(out, 16, "sm_%d%s", capability, capability == CAPABILITY_HOPPER ? "a" : "");
     return 0;
@@ -34,7 +33,7 @@ current_arch(char out[16])
 void
 cuda_describe(Graph *graph)
 {
-    graph->capability = current_capability();
+    graph->capability = cuda_capability();
     graph->takes_product = cuda_takes_product;
 }
 

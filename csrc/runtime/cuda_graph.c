@@ -145,10 +145,23 @@ put_product(const CudaDriver *driver, Launch *launch, void *to, void *const *bef
     return failed;
 }
 
+/* The second launch of a kernel in parts begins while the first is under way, and waits in the
+   kernel itself (codegen/cuda.c): 1 us less between the two.  Devices before 9.0 cannot. */
+static int
+add_done(const CudaDriver *driver, CudaGraph *g, void *before, const CudaNode *node, void **out)
+{
+    static const CudaEdge programmatic = {.from_port = 1, .type = 1}, plain;
+    int failed = driver->graph_add(out, g->graph, NULL, 0, node);
+    if (failed) return failed;
+    failed = driver->graph_depend(g->graph, &before, out, &programmatic, 1);
+    return failed ? driver->graph_depend(g->graph, &before, out, &plain, 1) : 0;
+}
+
 static int
 add_nodes(const CudaDriver *driver, CudaGraph *g, Chain *chain)
 {
     void *before = NULL;
+    bool overlaps = driver->graph_depend != NULL && cuda_capability() >= CAPABILITY_HOPPER;
     for (int i = 0; i < chain->nlaunches; i++) {
         Launch *launch = &chain->launches[i];
         if (launch->kernel->product != NULL) {
@@ -161,7 +174,9 @@ add_nodes(const CudaDriver *driver, CudaGraph *g, Chain *chain)
             int failed =
                 driver->kernel_function(&launch->function[part], launch->kernel->function[part]);
             node.function = launch->function[part];
-            if (!failed)
+            if (!failed && part == 1 && overlaps)
+                failed = add_done(driver, g, before, &node, &launch->node[part]);
+            else if (!failed)
                 failed = driver->graph_add(&launch->node[part], g->graph, &before, before != NULL,
                                            &node);
             if (failed) return failed;

@@ -179,6 +179,7 @@ cuda_copy(Run *run, const PlanBox *box)
     const char *from = run->data[box->place.buffer] + run_size(run, box->place.offset);
     int failed = driver->copy((uint64_t)(uintptr_t)library->data(array), (uint64_t)(uintptr_t)from,
                               bytes, library->stream());
+    if (failed == 0 && box->type.long_long) library->name_long_long(array);
     if (failed == 0) return array;
     PyErr_Format(PyExc_RuntimeError, "%s", cuda_error(failed));
     Py_DECREF(array);

@@ -77,6 +77,7 @@ open_driver(void)
         {"cuStreamSynchronize", (void **)&driver.stream_wait},
         {"cuMemAlloc_v2", (void **)&driver.memory_take},
         {"cuMemFree_v2", (void **)&driver.memory_give},
+        {"cuMemsetD32Async", (void **)&driver.memory_set},
         {"cuMemcpyHtoDAsync_v2", (void **)&driver.copy_to_device},
         {"cuMemcpyDtoHAsync_v2", (void **)&driver.copy_to_host},
     };
@@ -101,6 +102,8 @@ open_driver(void)
     else
         driver_state = 1;
     driver.has_graphs = driver_state > 0 && take_symbols(handle, graphs, COUNT_OF(graphs)) == NULL;
+    if (driver.has_graphs) /* not part of each driver that is new enough */
+        *(void **)&driver.graph_depend = dlsym(handle, "cuGraphAddDependencies_v2");
     driver.has_products =
         driver.has_graphs && take_symbols(handle, products, COUNT_OF(products)) == NULL;
 }
@@ -273,8 +276,10 @@ open_cublaslt(void)
         {"cublasLtCreate", (void **)&cublaslt.create},
         {"cublasLtMatmulDescCreate", (void **)&cublaslt.desc_create},
         {"cublasLtMatmulDescSetAttribute", (void **)&cublaslt.desc_set},
+        {"cublasLtMatmulDescDestroy", (void **)&cublaslt.desc_destroy},
         {"cublasLtMatrixLayoutCreate", (void **)&cublaslt.layout_create},
         {"cublasLtMatrixLayoutSetAttribute", (void **)&cublaslt.layout_set},
+        {"cublasLtMatrixLayoutDestroy", (void **)&cublaslt.layout_destroy},
         {"cublasLtMatmulPreferenceCreate", (void **)&cublaslt.preference_create},
         {"cublasLtMatmulPreferenceSetAttribute", (void **)&cublaslt.preference_set},
         {"cublasLtMatmulPreferenceDestroy", (void **)&cublaslt.preference_destroy},

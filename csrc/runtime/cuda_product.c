@@ -26,6 +26,7 @@ enum {
     COMPUTE_TF32 = 77,
     TYPE_F32 = 0,
     TYPE_F16 = 2,
+    TYPE_BF16 = 14,
     /* cublasLtMatmulDescAttributes_t */
     DESC_TURN_A = 3,
     DESC_TURN_B = 4,
@@ -73,15 +74,20 @@ static CudaProduct *products;
 /* ---- what cuBLASLt is told ---- */
 
 static int
+type_of(const Product *p)
+{
+    return p->dtype == DT_F16 ? TYPE_F16 : p->dtype == DT_BF16 ? TYPE_BF16 : TYPE_F32;
+}
+
+static int
 describe_matrix(const CublasLt *lt, const Product *p, int which, void **out)
 {
     int64_t rows = which == PRODUCT_RIGHT ? p->inner : p->rows;
     int64_t columns = which == PRODUCT_LEFT ? p->inner : p->columns;
     bool turned = which < PRODUCT_RESULT && p->turned[which];
-    int type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
     int32_t batch = (int32_t)p->batch;
     /* in Fortran order the length of a row comes first */
-    int failed = lt->layout_create(out, type, (uint64_t)(turned ? rows : columns),
+    int failed = lt->layout_create(out, type_of(p), (uint64_t)(turned ? rows : columns),
                                    (uint64_t)(turned ? columns : rows), p->lead[which]);
     if (failed || p->batch == 1) return failed;
     failed = lt->layout_set(*out, LAYOUT_BATCH, &batch, sizeof batch);
@@ -89,12 +95,23 @@ describe_matrix(const CublasLt *lt, const Product *p, int which, void **out)
     return lt->layout_set(*out, LAYOUT_STEP, &p->step[which], sizeof p->step[which]);
 }
 
+/* Frees what describe has made. */
+static void
+forget(const CublasLt *lt, CudaProduct *c)
+{
+    if (c->desc != NULL) lt->desc_destroy(c->desc);
+    for (int i = 0; i < PRODUCT_MATRICES; i++)
+        if (c->layout[i] != NULL) lt->layout_destroy(c->layout[i]);
+    c->desc = NULL;
+    memset(c->layout, 0, sizeof c->layout);
+}
+
 static int
 describe(const CublasLt *lt, CudaProduct *c)
 {
     const Product *p = &c->product;
     uint64_t somewhere = UINT64_C(0x7f0000000010); /* aligned as rows are; the heuristic may ask */
-    int32_t turned = 1, type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
+    int32_t turned = 1, type = type_of(p);
     uint32_t epilogue = (p->flags & PRODUCT_RELU ? EPILOGUE_RELU : 0) |
                         (p->flags & PRODUCT_GELU ? EPILOGUE_GELU : 0) |
                         (p->flags & PRODUCT_BIAS ? EPILOGUE_BIAS : 0);
@@ -114,14 +131,15 @@ describe(const CublasLt *lt, CudaProduct *c)
     return failed;
 }
 
-/* The heuristic's first choice. */
+/* What the heuristic names, the best first, up to `room`. */
 static int
-choose(const CublasLt *lt, CudaProduct *c)
+ask(const CublasLt *lt, CudaProduct *c, Found *found, int room, int *count)
 {
     static const int order[] = {PRODUCT_RIGHT, PRODUCT_LEFT, PRODUCT_ADDED, PRODUCT_RESULT};
     void *preference = NULL;
     uint64_t most = MOST_WORKSPACE;
-    int count = 0, failed = lt->preference_create(&preference);
+    int failed = lt->preference_create(&preference);
+    *count = 0;
     if (failed) return failed;
     failed = lt->preference_set(preference, PREFER_WORKSPACE, &most, sizeof most);
     for (int i = 0; i < COUNT_OF(order) && !failed; i++) {
@@ -131,11 +149,24 @@ choose(const CublasLt *lt, CudaProduct *c)
     if (!failed)
         failed = lt->algorithms(devices[c->device].handle, c->desc, c->layout[PRODUCT_RIGHT],
                                 c->layout[PRODUCT_LEFT], c->layout[PRODUCT_ADDED],
-                                c->layout[PRODUCT_RESULT], preference, 1, &c->found, &count);
+                                c->layout[PRODUCT_RESULT], preference, room, found, count);
     lt->preference_destroy(preference);
-    if (failed) return failed;
-    c->there = count == 1 && c->found.state == 0 && c->found.workspace <= MOST_WORKSPACE;
-    return 0;
+    return failed;
+}
+
+static bool
+is_usable(const Found *found)
+{
+    return found->state == 0 && found->workspace <= MOST_WORKSPACE;
+}
+
+/* The heuristic's first choice. */
+static int
+choose(const CublasLt *lt, CudaProduct *c)
+{
+    int count, failed = ask(lt, c, &c->found, 1, &count);
+    c->there = !failed && count == 1 && is_usable(&c->found);
+    return failed;
 }
 
 static int
@@ -174,6 +205,12 @@ static void
 put_element(const Trial *t, char *bytes, int i, double *value)
 {
     float number = (float)*value;
+    if (t->product->dtype == DT_BF16) {
+        uint16_t bits = bfloat_bits(number);
+        memcpy(bytes + (size_t)i * HALF, &bits, sizeof bits);
+        *value = bfloat_value(bits);
+        return;
+    }
     if (t->product->dtype == DT_F32) {
         memcpy(bytes + (size_t)i * sizeof number, &number, sizeof number);
         *value = number;
@@ -187,6 +224,11 @@ static double
 get_element(const Trial *t, int i)
 {
     float number;
+    uint16_t bits;
+    if (t->product->dtype == DT_BF16) {
+        memcpy(&bits, t->bytes + (size_t)i * HALF, sizeof bits);
+        return bfloat_value(bits);
+    }
     if (t->product->dtype == DT_F16)
         return PyFloat_Unpack2(t->bytes + (size_t)i * HALF, PY_LITTLE_ENDIAN);
     memcpy(&number, t->bytes + (size_t)i * sizeof number, sizeof number);
@@ -225,7 +267,10 @@ trial_result(const Trial *t, int row, int column)
 static bool
 trial_agrees(const Trial *t)
 {
-    double tolerance = t->product->dtype == DT_F16 ? 1.0 / 1024 : t->product->tf32 ? 5e-3 : 2e-6;
+    double tolerance = t->product->dtype == DT_F16    ? 1.0 / 1024
+                       : t->product->dtype == DT_BF16 ? 1.0 / 128
+                       : t->product->tf32             ? 5e-3
+                                                      : 2e-6;
     for (int i = 0; i < ELEMENTS; i++) {
         double wanted = trial_result(t, i / SIDE, i % SIDE), found = get_element(t, i);
         if (isnan(wanted) != isnan(found)) return false;
@@ -293,18 +338,179 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
                  : c.there ? "is less exact than the operations, or has other NaNs"
                            : "has none",
                  failed);
+    forget(lt, &c);
     mem_free(t);
     return agrees;
 }
 
-/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32; 0: not tried. */
+/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32, 3 for bfloat16; 0: not tried.
+ */
 static bool
 is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int device)
 {
-    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][3];
-    signed char *known = &trusted[device][p->flags][p->dtype == DT_F16 ? 0 : 1 + (p->tf32 != 0)];
+    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][4];
+    int kind = p->dtype == DT_F16 ? 0 : p->dtype == DT_BF16 ? 3 : 1 + (p->tf32 != 0);
+    signed char *known = &trusted[device][p->flags][kind];
     if (*known == 0) *known = try_out(driver, lt, p, device) ? 1 : -1;
     return *known > 0;
+}
+
+/* ---- the fastest of several algorithms ---- */
+
+enum { MOST_FOUND = 8, ROUNDS = 3, LAUNCHES = 5 };
+
+/* From a matrix' first element to behind its last, of all in the batch. */
+static size_t
+matrix_bytes(const Product *p, int which)
+{
+    int64_t rows = which == PRODUCT_RIGHT ? p->inner : p->rows;
+    int64_t columns = which == PRODUCT_LEFT ? p->inner : p->columns;
+    bool turned = which < PRODUCT_RESULT && p->turned[which];
+    int64_t count = p->lead[which] * (turned ? columns : rows) + p->step[which] * (p->batch - 1);
+    return (size_t)count * dtype_size((DType)p->dtype);
+}
+
+/* Memory for the product's arrays, which hold ones, or something like that, and for what any of the
+   algorithms needs besides.  What was taken is in `words` in any case. */
+static int
+take_arrays(const CudaDriver *driver, const Product *p, const Found *found, int count,
+            uint64_t *words, void *stream)
+{
+    static const unsigned ones[] = {[0] = 0x3f800000, [1] = 0x3c003c00, [2] = 0x3f803f80};
+    unsigned word = ones[p->dtype == DT_F16 ? 1 : p->dtype == DT_BF16 ? 2 : 0];
+    size_t besides = 0;
+    for (int i = 0; i < count; i++) besides = Py_MAX(besides, found[i].workspace);
+    int places = product_places(p, (int64_t)besides), failed = 0;
+    for (int place = 0; place < places && !failed; place++) {
+        bool bias = place == PRODUCT_FIXED && p->flags & PRODUCT_BIAS;
+        bool last = place == places - 1 && besides > 0;
+        size_t bytes = last                    ? besides
+                       : bias                  ? matrix_bytes(p, PRODUCT_RESULT)
+                       : place < PRODUCT_FIXED ? matrix_bytes(p, place)
+                                               : matrix_bytes(p, PRODUCT_ADDED);
+        failed = driver->memory_take(&words[place], bytes + sizeof word);
+        if (!failed) failed = driver->memory_set(words[place], word, bytes / sizeof word, stream);
+    }
+    return failed;
+}
+
+/* Of a launch, at best, in nanoseconds; INT64_MAX: it fails. */
+static int64_t
+time_of(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const uint64_t *words)
+{
+    int64_t least = INT64_MAX;
+    void *stream = devices[c->device].stream;
+    if (multiply(lt, c, words, stream) != 0 || driver->stream_wait(stream) != 0) return INT64_MAX;
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t began = clock_ns();
+        for (int i = 0; i < LAUNCHES; i++)
+            if (multiply(lt, c, words, stream) != 0) return INT64_MAX;
+        if (driver->stream_wait(stream) != 0) return INT64_MAX;
+        least = Py_MIN(least, (clock_ns() - began) / LAUNCHES);
+    }
+    return least;
+}
+
+/* c->found becomes the fastest; on any failure it stays the heuristic's first choice. */
+static void
+time_all(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c, const Found *found,
+         int count)
+{
+    uint64_t words[MOST_PRODUCT_PLACES] = {0};
+    int64_t first = 0, least = INT64_MAX;
+    int best = 0;
+    if (take_arrays(driver, &c->product, found, count, words, devices[c->device].stream) == 0)
+        for (int i = 0; i < count; i++) {
+            c->found = found[i];
+            int64_t ns = is_usable(&found[i]) ? time_of(driver, lt, c, words) : INT64_MAX;
+            if (i == 0) first = ns;
+            if (ns < least) least = ns, best = i;
+        }
+    driver->stream_wait(devices[c->device].stream);
+    for (int place = 0; place < MOST_PRODUCT_PLACES; place++)
+        if (words[place] != 0) driver->memory_give(words[place]);
+    c->found = found[best];
+    if (least != INT64_MAX)
+        log_emit(LOG_PERF_HINTS,
+                 "a product of %lld by %lld by %lld: of %d algorithms number %d takes %lld ns, the "
+                 "first %lld",
+                 (long long)c->product.rows, (long long)c->product.inner,
+                 (long long)c->product.columns, count, best, (long long)least, (long long)first);
+}
+
+/* What is chosen is for the shape, the device and the library. */
+static void
+note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, char *out,
+          size_t size)
+{
+    char device[128] = "?", hex[DIGEST_HEX];
+    int version = 0;
+    size_t library = lt->version();
+    Hash hash;
+    driver->device_name(device, sizeof device, c->device);
+    driver->driver_version(&version);
+    hash_begin(&hash);
+    hash_add(&hash, &c->product, sizeof c->product);
+    hash_add_string(&hash, device);
+    hash_add(&hash, &version, sizeof version);
+    hash_add(&hash, &library, sizeof library);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+    snprintf(out, size, "product-%s", hex);
+}
+
+/* The algorithm's bytes as text, with a digest: no other bytes may reach cuBLASLt. */
+typedef char Choice[2 * sizeof(Found) + DIGEST_HEX];
+
+static void
+put_choice(const char *name, const Found *found, Choice out)
+{
+    Hash hash;
+    for (size_t i = 0; i < sizeof *found; i++)
+        snprintf(out + 2 * i, 3, "%02x", ((const unsigned char *)found)[i]);
+    hash_begin(&hash);
+    hash_add_string(&hash, name);
+    hash_add(&hash, found, sizeof *found);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, out + 2 * sizeof *found);
+}
+
+/* What was chosen for the product by another process, which has tried it, too: without the question
+   that takes cuBLASLt 100 ms, and without trials. */
+static bool
+read_choice(const char *name, Found *out)
+{
+    Choice text, right;
+    unsigned byte;
+    if (cache_read_note(name, text, sizeof text) != ANSWER_YES) return false;
+    for (size_t i = 0; i < sizeof *out; i++) {
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1) return false;
+        ((unsigned char *)out)[i] = (unsigned char)byte;
+    }
+    put_choice(name, out, right);
+    return strcmp(text, right) == 0 && is_usable(out);
+}
+
+static void
+write_choice(const char *name, const Found *found)
+{
+    enum { MOST_NOTES = 256 };
+    CacheNoteName names[MOST_NOTES];
+    Choice text;
+    if (cache_list_notes("product-", names, MOST_NOTES) >= MOST_NOTES) return;
+    put_choice(name, found, text);
+    cache_write_note(name, text);
+}
+
+static void
+tune(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
+{
+    Found found[MOST_FOUND];
+    int count, mode = RELAXED;
+    if (ask(lt, c, found, MOST_FOUND, &count) != 0 || count < 2) return;
+    if (driver->capture_mode(&mode) != 0) return; /* the thread may be capturing a stream */
+    time_all(driver, lt, c, found, count);
+    driver->capture_mode(&mode);
 }
 
 /* ---- products of the program ---- */
@@ -359,6 +565,26 @@ is_recorded(const CudaDriver *driver, CudaProduct *c)
     return true;
 }
 
+/* Sets c->there, and what goes with it. */
+static void
+find_algorithm(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
+{
+    char name[sizeof(CacheNoteName)];
+    note_name(driver, lt, c, name, sizeof name);
+    c->there = read_choice(name, &c->found) && describe(lt, c) == 0 && is_recorded(driver, c);
+    if (c->there) return;
+    forget(lt, c);
+    if (is_trusted(driver, lt, &c->product, c->device) && describe(lt, c) == 0 &&
+        choose(lt, c) == 0 && c->there) {
+        if (c->product.tuned) tune(driver, lt, c);
+        c->there = is_recorded(driver, c);
+    }
+    if (c->there)
+        write_choice(name, &c->found);
+    else
+        forget(lt, c);
+}
+
 bool
 cuda_takes_product(Product *product, int64_t *workspace)
 {
@@ -377,9 +603,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         }
         *c = (CudaProduct){.product = *product, .device = device, .next = products};
         products = c;
-        if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
-            c->there = false;
-        c->there = c->there && is_recorded(driver, c);
+        find_algorithm(driver, lt, c);
     }
     *workspace = (int64_t)c->found.workspace;
     return c->there;

@@ -446,10 +446,12 @@ object_over_memory(Run *run, int index)
     const Type *type = &run->plan->buffers[index].type;
     int64_t shape[MAX_RANK], stride[MAX_RANK];
     PyObject *memory = run->memory[index];
+    const ArrayLibrary *library = array_library_on((Device)type->device);
     run->memory[index] = NULL;
     run_type(run, type, shape, stride);
-    return run->object[index] = array_library_on((Device)type->device)
-                                    ->over(memory, (DType)type->dtype, type->rank, shape, stride);
+    run->object[index] = library->over(memory, (DType)type->dtype, type->rank, shape, stride);
+    if (type->long_long && run->object[index] != NULL) library->name_long_long(run->object[index]);
+    return run->object[index];
 }
 
 PyObject *

@@ -1,6 +1,6 @@
 /* Objects and effects of a plan.  All objects are made before the first effect, so that every
    failure without a visible effect comes first. */
-#include "plan.h"
+#include "cuda.h"
 
 /* Borrowed; NULL when the argument is absent. */
 static PyObject *
@@ -241,6 +241,15 @@ store_global(Run *run, int number)
     return PyDict_SetItem(globals_of(run->built[number]), build->object, arg(run, build, 0));
 }
 
+/* An array stores the part itself, but for one on a device that has a kernel for it. */
+static int
+store_part(PyObject *array, PyObject *key, PyObject *value)
+{
+    const ArrayLibrary *library = array_library_of(array);
+    if (library != NULL && library->device == DEVICE_CUDA && cuda_put(array, key, value)) return 0;
+    return PyObject_SetItem(array, key, value);
+}
+
 static int
 run_effect(Run *run, int number)
 {
@@ -267,8 +276,7 @@ run_effect(Run *run, int number)
     case EFFECT_STORE_PART:
         if (!run->committed && run_commits(run) < 0) return -1;
         run->committed = true;
-        if (build->kind == EFFECT_STORE_PART)
-            return PyObject_SetItem(run->built[number], target, key);
+        if (build->kind == EFFECT_STORE_PART) return store_part(run->built[number], target, key);
         if (plan_box_is_written(run, build)) return 0;
         return write_array(run, build, run->built[number]);
     default: break;

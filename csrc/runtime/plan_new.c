@@ -196,7 +196,8 @@ make_product(Maker *m, const KernelStep *from, PlanKernel *out)
     out->units = from->units;
     out->nplaces = from->nplaces;
     out->places = make_places(m->plan, from->places, from->nplaces);
-    m->plan->multiplies[from->product->dtype == DT_F32] = 1 + (int)from->product->tf32;
+    if (from->product->dtype != DT_BF16) /* of which the library has one way */
+        m->plan->multiplies[from->product->dtype == DT_F32] = 1 + (int)from->product->tf32;
     if (out->product == NULL) PyErr_SetString(PyExc_SystemError, "the device's library is gone");
     return out->product == NULL || out->places == NULL ? -1 : 0;
 }

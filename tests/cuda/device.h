@@ -94,11 +94,29 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
     return value;
 }
 
-static inline int __shfl_sync(unsigned, int value, int lane)
+static inline int atomicMax(int *at, int value)
 {
-    executor_lanes[threadIdx.x] = value;
+    int before = *at;
+    if (value > before) *at = value;
+    return before;
+}
+
+template <class T> static inline T __shfl_sync(unsigned, T value, int lane)
+{
+    unsigned me = threadIdx.x;
+    memcpy(&executor_lanes[me], &value, sizeof value);
     executor_meet(32);
-    value = executor_lanes[(threadIdx.x & ~31u) + lane];
+    memcpy(&value, &executor_lanes[(me & ~31u) + lane], sizeof value);
+    executor_meet(32);
+    return value;
+}
+
+template <class T> static inline T __shfl_up_sync(unsigned, T value, int by)
+{
+    unsigned me = threadIdx.x;
+    memcpy(&executor_lanes[me], &value, sizeof value);
+    executor_meet(32);
+    if ((me & 31) >= (unsigned)by) memcpy(&value, &executor_lanes[me - by], sizeof value);
     executor_meet(32);
     return value;
 }

@@ -319,21 +319,33 @@ static void keep(Kept *kept, const Node *node)
     kept->words = words_of((Function *)node->function, node->arguments);
     point(kept);
 }
+static void *executor_loose; // the node before one that was added without what it depends on
 API cuKernelGetFunction(void **function, void *kernel) { *function = kernel; return 0; }
 API cuGraphCreate(void **graph, unsigned) { *graph = new Graph; return 0; }
 API cuGraphAddKernelNode_v2(void **out, void *graph, void *const *after, size_t count, const Node *node)
 {
     Graph *g = (Graph *)graph;
-    if (count != !g->empty() || (count && *after != g->back())) return 1; // a chain
+    if (count != !g->empty()) executor_loose = g->back(); // until it gets its dependency
+    if (count && *after != g->back()) return 1; // a chain
     Kept *kept = new Kept{};
     keep(kept, node);
     g->push_back(kept);
     *out = kept;
     return 0;
 }
+struct Edge {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+API cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const Edge *edge, size_t count)
+{
+    if (count != 1 || *from != executor_loose || *to != ((Graph *)graph)->back() || edge->type != 1 || edge->from_port != 1)
+        return 1;
+    executor_loose = nullptr;
+    return 0;
+}
 API cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long)
 {
-    if (executor_refuses) return 801;
+    if (executor_refuses || executor_loose) return 801;
     Graph *made = new Graph; // with arguments of its own; [i] is of the graph's node [i]
     for (Kept *kept : *(Graph *)graph) {
         Kept *copy = new Kept{kept->node, kept->words, {}, kept->call, kept->bytes};
@@ -454,6 +466,11 @@ API cuMemAlloc_v2(unsigned long long *out, size_t bytes)
     return *out == 0;
 }
 API cuMemFree_v2(unsigned long long at) { free((void *)at); return 0; }
+API cuMemsetD32Async(unsigned long long at, unsigned word, size_t count, void *)
+{
+    std::fill_n((unsigned *)at, count, word);
+    return 0;
+}
 API cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *)
 {
     memcpy((void *)to, from, bytes);

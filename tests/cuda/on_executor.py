@@ -3,6 +3,7 @@
 test_cuda.py runs this file in a process of its own, in the folder where it has built the executor."""
 
 import gc
+import math
 import weakref
 
 import numpy as np
@@ -623,3 +624,19 @@ def test_an_array_that_many_read():
     arrays = [values((90,), "f8", k) for k in range(5)]
     check(function, np.asarray(2.0), values((90,), "?"), *arrays)
     check(function, np.asarray(2.0), values((1,), "?"), *arrays)
+
+
+def test_error_functions():
+    """cupyx.scipy.special's, which may be imported after other functions were compiled."""
+    from cupyx.scipy import special
+
+    for name in ("erf", "erfc"):
+        function = getattr(special, name)
+        for dtype, error in (("f4", 1e-6), ("f8", 1e-14)):
+            x = values((300,)).astype(dtype)
+            compiled = once(lambda x, function=function: function(x * 2) + 1)
+            compiled(device(x))
+            made = compiled(device(x))
+            wanted = np.vectorize(getattr(math, name))((x * 2).astype("f8")) + 1
+            assert made.dtype == dtype
+            np.testing.assert_allclose(host(made), wanted, rtol=error, atol=error)

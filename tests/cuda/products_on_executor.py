@@ -3,18 +3,21 @@
 CuPy's own products are NumPy's here (calls_on_executor.py): a plan makes none of them unless a test says so."""
 
 import math
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from calls_on_executor import CALLS
+from calls_on_executor import CALLS, by_numpy
 from deviceless import FOLDER, cp, device, header, host, once, product_number, values
 from graphs_on_executor import launches, sets, setting  # noqa: F401
 
 import pycompile
 from pycompile import _C
 
+HERE = str(Path(__file__).parent)
 BIAS, RELU, GELU = 4, 2, 32
 DEFAULT, PEDANTIC, FLOAT32, TF32 = 1, 2, 4, 7
 KIND = [None]  # a function that says how CuPy multiplies
@@ -112,6 +115,78 @@ PROGRAMS = [
 @pytest.mark.parametrize("program, epilogues", PROGRAMS)
 def test_epilogues(program, epilogues, dtype):
     check(program, *factors(dtype), epilogues=epilogues)
+
+
+def test_the_fastest_algorithm_is_kept():
+    """With mode="max-autotune", for each shape; another process knows it from the cache folder."""
+    names = ("offered", "best", "algorithm")
+    offered, best, algorithm = (product_number(name) for name in names)
+    made_before = made.value
+    offered.value, best.value = 5, 3
+    try:
+        for mode, wanted in (("default", 0), ("max-autotune", 3), (None, 0)):
+            args = [device(a) for a in factors("f4", 40, 24, 8)]
+            compiled = pycompile.compile(lambda x, w, b, r: r + x @ w + b, mode=mode)
+            for _ in range(3):
+                made_of = compiled(*args)
+            assert algorithm.value == wanted
+            np.testing.assert_allclose(
+                host(made_of),
+                (lambda x, w, b, r: r + x @ w + b)(*map(host, args)),
+                rtol=1e-4,
+                atol=1e-5,
+            )
+        assert made.value > made_before + 5
+        code = CHILD.format(here=HERE)
+        for expected in (3, 3):
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            )
+            assert done.stdout.split() == [str(expected)], done.stdout + done.stderr
+    finally:
+        offered.value, best.value = 1, 0
+
+
+CHILD = """
+import sys
+sys.path.insert(0, {here!r})
+from products_on_executor import *
+offered, best, algorithm = (product_number(name) for name in ("offered", "best", "algorithm"))
+product_number("refused").value = 0
+compute_type(lambda dtype: DEFAULT)
+offered.value, best.value = 5, 99  # all are slow: what is kept is what was noted
+args = [device(a) for a in factors("f4", 40, 24, 8)]
+compiled = pycompile.compile(lambda x, w, b, r: r + x @ w + b, mode="max-autotune")
+for _ in range(3):
+    compiled(*args)
+print(algorithm.value)
+"""
+
+
+def test_bfloat16(monkeypatch):
+    """CuPy multiplies matrices of it, and has no setting for how.  NumPy's product of them is of float32."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    product = by_numpy("@", lambda a, b: (a.astype("f4") @ b.astype("f4")).astype(a.dtype))
+    monkeypatch.setattr(cp.ndarray, "__matmul__", product)
+    compute_type(lambda dtype: TF32 if dtype == "f4" else 1 / 0)
+    x, w, b, r = (a.astype(ml_dtypes.bfloat16) for a in factors("f4"))
+
+    def program(x, w, b, r):
+        y = (x @ w + b).astype("f4")
+        return gelu(cp, y).astype(b.dtype), x @ w + r
+
+    compiled = once(program)
+    given = [device(a) for a in (x, w, b, r)]
+    compiled(*given)
+    before = made.value
+    results = compiled(*given)
+    assert made.value - before == 2
+    assert compiled.stats()["deopts"] == 0
+    x, w, b, r = (a.astype("f8") for a in (x, w, b, r))
+    for a, right in zip(results, (gelu(np, x @ w + b), x @ w + r), strict=True):
+        assert a.dtype == ml_dtypes.bfloat16
+        right = right.astype(ml_dtypes.bfloat16).astype("f8")
+        np.testing.assert_allclose(host(a).astype("f8"), right, rtol=2.0**-7, atol=1e-6)
 
 
 def test_an_element_is_rounded_once():
@@ -385,7 +460,7 @@ def test_a_product_that_fails_is_cupys(library):
     check(lambda xp, x, w, b: x @ w + b, x, w, b, epilogues=1)
 
 
-def test_an_epilogue_that_answers_something_else_is_not_used():
+def test_an_epilogue_that_answers_something_else_is_not_used(tmp_path):
     """In a process of its own, since an epilogue is tried once: relu loses NaN, gelu is not exact."""
     code = """
 from products_on_executor import *
@@ -401,5 +476,7 @@ for program in (lambda x, w: cp.maximum(x @ w, 0), lambda x, w: gelu(cp, x @ w),
     assert epilogue.value == 1, epilogue.value
     assert made.value > 0
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True)
+    env = {**os.environ, "PYCOMPILE_CACHE_DIR": str(tmp_path)}  # where no choice is noted
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=FOLDER, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -86,6 +86,25 @@ GATHER = """%0: f16@cuda[5,6,8] = input(0)
 %9: bool@cuda[20] = gather(%8, %7, ints=[9, 1])
 outputs %5, %9
 """
+SCANS = """%0: f32@cuda[4096,1000] = input(0)
+%1: f32@cuda[4096,1000] = cumsum(%0, axis=1)
+%2: f32@cuda[4096,1000] = cumsum(%0, axis=0)
+%3: i16@cuda[9999999] = input(1)
+%4: i64@cuda[9999999] = cumprod(%3, axis=0)
+%5: f16@cuda[5,33,7] = input(2)
+%6: f16@cuda[5,33,7] = cumsum(%5, axis=1)
+outputs %1, %2, %4, %6
+"""
+PLACES = """%0: f32@cuda[4096,1000] = input(0)
+%1: i64@cuda[4096] = argmax(%0, axes=[1])
+%2: i64@cuda[1000] = argmin(%0, axes=[0])
+%3: i64@cuda[] = argmax(%0, axes=[0,1])
+%4: bool@cuda[9999999] = input(1)
+%5: i64@cuda[] = argmin(%4, axes=[0])
+%6: f64@cuda[3000000000] = input(2)
+%7: i64@cuda[] = argmin(%6, axes=[0])
+outputs %1, %2, %3, %5, %7
+"""
 PRODUCT = """%0: f16@cuda[24,16] = input(0)
 %1: f16@cuda[16,40] = input(1)
 %2: f16@cuda[40] = input(2)
@@ -93,7 +112,19 @@ PRODUCT = """%0: f16@cuda[24,16] = input(0)
 %4: f16@cuda[24,40] = sqrt(%3)
 outputs %4
 """
-GRAPHS = [GATHER, PRODUCT, ATTENTION, SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
+GRAPHS = [
+    GATHER,
+    SCANS,
+    PLACES,
+    PRODUCT,
+    ATTENTION,
+    SOFTMAX,
+    CHAIN,
+    WHOLE,
+    COLUMNS,
+    BROADCAST,
+    WIDE,
+]
 
 
 def all_operations():
@@ -331,6 +362,8 @@ def executor(tmp_path_factory):
         "attention_on_executor.py 80",
         "products_on_executor.py",
         "gathers_on_executor.py",
+        "found_on_executor.py",
+        "puts_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],

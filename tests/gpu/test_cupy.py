@@ -638,9 +638,18 @@ def test_indices_of_extremes_are_cupys():
         return cp.argmax(x * 2, axis=1) * 2
 
     x = cp.asarray(np.random.default_rng(1).standard_normal((6, 6)).astype("f4"))
-    same(pycompile.compile(largest)(x), largest(x))
-    explained = pycompile.explain(largest)(x)
-    assert "PC0008" in {item["code"] for item in explained.breaks}
+    functions = (
+        largest,
+        lambda x: cp.argmin(x + 1, axis=0),
+        lambda x: (x * 2).argmax(),
+        lambda x: (x * 2).argmax(axis=1)[1:3],
+        lambda x: (x * 2).argmax(axis=1).reshape(2, 3),
+        lambda x: (x * 2).argmax(axis=1, keepdims=True) + x,
+    )
+    for function in functions:
+        made = compiled(function, x)
+        same(made, function(x))
+        assert made.dtype.char == function(x).dtype.char
 
 
 def test_memory_is_cupys():
@@ -829,3 +838,12 @@ def test_writes_of_bfloats():
     pycompile.compile(function)(x, y)
     function(plain, y)
     same(x, plain)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4"])
+@pytest.mark.parametrize("name", ["erf", "erfc", "gammaln", "expit"])
+def test_special_functions(name, dtype):
+    special = pytest.importorskip("cupyx.scipy.special")
+    function = getattr(special, name)
+    x = inputs((4096,), dtype, 1)
+    same(compiled(lambda x: function(x) * 2 + x, x), function(x) * 2 + x)

@@ -78,3 +78,39 @@ def test_stores_by_masks(dtype):
         floats((300, 70), dtype),
         floats((300, 70), dtype, 4),
     )
+
+
+def put(x, i, v):
+    x[i] = v
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "?", "u1"])
+@pytest.mark.parametrize("index", ["i8", "i4", "u1"])
+def test_stores_by_integers(dtype, index):
+    """Of distinct integers, as CuPy; of several for one place the last, as NumPy."""
+    i = cp.asarray(np.random.default_rng(1).permutation(200)[:150].astype(index))
+    check(put, floats((200,), "f4").astype(dtype), i, floats((150,), "f4", 3).astype(dtype))
+    check(put, floats((200, 64)).astype(dtype), i, floats((150, 64), "f4", 3).astype(dtype))
+    check(put, floats((200, 33)).astype(dtype), i, floats((33,), "f4", 3).astype(dtype))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 256, 1030, 4096])
+def test_the_last_value_stays(columns):
+    x, v = floats((500, columns)), floats((100_000 // columns, columns), seed=3)
+    i = integers((v.shape[0],), -500, 500)
+    wanted = x.get()
+    wanted[i.get()] = v.get()
+    compiled = pycompile.compile(put, fullgraph=True, options={"plan_always": True})
+    for _ in range(4):
+        given = x.copy()
+        compiled(given, i, v)
+        np.testing.assert_array_equal(given.get(), wanted)
+    assert compiled.stats()["deopts"] == 0
+
+
+def test_rows_are_updated():
+    def step(w, i, g):
+        w[i] = w[i] - g * 0.1
+
+    i = cp.asarray(np.random.default_rng(1).permutation(1000)[:300])
+    check(step, floats((1000, 128)), i, floats((300, 128), seed=3))

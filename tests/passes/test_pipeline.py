@@ -50,6 +50,7 @@ def test_the_preparation_comes_behind():
         "attention",
         "products",
         "gathers",
+        "scans",
         "copies",
     ]
     assert not set(pass_names()) & set(pass_names(True))

@@ -196,6 +196,10 @@ def test_options_that_say_two_things():
     with pytest.raises(ValueError, match=told):
         pycompile.compile(f, mode="background", options={"background": False})
     pycompile.compile(f, mode="background", options={"background": True})
+    told = "mode 'max-autotune' is given, and autotune=False in options: remove one"
+    with pytest.raises(ValueError, match=told):
+        pycompile.compile(f, mode="max-autotune", options={"autotune": False})
+    assert pycompile.compile(f, mode="max-autotune")(1) == 2
     pycompile.compile(f, backend="eager", options={"backend": "eager", "fullgraph": True})
     with pytest.raises(ValueError, match="'recompile_limt'; did you mean 'recompile_limit'. known"):
         pycompile.compile(f, options={"recompile_limt": 3})

@@ -74,7 +74,7 @@ static bool
 is_library_call(const Node *node)
 {
     return op_info(node->op)->kind == KIND_EXTERN || op_info(node->op)->kind == KIND_MATMUL ||
-           node->op == OP_argmax || node->op == OP_argmin;
+           (op_finds(node->op) && node->type.device == DEVICE_HOST);
 }
 
 /* The written value is what a call has made of a copy of the array. */
@@ -297,10 +297,18 @@ node_weight(Scale *scale, NodeId id)
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
+        if (node->op == OP_store && node->type.device != DEVICE_HOST) {
+            scale->works = true;
+            return ARRAY_REDUCED + LAUNCHED;
+        }
         if ((node->op == OP_compress || node->op == OP_store) && !scale->read[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
+        if (node->type.device != DEVICE_HOST && device_has_kernel(node->attrs.object)) {
+            scale->works = true;
+            return ARRAY_REDUCED + LAUNCHED;
+        }
         return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;
     case KIND_PYTHON: return PYTHON_OP;
     default: break;

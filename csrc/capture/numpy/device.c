@@ -159,9 +159,8 @@ device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, 
     return ANSWER_YES;
 }
 
-/* The ufunc of this name; of bools, sums and products are logic. */
-static Answer
-named_node(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+Answer
+device_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
 {
     DType ins[MAX_ARGS], dtype;
     TRY(resolve_dtypes(in, ufunc, nargs, args, ins, &dtype));
@@ -179,7 +178,7 @@ device_ufunc(Interp *in, const char *ufunc, int nargs, Value *const *args, Value
 {
     NodeId nodes[MAX_ARGS], node;
     for (int i = 0; i < nargs; i++) TRY(device_operand(in, args[i], &nodes[i]));
-    TRY(named_node(in, ufunc, nargs, nodes, &node));
+    TRY(device_named(in, ufunc, nargs, nodes, &node));
     return push_node(in, node, out);
 }
 
@@ -211,7 +210,7 @@ inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
         return device_break(in, array, "this operator in place");
     TRY(device_operand(in, array, &nodes[0]));
     TRY(device_operand(in, value, &nodes[1]));
-    TRY(named_node(in, array_operators[operator_].ufunc, 2, nodes, &result));
+    TRY(device_named(in, array_operators[operator_].ufunc, 2, nodes, &result));
     return device_write_result(in, array, result, out);
 }
 
@@ -250,162 +249,6 @@ device_unary(Interp *in, int operator_, Value *operand, Value **out)
                        : operator_ == I_UNARY_POSITIVE ? "positive"
                                                        : "invert";
     return device_ufunc(in, name, 1, &operand, out);
-}
-
-/* ---- reductions ---- */
-
-typedef struct {
-    int n, axes[MAX_RANK]; /* ascending */
-    bool keepdims;
-    int64_t count; /* elements that become one */
-} Reduced;
-
-static Answer
-parse_reduced(Interp *in, const Rule *rule, Value *const *args, Value *array, Reduced *r)
-{
-    Type type = node_type(in, array->node);
-    bool reduced[MAX_RANK] = {false};
-    if (type.rank == 0 || type_elements(in->graph, &type) == 0)
-        return device_break(in, array, "a reduction of no axis or without elements");
-    TRY(value_as_axes(in, rule_arg(rule, args, "axis"), type.rank, &r->n, r->axes));
-    TRY(value_as_flag(in, rule_arg(rule, args, "keepdims"), false, &r->keepdims));
-    for (int i = 0; i < (r->n < 0 ? type.rank : r->n); i++)
-        reduced[r->n < 0 ? i : r->axes[i]] = true;
-    r->n = 0;
-    r->count = 1;
-    for (int axis = 0; axis < type.rank; axis++) {
-        if (!reduced[axis]) continue;
-        r->axes[r->n++] = axis;
-        r->count *= size_value(in->graph, type.shape[axis]);
-    }
-    return ANSWER_YES;
-}
-
-/* CUB, with which CuPy reduces the first axes of an array in Fortran order (cub.pyx,
-   device_segmented_reduce), gives the result that order; CuPy's own kernels give C order.  Does
-   that make a difference? */
-static bool
-may_be_fortran(const Graph *g, const Type *from, const Reduced *r, const Type *result)
-{
-    int64_t stride = (int64_t)dtype_size((DType)result->dtype);
-    bool differs = false;
-    for (int i = 0; i < r->n; i++)
-        if (r->axes[i] != i) return false;
-    for (int axis = 0; axis < result->rank; axis++) {
-        differs = differs || size_value(g, result->stride[axis]) != stride;
-        stride *= size_value(g, result->shape[axis]);
-    }
-    return differs && type_is_fortran(g, from) && !type_is_contiguous(g, from);
-}
-
-/* Are the reduced axes one run of memory, and what lies inside of it another, in C order as the
-   result is?  That is what a kernel walks. */
-static bool
-is_one_run(const Graph *g, const Type *type, const Reduced *r)
-{
-    int axes[MAX_RANK], n = type_axes(g, type, axes), runs = 0;
-    bool was = false;
-    for (int i = 0; i < n; i++) {
-        bool is = false;
-        for (int k = 0; k < r->n; k++) is = is || r->axes[k] == axes[i];
-        bool follows = i > 0 && type_axis_follows(g, type, axes[i - 1], axes[i]);
-        if (is == was && (is || runs > 0) && !follows) return false;
-        if (!is && !was && runs > 0 && axes[i - 1] > axes[i]) return false;
-        runs += is && !was;
-        was = is;
-    }
-    return n == 0 || (n > 0 && runs == 1);
-}
-
-/* The array in a layout of which a kernel can reduce the axes: a copy in C order is no memory, but
-   the order in which the kernel reads. */
-static Answer
-reducible(Interp *in, NodeId node, const Reduced *r, NodeId *out)
-{
-    *out = node;
-    if (is_one_run(in->graph, &graph_node(in->graph, node)->type, r)) return ANSWER_YES;
-    TRY(node_copy(in, node, 'C', out));
-    if (is_one_run(in->graph, &graph_node(in->graph, *out)->type, r)) return ANSWER_YES;
-    return interp_break(in, BREAK_DEVICE, "a reduction over axes that are apart");
-}
-
-static Answer
-reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeId *out)
-{
-    Type type;
-    SizeId shape[MAX_RANK];
-    int64_t ints[MAX_RANK];
-    int rank = 0;
-    Device device = (Device)node_type(in, node).device;
-    if (!op_is_on(op, dtype, device) ||
-        !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
-        return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
-                            dtype_long_name((DType)node_type(in, node).dtype), device_name(device));
-    Type given = node_type(in, node);
-    TRY(reducible(in, node, r, &node));
-    TRY(node_cast(in, node, dtype, &node));
-    Type from = node_type(in, node);
-    for (int i = 0; i < r->n; i++) ints[i] = r->axes[i];
-    for (int axis = 0, k = 0; axis < from.rank; axis++) {
-        bool reduced = k < r->n && r->axes[k] == axis;
-        k += reduced;
-        if (!reduced)
-            shape[rank++] = from.shape[axis];
-        else if (r->keepdims && (shape[rank++] = size_const(in->graph, 1)) == NO_SIZE)
-            return ANSWER_ERROR;
-    }
-    if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
-    type.device = (uint8_t)device;
-    if (may_be_fortran(in->graph, &given, r, &type))
-        return interp_break(in, BREAK_DEVICE, "a reduction whose result may be in Fortran order");
-    Attrs attrs = {.ints = ints, .nints = r->n, .keepdims = r->keepdims};
-    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, &attrs));
-    return ANSWER_YES;
-}
-
-/* As NumPy, and CuPy: small integers are summed as 64-bit ones. */
-static DType
-summed_as(DType dtype)
-{
-    if (dtype == DT_BOOL) return DT_I64;
-    if (!dtype_is_integer(dtype)) return dtype;
-    return dtype_is_signed(dtype) ? DT_I64 : DT_U64;
-}
-
-/* sum, prod, max, min, all, any: `data` is the op's name; mean. */
-static Answer
-device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
-{
-    NodeId node = NO_NODE;
-    Reduced r;
-    if (args[0]->kind != V_DEVICE)
-        return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
-                            rule->name);
-    TRY(parse_reduced(in, rule, args, args[0], &r));
-    TRY(device_operand(in, args[0], &node));
-    bool mean = strcmp(rule->data, "mean") == 0;
-    Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
-    DType dtype = (DType)node_type(in, node).dtype;
-    DType given = dtype;
-    if (mean && dtype == DT_BF16) return device_break(in, args[0], "a mean of bfloat16");
-    bool half = dtype_is_half(dtype); /* reduced as float32; the result is rounded */
-    if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
-    if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
-    if (op == OP_all || op == OP_any) dtype = DT_BOOL;
-    if (dtype == DT_BOOL && op == OP_max) op = OP_any;
-    if (dtype == DT_BOOL && op == OP_min) op = OP_all;
-    if (half && dtype == given) dtype = DT_F32;
-    TRY(reduce_node(in, op, node, dtype, &r, &node));
-    if (mean) {
-        NodeId both[2] = {node};
-        Type weak = type_scalar(DT_F64, FORM_PYTHON);
-        PyObject *count = keep(in, PyFloat_FromDouble((double)r.count));
-        if (count == NULL) return ANSWER_ERROR;
-        TRY_NODE(both[1], graph_const(in->graph, in->region, count, &weak));
-        TRY(named_node(in, "divide", 2, both, &node));
-    }
-    if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, given, &node));
-    return push_node(in, node, out);
 }
 
 /* ---- functions and methods ---- */
@@ -485,6 +328,10 @@ static const Rule rules[] = {
     {"amin", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
     {"all", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "all", 0},
     {"any", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "any", 0},
+    {"argmax", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmax", 0},
+    {"argmin", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmin", 0},
+    {"argmax", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmax", 0},
+    {"argmin", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmin", 0},
     {"astype", "m", DONE_BY_RULE, device_astype, 2, "self dtype order! casting! subok! copy!", "",
      0},
     {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
@@ -546,7 +393,7 @@ ufunc_rule(const Call *call, const OpInfo *op)
                  (given == op->arity || (target != NULL && target->kind == V_DEVICE));
     if (!plain) return interp_break(in, BREAK_DEVICE, "%s called this way", op->ufunc);
     for (int i = 0; i < op->arity; i++) TRY(device_operand(in, call->args[i], &nodes[i]));
-    TRY(named_node(in, op->ufunc, op->arity, nodes, &result));
+    TRY(device_named(in, op->ufunc, op->arity, nodes, &result));
     if (target != NULL) return device_write_result(in, target, result, call->out);
     return push_node(in, result, call->out);
 }
@@ -557,6 +404,59 @@ follow_device_ufunc(const Call *call, const void *row)
     const OpInfo *op = row;
     return device_or_call(call->in, ufunc_rule(call, op), op->ufunc, op->arity, call->object,
                           call->nargs, call->args, call->kwnames, call->out);
+}
+
+/* ---- functions of cupyx.scipy.special ---- */
+
+static const struct {
+    const char *name;
+    Op op;
+} special[] = {{"erf", OP_erf}, {"erfc", OP_erfc}};
+
+static Answer
+special_rule(const Call *call, Op op)
+{
+    Interp *in = call->in;
+    NodeId node;
+    DType from, to;
+    if (call->nargs != 1 || call->kwnames != NULL || call->args[0]->kind != V_DEVICE)
+        return interp_break(in, BREAK_DEVICE, "%s called this way", op_info(op)->name);
+    TRY(device_operand(in, call->args[0], &node));
+    Type type = node_type(in, node);
+    const Type *types[1] = {&type};
+    const ArrayLibrary *library = array_library_on((Device)type.device);
+    if (dtype_is_half((DType)type.dtype)) /* computed with as float32, and of float64 */
+        return interp_break(in, BREAK_DEVICE, "%s of halves", op_info(op)->name);
+    Answer answer = library->resolve(call->object, 1, types, &from, &to);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_DEVICE, "%s for this dtype", op_info(op)->name);
+    TRY(answer);
+    TRY(device_node(in, op, 1, &node, &from, to, &node));
+    return push_node(in, node, call->out);
+}
+
+static Answer
+follow_special(const Call *call, const void *row)
+{
+    const OpInfo *op = row;
+    return device_or_call(call->in, special_rule(call, (Op)op_from_name(op->name)), op->name, 1,
+                          call->object, call->nargs, call->args, call->kwnames, call->out);
+}
+
+static int
+add_special(void)
+{
+    PyObject *module = module_loaded("cupyx.scipy.special");
+    int failed = 0;
+    for (int i = 0; i < COUNT_OF(special) && module != NULL && !failed; i++) {
+        PyObject *found = PyObject_GetAttrString(module, special[i].name);
+        if (found != NULL && array_library_ufunc_check(found))
+            failed = callable_add(found, RANK_NUMPY, follow_special, op_info(special[i].op));
+        if (found == NULL) PyErr_Clear();
+        Py_XDECREF(found);
+    }
+    Py_XDECREF(module);
+    return failed;
 }
 
 static int
@@ -587,7 +487,7 @@ device_callables(void)
                 add_callable(library, rules[i].name, follow_device, &rules[i]) < 0)
                 return -1;
     }
-    return device_call_callables();
+    return add_special() < 0 ? -1 : device_call_callables();
 }
 
 const Rule *

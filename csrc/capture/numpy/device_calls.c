@@ -50,8 +50,6 @@ static const Called calls[] = {
     {"tril", "f", MAX_HOLES},
     {"triu", "f", MAX_HOLES},
     {"trace", "fm", 5},
-    {"argmax", "fm", 2},
-    {"argmin", "fm", 2},
     {"nanargmax", "f", 3},
     {"nanargmin", "f", 3},
     {"var", "fm", 3},
@@ -239,6 +237,22 @@ device_take(Interp *in, Value *array, Value *key, Value **out)
     return call_device(in, &called, function_named(in, "take"), 3, args, NULL, out);
 }
 
+/* ---- calls that become kernels ---- */
+
+bool
+device_has_kernel(PyObject *callable)
+{
+    static const char *const names[] = {"cumsum",          "cumprod", "ndarray.cumsum",
+                                        "ndarray.cumprod", "take",    "ndarray.take"};
+    bool found = false;
+    for (int i = 0; i < COUNT_OF(names) && !found; i++) {
+        PyObject *known = array_library_function(any_library(), names[i]);
+        found = known != NULL && known == callable;
+        Py_XDECREF(known);
+    }
+    return found;
+}
+
 /* ---- what has a rule, but no kernel ---- */
 
 Answer
@@ -357,9 +371,9 @@ follow_other_ufunc(const Call *call, const void *Py_UNUSED(row))
 
 /* Those that device.c has a rule for are asked for first. */
 static int
-add_other_ufuncs(void)
+add_other_ufuncs(const char *name)
 {
-    PyObject *module = module_loaded(any_library()->module), *found;
+    PyObject *module = module_loaded(name), *found;
     PyObject *all = module != NULL ? PyModule_GetDict(module) : NULL; /* borrowed */
     Py_ssize_t at = 0;
     int failed = 0;
@@ -389,5 +403,6 @@ device_call_callables(void)
             add_function(calls[i].name, follow_device_call, &calls[i]) < 0)
             return -1;
     }
-    return add_other_ufuncs();
+    return add_other_ufuncs(any_library()->module) < 0 ? -1
+                                                       : add_other_ufuncs("cupyx.scipy.special");
 }

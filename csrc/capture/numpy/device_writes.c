@@ -37,6 +37,8 @@ device_contents(Interp *in, Value *value, NodeId *out)
 {
     const Node *write = last_write(in, value->node);
     if (write == NULL) return device_array(in, value, out);
+    if (write->op == OP_store)
+        return device_break(in, value, "a read, behind a store by integers,");
     Type type = node_type(in, value->node), place = *write->attrs.view;
     *out = write->args[1];
     Type written = node_type(in, *out);
@@ -123,6 +125,15 @@ is_behind_effect(const Interp *in)
     return false;
 }
 
+/* Was something stored by integers?  That is done behind all kernels at commit. */
+static bool
+stores_by_integers(const Interp *in)
+{
+    for (int i = 0; i < in->memory.writes.len; i++)
+        if (in->memory.writes.at[i].key != NULL) return true;
+    return false;
+}
+
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
@@ -130,6 +141,8 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     DType from = (DType)node_type(in, value).dtype, to = (DType)place->dtype;
     Device device = (Device)place->device;
     if (in->loop != NULL) return device_break(in, array, "a write, in a loop,");
+    if (stores_by_integers(in))
+        return device_break(in, array, "a write, behind a store by integers,");
     if (type_repeats(in->graph, place))
         return device_break(in, array, "a write to elements that share memory");
     if (write != NULL && !type_same_place(in->graph, write->attrs.view, place))
@@ -205,11 +218,73 @@ store_by_mask(Interp *in, Value *array, Value *key, Value *value)
     return write_place(in, array, &place, now);
 }
 
+/* The value in C order, of one element, of one for each of a row's, or of one for each element that
+   is stored.  ANSWER_NO: it has another shape. */
+static Answer
+values_stored(Interp *in, const Type *array, const Type *index, NodeId *value)
+{
+    Type type = node_type(in, *value);
+    SizeId shape[2 * MAX_RANK];
+    int rank = index->rank + array->rank - 1, lead = rank - type.rank;
+    if (type.rank > rank || rank > MAX_RANK) return ANSWER_NO;
+    memcpy(shape, index->shape, sizeof(SizeId) * index->rank);
+    memcpy(shape + index->rank, array->shape + 1, sizeof(SizeId) * (size_t)(array->rank - 1));
+    int64_t elements = type_elements(in->graph, &type);
+    int from = elements == 1 ? type.rank : 0;
+    for (int i = from; i < type.rank; i++)
+        if (!size_same(in->graph, type.shape[i], shape[lead + i])) return ANSWER_NO;
+    int missing = elements == 1 ? 0 : lead; /* all axes of the integers, or none */
+    if (missing > 0 && missing != index->rank) return ANSWER_NO;
+    if (!op_is_on(OP_cast, (DType)type.dtype, DEVICE_CUDA)) return ANSWER_NO;
+    TRY(node_cast(in, *value, (DType)array->dtype, value));
+    type = node_type(in, *value);
+    return type_is_contiguous(in->graph, &type) ? ANSWER_YES : node_copy(in, *value, 'C', value);
+}
+
+/* x[integers] = array, the one write of its graph: done at commit, by kernels of the runtime's
+   (runtime/cuda_put.c).  ANSWER_NO: another store. */
+static Answer
+store_by_integers(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId nodes[3], version;
+    Value *at, *stored;
+    if (key->kind != V_DEVICE || value->kind != V_DEVICE) return ANSWER_NO;
+    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    const Value *input = input_of(in, array->node);
+    if (input == NULL || input->node != array->node)
+        return ANSWER_NO; /* a view takes another key */
+    Type type = node_type(in, array->node), index = node_type(in, key->node);
+    if (!dtype_is_integer((DType)index.dtype) || index.dtype == DT_U64 || index.rank == 0 ||
+        type.rank == 0 || !type_is_contiguous(in->graph, &type) ||
+        type_elements(in->graph, &type) == 0 || type_elements(in->graph, &index) == 0 ||
+        !op_is_on(OP_cast, (DType)type.dtype, DEVICE_CUDA))
+        return ANSWER_NO;
+    if (in->loop != NULL || in->memory.writes.len > 0 || in->writes.dirty || is_behind_effect(in))
+        return device_break(in, array, "a store by integers, beside other writes or in a loop,");
+    TRY(device_operand(in, key, &nodes[1]));
+    TRY(device_operand(in, value, &nodes[2]));
+    TRY(values_stored(in, &type, &index, &nodes[2]));
+    index = node_type(in, nodes[1]);
+    if (!type_is_contiguous(in->graph, &index)) TRY(node_copy(in, nodes[1], 'C', &nodes[1]));
+    TRY(write_allowed(in, array));
+    TRY(push_node(in, nodes[1], &at));
+    TRY(push_node(in, nodes[2], &stored));
+    nodes[0] = in->memory.storages.at[storage_of(in, array->node)].version;
+    PyObject *setitem = keep(in, module_object("operator", "setitem"));
+    if (setitem == NULL) return ANSWER_ERROR;
+    Attrs attrs = {.object = setitem};
+    TRY_NODE(version, graph_add(in->graph, in->region, OP_store, 3, nodes, &type, &attrs));
+    if (storage_write(in, array->node, version) < 0) return ANSWER_ERROR;
+    storage_note_key(in, at, stored);
+    return ANSWER_YES;
+}
+
 Answer
 device_store(Interp *in, Value *array, Value *key, Value *value)
 {
     NodeId part, node;
     Answer stored = store_by_mask(in, array, key, value);
+    if (stored == ANSWER_NO) stored = store_by_integers(in, array, key, value);
     if (stored != ANSWER_NO) return stored;
     TRY(device_part(in, array, key, &part));
     Type place = node_type(in, part);

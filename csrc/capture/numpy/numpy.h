@@ -178,6 +178,14 @@ Answer device_method(Interp *in, Value *array, const char *name, int nargs, Valu
 /* Adds the libraries' functions to the table of core/callables.c. */
 int device_callables(void);
 
+/* The ufunc of this name on nodes; of bools, sums and products are logic. */
+Answer device_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
+
+/* ---- device_reduce.c: rules of device.c ---- */
+/* sum, prod, max, min, all, any: `data` is the op's name; mean. */
+Answer device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out);
+Answer device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out);
+
 /* ---- device_writes.c: in-place writes to them ---- */
 /* The array's node, of which views are made. */
 Answer device_array(Interp *in, Value *value, NodeId *out);
