@@ -720,7 +720,9 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     const Node *loop = graph_node(in->graph, result);
     while (loop->op == OP_cast) loop = graph_node(in->graph, loop->args[0]);
     if (loop_minds_target(in, loop, &want))
-        return interp_break(in, BREAK_NUMPY, "a ufunc into an array whose layout, or that of an operand, decides its bits");
+        return interp_break(
+            in, BREAK_NUMPY,
+            "a ufunc into an array whose layout, or that of an operand, decides its bits");
     TRY(operands_apart(in, loop, node));
     TRY(node_write(in, target, result));
     *out = target;
