@@ -318,8 +318,9 @@ find_parts(Split *s, RegionBlock *block, const RegionFor *loop, const Comparison
     }
     for (int i = 0; i < n; i++)
         if (parts[i].start < 0 || parts[i].stop < 0) return -1;
-    parts[0].few = are_near(s, loop, number, loop->start);
-    parts[n - 1].few = are_near(s, loop, number, loop->stop);
+    /* asked of the number itself: of its copy before the loop nothing is known yet */
+    parts[0].few = are_near(s, loop, c->number, loop->start);
+    parts[n - 1].few = are_near(s, loop, c->number, loop->stop);
     if (n == 3) parts[1].few = true;
     return n;
 }

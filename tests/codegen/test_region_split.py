@@ -271,3 +271,26 @@ def steps(w, t, k):
 def test_other_ranges():
     also = [(None, table(n, m), k) for n, m in ((6, 9), (9, 6), (1, 1), (3, 30)) for k in (0, 1, 5)]
     check(steps, None, table(8, 8), 2, also=also, **MANY)
+
+
+def computed_bounds(w, n, x):
+    for i in range(n):
+        for j in range(-n, n):
+            if j != n - w[i] * 2:
+                x[j] += x[j + 1] * w[i]
+        for j in range(n):
+            if j < w[i] - n:
+                x[j] += 1
+        for j in range(n):
+            if j <= w[i] * w[i + 1] - n + i:
+                x[j] += 1
+
+
+def test_numbers_that_are_computed_before_the_parts():
+    check(
+        computed_bounds,
+        np.arange(10) % 4,
+        6,
+        RNG.random(20),
+        also=[(np.arange(10), 3, RNG.random(9))],
+    )
