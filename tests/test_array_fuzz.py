@@ -25,16 +25,17 @@ import pycompile
 IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 CHUNK = 100
+OTHER_ARGUMENTS: list[int] = []  # what is added to the seeds of a program's arguments
 
 
 def argument_sets(recipes: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
-    """The program's arguments twice, others of the same types, which take other branches and may raise
-    an error, and the first again: one plan has to be right for all of them."""
+    """The program's arguments twice; as a script also others of the same types, which take other
+    branches and may raise an error, and the first again: one plan has to be right for all of them."""
     others = [
         [(shape, dtype, number + step, how) for shape, dtype, number, how in recipes]
-        for step in (1, 2, 3)
+        for step in OTHER_ARGUMENTS
     ]
-    return [recipes, recipes, *others, recipes]
+    return [recipes, *others, recipes]
 
 
 def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
@@ -113,6 +114,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     if options.here:
+        OTHER_ARGUMENTS.extend((1, 2, 3))
         fuzz(options.examples, options.first)
         return 0
 
