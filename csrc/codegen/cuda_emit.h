@@ -93,6 +93,9 @@ void cuda_store_elements(CudaEmit *e, int stage);
 /* Where the result of a part is: as many for each reduction as there are parts, one per unit.
    `before`: how many reductions of the kernel come first. */
 void cuda_partial(const CudaEmit *e, int before, const char *type, const char *part, Text *out);
+/* Declares `unit` of a thread whose unit is done by some lanes of a block, and whether it is
+   `live`: whether there is such a unit. */
+void cuda_unit_of_lanes(CudaEmit *e);
 /* The kernel's loops, for rows that are reduced and for columns; the second launch of kernels in
    parts. */
 void cuda_reduced_rows(CudaEmit *e);

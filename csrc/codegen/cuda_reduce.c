@@ -312,6 +312,17 @@ row_loop(CudaEmit *e, int stage)
 }
 
 void
+cuda_unit_of_lanes(CudaEmit *e)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    const char *index = cuda_index(e);
+    cuda_line(e, "const %s wanted = (%s)blockIdx.x * %d + (int)threadIdx.x / %d;", index, index,
+              c->threads / c->lanes, c->lanes);
+    cuda_line(e, "const bool live = wanted < n%d;", c->units);
+    cuda_line(e, "const %s unit = live ? wanted : 0;", index);
+}
+
+void
 cuda_reduced_rows(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
@@ -328,10 +339,7 @@ cuda_reduced_rows(CudaEmit *e)
         cuda_line(e, "const int lane = threadIdx.x;");
     } else {
         cuda_line(e, "const int lane = threadIdx.x %% %d;", c->lanes);
-        cuda_line(e, "const %s wanted = (%s)blockIdx.x * %d + (int)threadIdx.x / %d;", index, index,
-                  c->threads / c->lanes, c->lanes);
-        cuda_line(e, "const bool live = wanted < n%d;", c->units);
-        cuda_line(e, "const %s unit = live ? wanted : 0;", index);
+        cuda_unit_of_lanes(e);
     }
     cuda_outer(e, row);
     if (row > 0) cuda_pointers(e, row);

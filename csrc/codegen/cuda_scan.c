@@ -285,10 +285,7 @@ scan_rows(const Scan *s)
     if (c->parts >= 0) {
         cuda_line(e, "const %s unit = (%s)blockIdx.x / n%d;", index, index, c->parts);
     } else {
-        cuda_line(e, "const %s wanted = (%s)blockIdx.x * %d + (int)threadIdx.x / %d;", index, index,
-                  c->threads / c->lanes, c->lanes);
-        cuda_line(e, "const bool live = wanted < n%d;", c->units);
-        cuda_line(e, "const %s unit = live ? wanted : 0;", index);
+        cuda_unit_of_lanes(e);
     }
     cuda_outer(e, row);
     if (row > 0) cuda_pointers(e, row);

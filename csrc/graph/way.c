@@ -29,6 +29,14 @@ reads_backwards(const Graph *g, NodeId id)
     return type_runs_backwards(g, type) || is_one_backwards(g, type);
 }
 
+/* Which of two zeros of different sign fmax and fmin return depends on the position in NumPy's
+   loop: its vector part and its remainder differ. */
+static bool
+is_by_position(int op, DType loop)
+{
+    return (op == OP_fmax || op == OP_fmin) && dtype_is_float(loop);
+}
+
 /* NumPy's loops take other code paths, with other bits, for negative strides; for half floats and
    complex numbers wherever the target is not contiguous. With a target at hand its iterator turns
    no axis round, as it does where all operands run backwards and the result is a new array. */
@@ -40,6 +48,8 @@ ufunc_minds_target(const Graph *g, int op, DType loop, int nargs, const NodeId *
     for (int i = 0; i < nargs; i++)
         if (reads_backwards(g, args[i])) return true;
     bool dense = loop == DT_F16 || dtype_is_complex(loop);
+    if (is_by_position(op, loop))
+        return target->rank != 1 || target->dtype != loop || !type_is_contiguous(g, target);
     return dense ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
 }
 
@@ -58,15 +68,12 @@ is_cast_backwards(const Graph *g, int nargs, const NodeId *args, const NodeId *c
     return casts && minds;
 }
 
-/* Which of two zeros of different sign fmax and fmin return depends on the position in NumPy's
-   loop: its vector part and its remainder differ. A kernel's block calls have the same positions
-   only where all operands are dense, have one axis of one length, and need no cast. */
+/* A kernel's block calls have the positions of NumPy's loop only where all operands are dense, have
+   one axis of one length, and need no cast. */
 static bool
 is_uneven(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast)
 {
-    if ((op != OP_fmax && op != OP_fmin) ||
-        !dtype_is_float((DType)graph_node(g, cast[0])->type.dtype))
-        return false;
+    if (!is_by_position(op, (DType)graph_node(g, cast[0])->type.dtype)) return false;
     SizeId size = NO_SIZE;
     for (int i = 0; i < nargs; i++) {
         const Type *type = &graph_node(g, args[i])->type;

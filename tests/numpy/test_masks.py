@@ -360,3 +360,19 @@ def test_what_no_mask_selects_reports_nothing():
         for _ in range(4):
             assert compiled(x.copy(), m)[0] == 0.5
     assert compiled.stats()["deopts"] == 0
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "i8", "?", "f4"])
+@pytest.mark.parametrize("number", [2.5, -14.0, 300.7, 3e10, 1e30, float("nan"), float("inf")])
+def test_numbers_stored_by_masks_are_in_range(dtype, number):
+    """NumPy stores a float in integers by way of a Python int, whether the mask selects or not."""
+
+    def program(x, a, m):
+        s = float(a.sum())
+        x[m] = s
+        return x
+
+    x = np.arange(6).astype(dtype)
+    for m in (x > 2, x < 0):
+        also = ((x, np.array([number, 0.0]), m),)
+        check(program, x, np.array([1.0, 2.0]), m, also=also, captured=False)

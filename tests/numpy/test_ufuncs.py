@@ -87,6 +87,22 @@ def test_targets_beside_operands_that_run_backwards(layout, target):
             check(function(*op_cases.fits_together(lines, x, y, 2)), x, y, calls=1, captured=False)
 
 
+@pytest.mark.parametrize(
+    "target", ["(4, 36), 'f'", "(1, 36), 'f'", "(4, 36), 'd'", "(4, 36), 'f', 'F'"]
+)
+def test_zeros_by_position_in_the_target(target):
+    """Which of two zeros comes out depends on the position in NumPy's loop, which runs over the target."""
+    lines = []
+    for name in ("fmax", "fmin"):
+        for args in ("x, y", "y, x", "x[:, :1], y", "x[0], y", "x[0], y[0]", "np.asarray(0), x"):
+            lines += [f"t = np.zeros({target}); np.{name}({args}, out=t)", "t"]
+    x, y = np.zeros((1, 36), "f"), np.full((1, 36), -0.0, "f")
+    x[0, ::3], y[0, ::3] = -0.0, 0.0
+    for other in (y, y.astype("d")):
+        good = op_cases.fits_together(lines, x, other, 2)
+        check(function(*good), x, other, calls=2, captured=False)
+
+
 KEYWORDS = [
     "np.{0}(x, y, out=z)",
     "np.{0}(x, y, out=(z,))",

@@ -565,7 +565,8 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     NodeId mask;
     Answer masked = given.rank == 0 ? only_mask(in, items, n, &mask) : ANSWER_NO;
     if (answer_stops(masked)) return masked;
-    if (masked == ANSWER_YES && node_type(in, mask).rank <= type.rank)
+    bool casts = given.form != FORM_PYTHON || stores_as_cast(in, value, (DType)type.dtype);
+    if (masked == ANSWER_YES && node_type(in, mask).rank <= type.rank && casts)
         return write_mask(in, array, node, mask, value);
     NodeId args[MAX_ITEMS + 3], result;
     PyObject *template;

@@ -681,12 +681,15 @@ emit_absolute(Interp *in, Value *value, Value **out)
 
 /* ---- in place ---- */
 
-/* `node`: what gives the elements that are written. */
+/* `node`: what gives the elements that are written.  Where only the library's call has the bits of
+   a ufunc without a target, only its call with the target has those. */
 static bool
 loop_minds_target(const Interp *in, const Node *node, const Type *target)
 {
     OpKind kind = op_info(node->op)->kind;
     if (kind != KIND_UFUNC && kind != KIND_POINTWISE && kind != KIND_EXTERN) return false;
+    if (kind == KIND_EXTERN && node->attrs.object != NULL && ufunc_check(node->attrs.object))
+        return true;
     int op = kind == KIND_POINTWISE ? (int)node->op : -1;
     DType loop = node_loop_dtype(in->graph, node);
     return ufunc_minds_target(in->graph, op, loop, node->nargs, node->args, target);
