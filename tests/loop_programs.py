@@ -148,7 +148,9 @@ class Program:
     def call(self) -> str:
         name = self.pick(*self.helpers)
         position = self.pick(*self.variables, self.index()) if self.variables else "k"
-        if "2**61" in position:  # as a bound it would be one for ever
+        if "2**61" in position or any(
+            "range(2**63" in line and line.split()[1] in position for line in self.lines
+        ):  # as a bound it would be one for ever
             position = "k"
         extra = self.pick("", "", f", {self.value(2)}", f", z={self.value(2)}")
         if name.startswith("c"):

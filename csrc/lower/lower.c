@@ -114,6 +114,20 @@ find_live(Lowering *lw)
     }
 }
 
+/* A number that may report; or else the numbers that may among those it is computed from. */
+static void
+need_reporting(Lowering *lw, NodeId id)
+{
+    const Graph *g = lw->graph;
+    const Node *node = graph_node(g, id);
+    if (node->type.rank > 0 || lw->needed[node->storage]) return;
+    if (node_may_report(g, node)) {
+        lw->needed[node->storage] = true;
+        return;
+    }
+    for (int k = 0; k < node->nargs; k++) need_reporting(lw, node->args[k]);
+}
+
 /* For an array without elements nothing is computed, but its scalar operands still are, and may
    report. */
 static void
@@ -123,10 +137,7 @@ need_scalars_of_empty(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || node->type.rank == 0 || type_elements(g, &node->type) != 0) continue;
-        for (int k = 0; k < node->nargs; k++) {
-            const Node *arg = graph_node(g, node->args[k]);
-            if (arg->type.rank == 0 && node_may_report(g, arg)) lw->needed[arg->storage] = true;
-        }
+        for (int k = 0; k < node->nargs; k++) need_reporting(lw, node->args[k]);
     }
 }
 

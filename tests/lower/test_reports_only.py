@@ -61,3 +61,15 @@ def test_the_program_is_told_of_squares(value):
     x = np.random.default_rng(0).uniform(1, 2, (130, 130))
     x[77, 66] = value
     check(dropped_places, x)
+
+
+def test_numbers_beside_no_elements_report():
+    def added(x, b):
+        return x[3:2] + np.sqrt(b[0])
+
+    def dropped(x, b):
+        x[3:2] + np.sqrt(b[0] * 2) * 3
+
+    for function in (added, dropped):
+        for dtype in ("f4", "f8"):  # the first is cast
+            check(function, np.ones(4), np.full(2, -1.0, dtype))
