@@ -129,22 +129,19 @@
         T top = ALL_OF(limit);                                                                     \
         __builtin_ia32_movmskpd256((T)((bits >= (L)top) | ((bits < SMALL_BITS) & (bits != 0))));   \
     })
-/* The same of floats, by the bytes of S. */
+/* The same of floats, by the bytes of S; erf of a small one would be a subnormal float. */
+#define SMALL_FLOAT 0x01000000 /* the bits of 2**-125 */
 #define IS_ODD_F32_64(a, limit)                                                                    \
     ({                                                                                             \
+        K bits = (K)a & 0x7fffffff;                                                                \
         S top = (S){} + (float)limit;                                                              \
-        __builtin_ia32_ucmpd512_mask((K)a & 0x7fffffff, (K)top, 5, -1);                            \
+        __builtin_ia32_ucmpd512_mask(bits - SMALL_FLOAT, (K)top - SMALL_FLOAT, 5, -1) &            \
+            __builtin_ia32_ucmpd512_mask(bits, (K){}, 4, -1);                                      \
     })
-#define IS_ODD_F32_32(a, limit)                                                                    \
-    ({                                                                                             \
-        S top = (S){} + (float)limit;                                                              \
-        __builtin_ia32_movmskps256((S)(((K)a & 0x7fffffff) >= (K)top));                            \
-    })
-#define IS_ODD_F32_16(a, limit)                                                                    \
-    ({                                                                                             \
-        S top = (S){} + (float)limit;                                                              \
-        __builtin_ia32_movmskps((S)(((K)a & 0x7fffffff) >= (K)top));                               \
-    })
+#define ODD_FLOATS(a, limit)                                                                       \
+    (S)(((a) >= (K)((S){} + (float)limit)) | (((a) < SMALL_FLOAT) & ((a) != 0)))
+#define IS_ODD_F32_32(a, limit) __builtin_ia32_movmskps256(ODD_FLOATS((K)a & 0x7fffffff, limit))
+#define IS_ODD_F32_16(a, limit) __builtin_ia32_movmskps(ODD_FLOATS((K)a & 0x7fffffff, limit))
 
 /* ---- what the functions are made of ---- */
 

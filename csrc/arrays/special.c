@@ -172,4 +172,13 @@ special_loop(const char *function, DType dtype, int bytes)
     return NULL;
 }
 
+#else
+
+SpecialLoop
+special_loop(const char *function, DType dtype, int bytes)
+{
+    (void)function, (void)dtype, (void)bytes;
+    return NULL;
+}
+
 #endif
