@@ -1,5 +1,7 @@
 """erf, erfc and ndtr of scipy.special in registers: the bits of SciPy's own loops, and no flags."""
 
+import ctypes
+import decimal
 import os
 import platform
 import subprocess
@@ -126,6 +128,43 @@ def in_registers(name="ndtr", dtype="f8"):
     text = output_code(compiled(program(name)), np.ones(100, dtype))
     assert "k0(" in text
     return "call_loop(loop" not in text
+
+
+def exp_table():
+    """2**(k / 128) less the nearest double, by that, and the double's bits less k << 45."""
+    with decimal.localcontext(prec=60):
+        exact = [decimal.Decimal(2) ** (decimal.Decimal(k) / 128) for k in range(128)]
+        rest = [float(e / decimal.Decimal(float(e)) - 1) for e in exact]
+    bits = np.array([float(e) for e in exact]).view("u8") - (
+        np.arange(128, dtype="u8") << np.uint64(45)
+    )
+    return np.stack([np.array(rest).view("u8"), bits], axis=1).ravel()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="vectors of x86-64")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_for_avx2(name, dtype, tmp_path):
+    """As a machine without AVX-512 has them."""
+    if not in_registers(name, dtype):
+        pytest.skip("not on this machine, or with this SciPy")
+    x = arguments(dtype, 5003)
+    x = np.concatenate([x, x[:7], x[:1]])
+    n, kind = len(x), {"f4": "f32", "f8": "f64"}[dtype]
+    graph = f"%0: {kind}[{n}] = input(0)\n%1: {kind}[{n}] = {name}(%0)\noutputs %1\n"
+    text = _C.lower_graph(graph, [], False, 32)[1]
+    source, library = tmp_path / "k.c", tmp_path / "k.so"
+    source.write_text(text)
+    flags = "-std=gnu11 -O2 -march=haswell -ffp-contract=off -fwrapv -fPIC -shared -w"
+    subprocess.run([_C.toolchain_info()["compiler"], *flags.split(), source, "-o", library], check=True)  # fmt: skip
+    code, table, found = ctypes.CDLL(str(library)), exp_table(), np.zeros_like(x)
+    ctypes.c_void_p.in_dll(code, "of_pycompile_exp_table").value = table.ctypes.data
+    pointers = (ctypes.c_void_p * 2)(x.ctypes.data, found.ctypes.data)
+    sizes = (ctypes.c_int64 * 4)(n, n, n, n)
+    arguments_ = (ctypes.c_void_p * 4)(ctypes.addressof(pointers), ctypes.addressof(sizes))
+    assert code.k0(arguments_, ctypes.c_int64(0), ctypes.c_int64(n)) == 0
+    with np.errstate(all="ignore"):
+        assert same(found, getattr(special, name)(x))
 
 
 @pytest.mark.skipif(not with_flags(), reason="nothing is known of this SciPy's code")
