@@ -1,6 +1,7 @@
-"""What explain tells of a function: its breaks, and the lines that they are at."""
+"""What explain tells of a function, its breaks and the lines that they are at; the C text of its plans."""
 
 import inspect
+import logging
 import warnings
 
 import pycompile
@@ -18,3 +19,17 @@ def breaks(function, *args, code=None):
         warnings.simplefilter("ignore", pycompile.PycompileWarning)
         found = _explain_text.found_breaks(pycompile.explain(function)(*args))
     return [item for item in found if code in (None, item["code"])]
+
+
+def output_code(function, *args):
+    """The C text that a call makes."""
+    logger = logging.getLogger("pycompile.output_code")
+    texts, handler = [], logging.Handler()
+    handler.emit = lambda record: texts.append(record.getMessage())
+    logger.addHandler(handler)
+    try:
+        with pycompile.set_logs("output_code"):
+            function(*args)
+    finally:
+        logger.removeHandler(handler)
+    return "\n".join(texts)

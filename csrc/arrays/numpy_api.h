@@ -41,7 +41,19 @@ numpy_itemsize(DType dtype)
 }
 
 int numpy_errors_init(void); /* errors.c */
-int pool_init(void);         /* pool.c */
+
+/* elementary.c: the bytes of vectors in which kernels compute elementary functions, as in
+   codegen/c.c, machine_vector_bytes; 0: in none. */
+int elementary_bytes(void);
+
+/* special.c: y = f(x) for `n` elements, a multiple of those in a vector. */
+typedef void (*SpecialLoop)(const void *x, void *y, int n);
+/* That of special.h with vectors of 32 or 64 bytes, which the machine must have; NULL: of another
+   name. */
+SpecialLoop special_loop(const char *function, DType dtype, int bytes);
+extern const uint64_t special_exp_table[256]; /* on x86-64 alone, where there are such loops */
+
+int pool_init(void); /* pool.c */
 
 /* Memory from the pool: `array_new` hands it to an array together with the handler. */
 void *pool_take(size_t bytes); /* NULL: no memory; no error set */

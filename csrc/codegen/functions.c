@@ -1,9 +1,10 @@
-/* Helpers for elementary functions: NumPy's own vector functions (arrays/elementary.c), or in fast
-   graphs those of the vector math library. */
+/* Helpers for elementary functions: NumPy's own vector functions and those of special.h
+   (arrays/elementary.c), or in fast graphs those of the vector math library. */
 #include "prelude.h"
 
 #include "../arrays/arrays.h"
 #include "../elementary.h"
+#include "../special.h"
 
 /* The arguments of an elementary function of ops.def; 0: it is none. */
 static int
@@ -87,6 +88,156 @@ define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
     text_free(&text);
 }
 
+/* ---- special.h ---- */
+
+#if defined(__x86_64__)
+
+#define BY_BYTES(NAME, PART) {EXPANDED(NAME##_##PART(V32)), EXPANDED(NAME##_##PART(V64))}
+#define SPECIAL(name, NAME)                                                                        \
+    {                                                                                              \
+        name, BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ANY),                                          \
+            {EXPANDED(IS_ODD_32(a, NAME##_LIMIT)), EXPANDED(IS_ODD_64(a, NAME##_LIMIT))},          \
+        {                                                                                          \
+            EXPANDED(IS_ODD_F32_16(a, NAME##_LIMIT)), EXPANDED(IS_ODD_F32_32(a, NAME##_LIMIT)),    \
+                EXPANDED(IS_ODD_F32_64(a, NAME##_LIMIT))                                           \
+        }                                                                                          \
+    }
+
+static const struct {
+    const char *name;
+    const char *plain[2], *any[2];       /* by the vector's bytes, 32 or 64 */
+    const char *odd_f64[2], *odd_f32[3]; /* of floats also 16 */
+} special_functions[] = {SPECIAL("erf", ERF), SPECIAL("erfc", ERFC), SPECIAL("ndtr", NDTR)};
+
+static const char *const lower_text[2] = {EXPANDED(V32(LOWER)(a)), EXPANDED(V64(LOWER)(a))};
+static const char *const upper_text[2] = {EXPANDED(V32(UPPER)(a)), EXPANDED(V64(UPPER)(a))};
+static const char *const joined_text[2] = {EXPANDED(V32(JOINED)(low, high)),
+                                           EXPANDED(V64(JOINED)(low, high))};
+static const char *const narrowed_text[2] = {EXPANDED(V32(NARROWED)(low)),
+                                             EXPANDED(V64(NARROWED)(low))};
+static const char kept_text[] = EXPANDED(FLAGS_KEPT(a)), again_text[] = EXPANDED(FLAGS_AGAIN(r));
+
+static int
+find_special(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(special_functions); i++)
+        if (strcmp(special_functions[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The names that texts of special.h have for types: of doubles, and of floats where there are
+   `floats`. */
+static void
+put_special_types(Prelude *p, Text *out, int floats)
+{
+    int bytes = p->vector_bytes;
+    text_printf(out, "    typedef f64x%d T;\n", bytes / 8);
+    text_printf(out, "    typedef long long L __attribute__((vector_size(%d), unused));\n", bytes);
+    if (floats == 0) return;
+    text_printf(out, "    typedef f32x%d S;\n", floats);
+    text_printf(out, "    typedef int K __attribute__((vector_size(%d), unused));\n", floats * 4);
+}
+
+/* plain_NAME and any_NAME of a vector of doubles. */
+static void
+define_special_parts(Prelude *p, int at)
+{
+    char key[32];
+    const char *name = special_functions[at].name;
+    int lanes = p->vector_bytes / 8, wide = p->vector_bytes == 64;
+    snprintf(key, sizeof key, "special_%s", name);
+    if (!prelude_first(p, key)) return;
+    prelude_define_type(p, DT_F64, lanes);
+    if (prelude_first(p, "of_pycompile_exp_table"))
+        text_put(p->head, "const unsigned long long *of_pycompile_exp_table;\n");
+    text_printf(p->head, "INLINE f64x%d plain_%s(f64x%d a)\n{\n", lanes, name, lanes);
+    put_special_types(p, p->head, 0);
+    text_printf(p->head, "    ");
+    text_put(p->head, special_functions[at].plain[wide]);
+    text_printf(p->head, "\n}\nstatic __attribute__((noinline, cold)) f64x%d any_%s(f64x%d a)\n{\n",
+                lanes, name, lanes);
+    put_special_types(p, p->head, 0);
+    text_printf(p->head, "    ");
+    text_put(p->head, special_functions[at].any[wide]);
+    text_put(p->head, "\n}\n");
+}
+
+/* The text of `part`_NAME of all lanes of `a`, into r. */
+static void
+put_special_call(Prelude *p, int at, const char *part, DType dtype, int lanes)
+{
+    const char *name = special_functions[at].name;
+    int wide = p->vector_bytes == 64;
+    bool both = lanes > p->vector_bytes / 8;
+    if (dtype == DT_F64) {
+        text_printf(p->head, "    T r = %s_%s(a);\n", part, name);
+        return;
+    }
+    text_printf(p->head, "    T low = %s_%s(", part, name);
+    text_put(p->head, lower_text[wide]);
+    if (both) text_printf(p->head, "), high = %s_%s(", part, name);
+    if (both) text_put(p->head, upper_text[wide]);
+    text_put(p->head, ");\n    S r = ");
+    text_put(p->head, both ? joined_text[wide] : narrowed_text[wide]);
+    text_put(p->head, ";\n");
+}
+
+/* Doubles that fill a vector, or floats that fill one or half of one. */
+static void
+define_special(Prelude *p, int at, DType dtype, int lanes)
+{
+    const char *name = special_functions[at].name, *t = dtype_name(dtype);
+    int bytes = lanes * (int)dtype_size(dtype), floats = dtype == DT_F32 ? lanes : 0;
+    const char *is_odd = dtype == DT_F64 ? special_functions[at].odd_f64[bytes / 64]
+                                         : special_functions[at].odd_f32[bytes / 32];
+    prelude_define_type(p, dtype, lanes);
+    define_special_parts(p, at);
+    text_printf(p->head, "static __attribute__((noinline, cold)) %sx%d odd_%s_%sx%d(%sx%d a)\n{\n",
+                t, lanes, name, t, lanes, t, lanes);
+    put_special_types(p, p->head, floats);
+    text_printf(p->head, "    ");
+    text_put(p->head, kept_text);
+    text_put(p->head, "\n");
+    put_special_call(p, at, "any", dtype, lanes);
+    text_put(p->head, "    ");
+    text_put(p->head, again_text);
+    text_printf(p->head, "\n    return r;\n}\nINLINE %sx%d %s_%sx%d(%sx%d a)\n{\n", t, lanes, name,
+                t, lanes, t, lanes);
+    put_special_types(p, p->head, floats);
+    text_put(p->head, "    if (__builtin_expect(");
+    text_put(p->head, is_odd);
+    text_printf(p->head, " != 0, 0)) return odd_%s_%sx%d(a);\n", name, t, lanes);
+    put_special_call(p, at, "plain", dtype, lanes);
+    text_put(p->head, "    return r;\n}\n");
+}
+
+static bool
+define_as_special(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    int at = find_special(name), own = p->vector_bytes / 8;
+    if (at < 0 || elementary_symbol(name, dtype) == NULL || own < 4) return false;
+    if (lanes * (int)dtype_size(dtype) > p->vector_bytes)
+        prelude_lanewise(p, name, 1, dtype, lanes);
+    else if (lanes < own)
+        define_by_wider(p, name, dtype, lanes, own);
+    else
+        define_special(p, at, dtype, lanes);
+    return true;
+}
+
+#else
+
+static bool
+define_as_special(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    (void)p, (void)name, (void)dtype, (void)lanes;
+    return false;
+}
+
+#endif
+
+/* ---- all of them ---- */
+
 /* A function that has NumPy's bits: arrays/elementary.c. */
 static bool
 define_elementary(Prelude *p, const char *name, DType dtype, int lanes)
@@ -122,6 +273,7 @@ prelude_function(Prelude *p, const char *name, DType dtype, int lanes)
     int arity = function_arity(name), bytes = lanes * (int)dtype_size(dtype);
     char called[VECTOR_LIBM_NAME];
     if (arity == 0 || !dtype_is_float(dtype)) return false;
+    if (p->own && define_as_special(p, name, dtype, lanes)) return true;
     if (p->own && define_elementary(p, name, dtype, lanes)) return true;
     if (!p->fast) return false;
     if (lanes > 1 && (bytes < 16 || bytes > p->vector_bytes)) {

@@ -189,6 +189,9 @@ enum {
     OPF_COMPARES = 8, /* result is bool whatever the arguments */
     OPF_DEVICE = 16,  /* on the host the ufunc is another node, `ufunc`, until passes/functions.c */
     OPF_LONG = 32,    /* its CUDA function has some hundreds of instructions in any dtype */
+    OPF_SPECIAL =
+        64, /* scipy.special's ufunc of the op's name, which reports errors to its library:
+               on the host it is an operation only while the library tells nobody of them */
 };
 
 enum { OP_FUNCTION_NAME = 16 };

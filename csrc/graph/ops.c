@@ -236,6 +236,7 @@ node_may_report(const Graph *g, const Node *node)
 {
     const OpInfo *info = op_info(node->op);
     if (info->flags & OPF_NO_FLAGS) return false;
+    if (info->flags & OPF_SPECIAL && node->type.device == DEVICE_HOST) return true;
     if (node->type.form == FORM_SCALAR && op_may_overflow(node->op, (DType)node->type.dtype))
         return true;
     if (node->type.device != DEVICE_HOST) return false; /* devices raise no flags */

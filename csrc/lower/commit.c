@@ -199,7 +199,8 @@ group_ps(const Lowering *lw, const Group *g)
         bool slow = node->op == OP_divide || node->op == OP_reciprocal || node->op == OP_sqrt ||
                     node->op == OP_floor_divide || node->op == OP_remainder ||
                     (op_info(node->op)->flags & OPF_DEVICE) != 0;
-        total += (slow ? 80 : 10) * bytes;
+        bool special = (op_info(node->op)->flags & OPF_SPECIAL) != 0;
+        total += special ? SPECIAL_PS : (slow ? 80 : 10) * bytes;
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(lw->graph, node->args[k])->storage;
             if (lw->group_of[storage] != lw->group_of[g->nodes.at[i]] &&

@@ -418,6 +418,7 @@ instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
         if (args[i] < 0) return -1;
     }
     if (info->kind == KIND_PYTHON && info->flags & OPF_FALLIBLE) n->fallible = true;
+    if (info->flags & OPF_SPECIAL && node->type.device == DEVICE_HOST) n->silent = true;
     if (!(info->flags & OPF_NO_FLAGS) && info->kind == KIND_POINTWISE &&
         (dtype_is_float(dtype) || node->op == OP_floor_divide || node->op == OP_remainder))
         n->flags = true;

@@ -202,7 +202,11 @@ element_ps(const Kernel *k)
             case OP_sqrt:
             case OP_floor_divide:
             case OP_remainder: total += 80 * bytes; break;
-            default: total += (op_info(v->op)->flags & OPF_DEVICE ? 80 : 10) * bytes; break;
+            default:
+                total += op_info(v->op)->flags & OPF_SPECIAL  ? SPECIAL_PS
+                         : op_info(v->op)->flags & OPF_DEVICE ? 80 * bytes
+                                                              : 10 * bytes;
+                break;
             }
         }
     }
@@ -323,6 +327,8 @@ nest_step(Nest *n, Step *step)
     s->errors = n->group != NULL ? n->group->errors : 0;
     s->component = n->group != NULL ? n->lw->component[n->group->nodes.at[0]] : 0;
     s->fallible = n->fallible;
+    s->silent =
+        n->silent && n->kind == NEST_FIRST; /* what is asked before needs no asking at commit */
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;
     if (n->kind == NEST_FIRST) return VEC_PUSH(n->lw->arena, &p->steps, *step);
     s->checks_flags = false;

@@ -23,7 +23,7 @@ typedef struct {
     VEC(int64_t) numbers; /* constants that are arguments, placed after the sizes */
     VEC(Place) places;
     VEC(int32_t) loops;
-    bool flags, fallible;
+    bool flags, fallible, silent;
     NestKind kind;
 } Nest;
 

@@ -165,7 +165,10 @@ typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionFo
 ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);
 
 /* nest.c: a group as a loop nest and the step that launches it */
-enum { MAX_INSTRS = 2000 };  /* of one kernel */
+enum { MAX_INSTRS = 2000 }; /* of one kernel */
+/* The time of an OPF_SPECIAL of either dtype, since both are computed in float64; see element_ps.
+ */
+enum { SPECIAL_PS = 2000 };
 enum { LAUNCH_WORDS = 500 }; /* arguments of a launch on a device, 8 bytes each */
 typedef enum {
     NEST_FIRST, /* computes what is stored at commit only for its flags; stores the rest */

@@ -231,7 +231,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     kernel_arguments(run, kernel, pointers, sizes);
     int64_t units = run_size(run, kernel->units);
     if (units == 0) return ANSWER_YES; /* not even work done once: arguments may be empty */
-    if (kernel->foreign && !foreign_is_silent()) { /* it would warn at no line of the program's */
+    if (kernel->silent && !foreign_is_silent()) { /* it would warn at no line of the program's */
         run->why = "a library's loop that may warn";
         return ANSWER_NO;
     }

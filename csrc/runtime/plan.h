@@ -59,6 +59,7 @@ typedef struct {
     int32_t number;          /* its symbol's */
     bool parts;              /* called once more after its units */
     bool foreign;            /* has loops of other libraries, which may report errors */
+    bool silent;             /* runs only while these libraries would report none to anybody */
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
     unsigned blocks[2], threads, shared;

@@ -248,11 +248,13 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
     out->loops = arena_alloc(plan->memory, sizeof(KernelLoop) * (size_t)(from->nloops + 1));
     if (out->places == NULL || out->sizes == NULL || out->loops == NULL) return -1;
+    out->silent = from->silent;
     for (int i = 0; i < from->nloops; i++) {
         const UfuncLoop *loop = &m->program->loops.at[from->loops[i]];
         /* It runs in this thread and with the GIL, so that its errors are noticed. */
         if (loop->foreign && !loop->shared) out->grain = INT64_MAX;
         out->foreign = out->foreign || loop->foreign;
+        out->silent = out->silent || loop->foreign;
         if (loop->owner != NULL && PyList_Append(plan->owners, loop->owner) < 0) return -1;
         out->loops[i] = (KernelLoop){loop->call, loop->context, loop->auxdata};
     }

@@ -1,11 +1,11 @@
 """Elementary functions in registers: the bits and flags of NumPy's loops, whose code they are."""
 
-import logging
 import warnings
 
 import numpy as np
 import pytest
 from differential import check
+from reports import output_code
 
 import pycompile
 
@@ -40,20 +40,6 @@ def arguments(dtype, n=5003):
     x = (RNG.uniform(-1, 1, n) * scales).astype(dtype)
     x[RNG.permutation(n)[: len(odd)]] = odd
     return x
-
-
-def source(function, *args):
-    """The C text that a call makes."""
-    logger = logging.getLogger("pycompile.output_code")
-    texts, handler = [], logging.Handler()
-    handler.emit = lambda record: texts.append(record.getMessage())
-    logger.addHandler(handler)
-    try:
-        with pycompile.set_logs("output_code"):
-            function(*args)
-    finally:
-        logger.removeHandler(handler)
-    return "\n".join(texts)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -150,7 +136,7 @@ def test_they_are_in_registers(name, dtype):
     """Else the tests above compare NumPy's loop with itself."""
     x = np.full(100, 0.5, dtype)
     for inlines in (True, False):
-        text = source(compiled(program(name), inline_functions=inlines), x)
+        text = output_code(compiled(program(name), inline_functions=inlines), x)
         assert "k0(" in text
         assert ("call_loop(loop" not in text) == inlines
 
