@@ -81,6 +81,8 @@ mark_live(Lowering *lw, NodeId id)
         if (node->region[r] == NO_REGION) continue;
         const Region *region = &lw->graph->regions.at[node->region[r]];
         for (int i = 0; i < region->nodes.len; i++) mark_live(lw, region->nodes.at[i]);
+        /* which may be of outside, and used by nothing else */
+        for (int i = 0; i < region->results.len; i++) mark_live(lw, region->results.at[i]);
     }
 }
 

@@ -187,7 +187,8 @@ need_from(Lowering *lw, int number, NodeId value)
         lw->needed[storage] = true;
 }
 
-/* The same for what nodes of a region, and of those in it, take from outside. */
+/* The same for what a region, and those in it, take from outside: for their nodes, or as results.
+ */
 static void
 need_outer(Lowering *lw, RegionId number, const bool *inside)
 {
@@ -199,6 +200,8 @@ need_outer(Lowering *lw, RegionId number, const bool *inside)
         for (int r = 0; r < 2; r++)
             if (node->region[r] != NO_REGION) need_outer(lw, node->region[r], inside);
     }
+    for (int i = 0; i < region->results.len; i++)
+        if (!inside[region->results.at[i]]) need_from(lw, -1, region->results.at[i]);
 }
 
 static int

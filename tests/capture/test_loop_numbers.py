@@ -122,3 +122,17 @@ def test_each_variant_of_the_loop(variants):
             whole(function, X.copy(), Y.copy())
     finally:
         _C.test_variants(0)
+
+
+def chosen_before(x, y, k):
+    s = x[0]
+    t = len(y)
+    for i in range(1, len(x)):
+        x[i] += s if k <= i else y[i]
+        y[i] -= t if k > i else i
+
+
+def test_a_number_from_before_the_loop_that_is_but_chosen():
+    """No node of the loop takes it: it is a result of an arm."""
+    for k in (-1, 3, 9):
+        check(chosen_before, np.arange(1.5, 9), np.arange(2.5, 10), k)
