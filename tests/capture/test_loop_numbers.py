@@ -136,3 +136,15 @@ def test_a_number_from_before_the_loop_that_is_but_chosen():
     """No node of the loop takes it: it is a result of an arm."""
     for k in (-1, 3, 9):
         check(chosen_before, np.arange(1.5, 9), np.arange(2.5, 10), k)
+
+
+def overwritten_by_a_bool(h, t):
+    for _ in h:
+        t = True
+    return t
+
+
+def test_a_float_before_a_loop_that_makes_it_a_bool():
+    """What is converted is never read; as an int it was stored over the kernel's stack."""
+    for t in (0.5, 3, False):
+        check(overwritten_by_a_bool, np.arange(9), t)

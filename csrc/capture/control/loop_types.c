@@ -139,7 +139,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     b->keeps_int[b->ncarried] = number && seen && !same_kind(type.dtype, from->dtype);
     if (seen && !number && (read_first || !b->needs_a_turn))
         return changes_type(in, &b->scan, slot, from, &type);
-    Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
+    Op op = type.form == FORM_SCALAR ? OP_cast : python_conversion(type.dtype);
     bool python = from->form == FORM_PYTHON;
     b->was_weak[b->ncarried] = python && type.form == FORM_SCALAR;
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);

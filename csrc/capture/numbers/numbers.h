@@ -4,6 +4,13 @@
 
 #include "../numpy/numpy.h"
 
+/* The op that makes a Python number of this class: bool, int or float. */
+static inline Op
+python_conversion(DType dtype)
+{
+    return dtype == DT_BOOL ? OP_py_bool : dtype == DT_F64 ? OP_py_float : OP_py_int;
+}
+
 /* ---- scalars.c: operators, Python's own scalars ---- */
 /* A Python scalar computed by `op` from the operands; `seen` (stolen) is its value while capturing,
    or NULL. */

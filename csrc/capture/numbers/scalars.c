@@ -280,7 +280,6 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         value = node == NO_NODE ? NULL : value_node(in, node);
         if (value == NULL) return ANSWER_ERROR;
     }
-    Op op = dtype == DT_BOOL ? OP_py_bool : dtype == DT_I64 ? OP_py_int : OP_py_float;
-    *out = scalar_emit(in, op, dtype, 1, &value, seen);
+    *out = scalar_emit(in, python_conversion(dtype), dtype, 1, &value, seen);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
