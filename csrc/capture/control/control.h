@@ -97,6 +97,9 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
    and capture starts again. */
 Answer loop_writes(Interp *in, const Value *array);
 
+/* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
+Answer loop_append(Interp *in, Value *list, Value *item);
+
 /* Arms in its body leave these in the local.  An int that the loop carries and an np.float64: the
    int's type is learnt to be that, and capture starts again. */
 Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);

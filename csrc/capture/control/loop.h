@@ -96,6 +96,15 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
 
+/* loop_append.c: */
+bool loop_is_list(Interp *in, Value *value);
+/* The loop carries what it appends to the list. */
+Answer loop_carry_list(Interp *in, Body *b, Value *list);
+/* From here on nothing is known of the lists' items. */
+void loop_lists_grow(const Body *b);
+/* Behind the outermost loop: its lists become longer at commit. */
+Answer loop_extend_lists(Interp *in, const Loop *loop);
+
 /* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
    elements, 0 if not; -1 with the error set. */
 int loop_calls_use_elements(Interp *in, const LoopShape *shape);

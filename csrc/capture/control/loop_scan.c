@@ -37,6 +37,7 @@ is_followed(const Instr *instr)
     case I_UNPACK:
     case I_CALL:
     case I_CALL_KW:
+    case I_LIST_APPEND:
     case I_GET_ITER:
     case I_FOR_ITER:
     case I_END_FOR:
