@@ -3,9 +3,10 @@
    In: the array of two ints that element_append leaves (graph/graph.h): the address of the words,
    and their number.  A number has one word, in whose lowest bytes it is, a complex one two.  A
    RowsForm says what an item is: a number, or a tuple of several. */
+#include "../python/python.h"
 #include "library.h"
 
-enum { WORD = 8 };
+enum { WORD = 8, LOOK_AFTER = 1 << 16 /* items: a millisecond or two */ };
 static const char FORM_NAME[] = "pycompile.RowsForm";
 
 static int64_t
@@ -46,9 +47,14 @@ rows_list(PyObject *self, PyObject *rows)
     int64_t each = 0;
     for (int i = 0; i < form->numbers; i++) each += words_of((DType)form->number[i].dtype);
     Py_ssize_t count = (Py_ssize_t)(of[1] / each);
+    PyThreadState *thread = PyThreadState_Get();
     PyObject *list = PyList_New(count);
     for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
-        PyObject *item = item_of(form, words + i * each * WORD);
+        PyObject *item = NULL;
+        if (i % LOOK_AFTER == 0 && signal_is_pending(thread)) /* CPython then does the loop */
+            PyErr_SetString(PyExc_InterruptedError, "a signal");
+        else
+            item = item_of(form, words + i * each * WORD);
         if (item == NULL)
             Py_CLEAR(list);
         else
