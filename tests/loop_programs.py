@@ -74,6 +74,7 @@ class Program:
         self.budget = 14
         self.parts = self.pick(0, 0, 0.3, 0.9)  # of the stores, those to slices
         self.complexes = self.pick(0, 0, 0, 0.3)  # of the statements, those on complex numbers
+        self.tries = self.pick(0, 0, 0, 0.15)  # of the statements, `try`
         self.appends = self.pick(0, 0, 0.15, 0.3)  # of the statements, those that append
 
     def pick(self, *choices: Any) -> Any:
@@ -279,6 +280,24 @@ class Program:
             "text": "'text'",
         }[kind]
 
+    def guarded(self, indent: str) -> None:
+        """A `try`, in which seldom something is raised."""
+        self.lines.append(f"{indent}try:")
+        self.block(indent + "    ")
+        if self.random.random() < 0.7:
+            errors = self.pick("IndexError", "ZeroDivisionError", "(IndexError, ZeroDivisionError)")
+            self.lines.append(f"{indent}except {errors}:")
+            if self.random.random() < 0.5:
+                self.lines.append(f"{indent}    {self.pick('pass', 'continue', 'break')}")
+            else:
+                self.block(indent + "    ")
+            if self.random.random() < 0.2:
+                self.lines.append(f"{indent}else:")
+                self.block(indent + "    ")
+        else:
+            self.lines.append(f"{indent}finally:")
+            self.lines.append(f"{indent}    x[k] = {self.value(1)}")
+
     def append(self, indent: str) -> None:
         name = self.pick(*self.lists)
         self.lines.append(f"{indent}{name}.append({self.item(self.lists[name])})")
@@ -301,6 +320,9 @@ class Program:
             return
         if self.random.random() < self.complexes and self.variables:
             self.complex_statement(indent)
+            return
+        if self.variables and self.budget > 0 and self.random.random() < self.tries:
+            self.guarded(indent)
             return
         kind = self.random.random()
         if kind < 0.3 and len(self.variables) < 3 and self.budget > 0:
