@@ -469,6 +469,18 @@ class Program:
             value = "e"
         self.lines.append(f"{indent}{target} {self.pick('=', '+=', '-=', '*=')} {value}")
 
+    def pick_rows(self, indent: str) -> None:
+        """Rows or elements at a list of ints."""
+        first, second = self.pick(*self.variables, "k"), self.pick("k", "0", *self.variables)
+        left, right = f"[{first}, {second}]", f"[{second}, {first}]"
+        if self.random.random() < 0.2:
+            left = right = f"[{first}, {second}, {self.index()}]"
+        if self.random.random() < 0.1:
+            right = self.pick(f"[{first}]", left, f"[h[{first}], {second}]")
+        array = self.pick(*GRIDS, *GRIDS, *FLOATS, *INTS)
+        other = array if self.random.random() < 0.8 else self.pick(*GRIDS, *FLOATS)
+        self.lines.append(f"{indent}{array}[{left}] = {other}[{right}]")
+
     def select(self, indent: str) -> None:
         """What a mask selects of a part, or a row of ints."""
         target = self.section()
@@ -493,6 +505,9 @@ class Program:
     def array_statement(self, indent: str) -> None:
         if self.random.random() < 0.15:
             self.select(indent)
+            return
+        if self.variables and self.random.random() < 0.15:
+            self.pick_rows(indent)
             return
         if self.random.random() < 0.25:
             self.grid_statement(indent)

@@ -34,6 +34,7 @@ is_followed(const Instr *instr)
     case I_SLICE_STORE:
     case I_BUILD_SLICE:
     case I_BUILD_TUPLE:
+    case I_BUILD_LIST:
     case I_UNPACK:
     case I_CALL:
     case I_CALL_KW:

@@ -19,10 +19,9 @@ in_words(const Decoded *d, int number)
     case I_CALL_KW:
     case I_CALL_EX: return "a call with keywords, * or **";
     case I_UNPACK_EX: return "an assignment that unpacks";
-    case I_BUILD_LIST:
     case I_BUILD_SET:
     case I_BUILD_MAP:
-    case I_BUILD_MAP_KEYS: return "a list, set or dict that is made";
+    case I_BUILD_MAP_KEYS: return "a set or dict that is made";
     case I_BUILD_STRING:
     case I_FORMAT: return "text that is made";
     case I_BUILD_SLICE:
