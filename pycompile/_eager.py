@@ -345,8 +345,12 @@ class _Run:
         """The array has the address of the words and their number, as after a kernel."""
         address, used = (int(number) for number in args[0])
         words = self.words.pop(address, np.zeros(0, np.int64))
-        more = [np.array([value], arg.dtype) for value, arg in zip(args[1:], node.args[1:], strict=True)]
-        bits = b"".join(number.tobytes().ljust(-(-number.nbytes // 8) * 8, b"\0") for number in more)
+        more = [
+            np.array([value], arg.dtype) for value, arg in zip(args[1:], node.args[1:], strict=True)
+        ]
+        bits = b"".join(
+            number.tobytes().ljust(-(-number.nbytes // 8) * 8, b"\0") for number in more
+        )
         words = np.concatenate([words[:used], np.frombuffer(bits, np.int64)])
         self.words[words.ctypes.data] = words
         return np.array([words.ctypes.data, words.size])

@@ -608,7 +608,9 @@ class Program:
         self.lines.append(f"def f({PARAMETERS}, q):")
         if self.appends:
             kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
-            self.lists = {name: self.pick(*kinds) for name in ("q", "e0", "e1")[: self.pick(1, 2, 3)]}
+            self.lists = {
+                name: self.pick(*kinds) for name in ("q", "e0", "e1")[: self.pick(1, 2, 3)]
+            }
             for name in self.lists:
                 if name != "q":
                     self.lines.append(f"    {name} = {self.pick('[]', '[]', '[0.5, n]')}")

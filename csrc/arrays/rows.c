@@ -18,8 +18,7 @@ words_of(DType dtype)
 static PyObject *
 item_of(const RowsForm *form, const char *words)
 {
-    if (!form->tuple)
-        return array_box((DType)form->number[0].dtype, words, form->number[0].python);
+    if (!form->tuple) return array_box((DType)form->number[0].dtype, words, form->number[0].python);
     PyObject *item = PyTuple_New(form->numbers);
     for (int i = 0; item != NULL && i < form->numbers; i++) {
         DType dtype = (DType)form->number[i].dtype;

@@ -15,8 +15,8 @@
      fail: the caller undoes what is in the log
 
    Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u variables;
-   t, count and step with the loop's number; rows, used and room with a list's; of values l and h, the lowest and highest; of elements
-   f (what the iteration before had), g (kept in a register). */
+   t, count and step with the loop's number; rows, used and room with a list's; of values l and h,
+   the lowest and highest; of elements f (what the iteration before had), g (kept in a register). */
 #include "emit.h"
 
 const char REGION_FAIL[] = "goto fail;";

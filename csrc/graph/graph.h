@@ -14,8 +14,8 @@
    - The array arguments of a node are on the node's device; numbers may be on the host.
    - `scatter`, `element_store` and `element_append` give a new version of the whole storage:
      args[0] is no view, and the result has its type. That of `element_append` is two ints: the
-     address of the items that a loop has appended to a list, in the plan's memory, and the number of
-     their words (capture/control/loop_append.c).
+     address of the items that a loop has appended to a list, in the plan's memory, and the number
+   of their words (capture/control/loop_append.c).
    - `extern` and `ufunc` with one result have that result's type. With several they have dtype
      OBJECT and form OBJECT, and `result` nodes stand for the results. The last arguments of an
      extern are keywords when attrs.kwnames is set. An argument that is a Python object is a `const`

@@ -302,7 +302,8 @@ log_stop(KernelLog *seen)
 void
 region_log_empty(RegionLog *log)
 {
-    log->seen = (KernelLog){.more = log_more, .stop = log_stop, .range = log_range, .grow = log_grow};
+    log->seen =
+        (KernelLog){.more = log_more, .stop = log_stop, .range = log_range, .grow = log_grow};
     log->copied = false;
     log->used = 0;
 }

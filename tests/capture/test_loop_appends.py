@@ -388,6 +388,13 @@ def test_a_signal():
     assert out[:8] == [1.0, 2.0, 3.0, 0.0] * 2 or out == []
 
 
+@pytest.mark.parametrize("function", [squares, pairs, both_sides, complex_numbers, bools])
+def test_the_reference_executor(function):
+    compiled = pycompile.compile(function, backend="eager")
+    for x in (X, X[:0], X[::2]):
+        assert repr(compiled(x)) == repr(function(x))
+
+
 def test_memory_is_given_back():
     compiled = pycompile.compile(squares)
     for length in (10, 100_000, 10, 300_000, 5):

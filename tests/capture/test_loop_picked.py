@@ -101,7 +101,9 @@ def test_rows(dtype):
 def test_elements():
     x = RNG.standard_normal(7)
     for function in (swaps_elements, turns_three):
-        check(function, x, H, whole=True, also=((x[:0], H), (x, beyond(6)), (x, H - 7), (x[::-1], H)))
+        check(
+            function, x, H, whole=True, also=((x[:0], H), (x, beyond(6)), (x, H - 7), (x[::-1], H))
+        )
 
 
 def test_what_is_left_to_python():

@@ -158,8 +158,9 @@ def test_ctrl_c_is_seen_soon(function):
     """The best of a few: others use the machine, too."""
     compiled = compiled_before(function)
     x = np.arange(8.0)
-    first, last = function.__code__.co_firstlineno, max(
-        line or 0 for _, _, line in function.__code__.co_lines()
+    first, last = (
+        function.__code__.co_firstlineno,
+        max(line or 0 for _, _, line in function.__code__.co_lines()),
     )
     waits = []
     for _ in range(8):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from tests.differential import observe, differences
+from tests.differential import differences, observe
 
 EXITS = 1000
 

@@ -36,8 +36,7 @@ empty_rows(Interp *in, Value **out)
     Type type;
     SizeId two = size_const(in->graph, 2);
     NodeId zero = node_int(in, 0, DT_I64), node;
-    if (two == NO_SIZE || zero == NO_NODE ||
-        type_contiguous(in->graph, &type, DT_I64, 1, &two) < 0)
+    if (two == NO_SIZE || zero == NO_NODE || type_contiguous(in->graph, &type, DT_I64, 1, &two) < 0)
         return ANSWER_ERROR;
     node = graph_add(in->graph, in->region, OP_full, 1, &zero, &type, NULL);
     *out = node == NO_NODE ? NULL : value_node(in, node);
@@ -153,8 +152,8 @@ loop_append(Interp *in, Value *list, Value *item)
                             form_text(in, &loop->form[number]), form_text(in, &form));
     args[0] = loop->version[number];
     Type type = graph_node(in->graph, args[0])->type;
-    NodeId node = graph_add(in->graph, in->region, OP_element_append, 1 + form.numbers, args, &type,
-                            NULL);
+    NodeId node =
+        graph_add(in->graph, in->region, OP_element_append, 1 + form.numbers, args, &type, NULL);
     if (node == NO_NODE) return ANSWER_ERROR;
     loop->version[number] = node;
     return ANSWER_YES;
@@ -166,7 +165,8 @@ static Answer
 extend_list(Interp *in, const Loop *loop, int number)
 {
     Type type = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    PyObject *sample = keep(in, PyList_New(0)), *name = keep(in, PyUnicode_InternFromString("extend"));
+    PyObject *sample = keep(in, PyList_New(0)),
+             *name = keep(in, PyUnicode_InternFromString("extend"));
     PyObject *callable = keep(in, array_rows_callable(&loop->form[number]));
     Value *args[2] = {loop->list[number]};
     NodeId node;

@@ -105,8 +105,8 @@ store_columns(Interp *in, Value *array, Value *const *to, const Value *from)
     RegionId region = in->region;
     Type type = graph_node(g, args[3])->type;
     *version = graph_input(g, region, &type);
-    Answer answer = *version == NO_NODE ? ANSWER_ERROR
-                                        : store_each(in, array, to, from, reads.position);
+    Answer answer =
+        *version == NO_NODE ? ANSWER_ERROR : store_each(in, array, to, from, reads.position);
     in->region = outer;
     if (answer != ANSWER_YES) return answer;
     if (VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0) return ANSWER_ERROR;
@@ -132,6 +132,5 @@ picked_store(Interp *in, Value *array, Value *key, Value *value)
     TRY(loop_array_now(in, value->of, &now));
     if (now != value->node)
         return section_fails(in, "what a list of ints selects of an array that is then written");
-    return rank == 1 ? store_each(in, array, to, value, NULL)
-                     : store_columns(in, array, to, value);
+    return rank == 1 ? store_each(in, array, to, value, NULL) : store_columns(in, array, to, value);
 }

@@ -77,8 +77,7 @@ find_array(Interp *in, const LoopWrite *write)
     while (turn != NULL && turn->around != NULL) turn = turn->around;
     if (turn != NULL) a = turn->of;
     for (int up = 0; up < write->up && a != NULL; up++) a = a->caller;
-    Value *value =
-        a != NULL && write->slot < nslots(a) ? a->slots[write->slot] : NULL;
+    Value *value = a != NULL && write->slot < nslots(a) ? a->slots[write->slot] : NULL;
     for (int i = 0; i < write->nparts && value != NULL; i++)
         value = has_parts(value) ? part_of(value, write->part[i]) : NULL;
     return value;

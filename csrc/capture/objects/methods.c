@@ -221,9 +221,9 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))
         return set_method(in, self, name, nargs, args, kwnames, out);
-    bool list = self->kind == V_LIST || self->kind == V_GROWN ||
-                (self->kind == V_OBJECT &&
-                                         (self->type == &PyList_Type || deque_check(self->object)));
+    bool list =
+        self->kind == V_LIST || self->kind == V_GROWN ||
+        (self->kind == V_OBJECT && (self->type == &PyList_Type || deque_check(self->object)));
     if (list) return list_method(&m);
     if (self->kind == V_TUPLE) return sequence_method(in, self, name, nargs, args, kwnames, out);
     return known_method(&m);
