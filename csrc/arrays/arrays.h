@@ -170,6 +170,10 @@ typedef struct {
 /* A callable that makes a list of the array that element_append leaves.  NULL with the error set.
  */
 PyObject *array_rows_callable(const RowsForm *form);
+/* What that callable makes its lists of; NULL: it is another one. */
+const RowsForm *array_rows_form(PyObject *callable);
+/* The list itself, of the array's two ints. */
+PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
 /* ---- copy.c ---- */
 

@@ -32,20 +32,13 @@ item_of(const RowsForm *form, const char *words)
     return item;
 }
 
-static PyObject *
-rows_list(PyObject *self, PyObject *rows)
+PyObject *
+array_rows_list(const RowsForm *form, const int64_t *rows)
 {
-    ArrayHeader header;
-    const RowsForm *form = PyCapsule_GetPointer(self, FORM_NAME);
-    Answer answer = array_header(rows, &header);
-    if (answer == ANSWER_ERROR) return NULL;
-    if (answer == ANSWER_NO || header.dtype != DT_I64 || header.rank != 1 || header.shape[0] != 2)
-        return PyErr_Format(PyExc_TypeError, "no rows that a loop has left");
-    const int64_t *of = (const int64_t *)header.data;
-    const char *words = (const char *)(intptr_t)of[0];
+    const char *words = (const char *)(intptr_t)rows[0];
     int64_t each = 0;
     for (int i = 0; i < form->numbers; i++) each += words_of((DType)form->number[i].dtype);
-    Py_ssize_t count = (Py_ssize_t)(of[1] / each);
+    Py_ssize_t count = (Py_ssize_t)(rows[1] / each);
     PyThreadState *thread = PyThreadState_Get();
     PyObject *list = PyList_New(count);
     for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
@@ -62,10 +55,31 @@ rows_list(PyObject *self, PyObject *rows)
     return list;
 }
 
+/* ---- as a callable ---- */
+
+static PyObject *
+rows_list(PyObject *self, PyObject *rows)
+{
+    ArrayHeader header;
+    Answer answer = array_header(rows, &header);
+    if (answer == ANSWER_ERROR) return NULL;
+    if (answer == ANSWER_NO || header.dtype != DT_I64 || header.rank != 1 || header.shape[0] != 2)
+        return PyErr_Format(PyExc_TypeError, "no rows that a loop has left");
+    return array_rows_list(PyCapsule_GetPointer(self, FORM_NAME), (const int64_t *)header.data);
+}
+
 static void
 free_form(PyObject *self)
 {
     PyMem_Free(PyCapsule_GetPointer(self, FORM_NAME));
+}
+
+const RowsForm *
+array_rows_form(PyObject *callable)
+{
+    if (!PyCFunction_CheckExact(callable) || PyCFunction_GET_FUNCTION(callable) != rows_list)
+        return NULL;
+    return PyCapsule_GetPointer(PyCFunction_GET_SELF(callable), FORM_NAME);
 }
 
 PyObject *

@@ -1,4 +1,5 @@
-/* Arrays that a function writes which is called in the body of a kept loop.
+/* Arrays that a function writes which is called in the body of a kept loop, and lists to which the
+   body appends.
 
    A loop carries a version of each array that its body writes, from its first turn on.  What is
    stored in the body itself is seen before the body is followed (loop_scan.c); what a function
