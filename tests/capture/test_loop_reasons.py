@@ -371,7 +371,7 @@ def test_a_number_of_two_classes_is_no_length():
 
     def adds_some(a):
         s = 0.0
-        for (x,) in a:
+        for (x,) in list(a):
             if x > 0.5:
                 s += x  # here
         return s

@@ -41,14 +41,14 @@ def without_an_end(x, y):
 
 
 def nested(x, y):
-    for i in range(LONG):
+    for _ in range(LONG):
         for j in range(len(x)):
             y[j] = y[j] * 0.5 + x[j]
         y[0] += 1
 
 
 def three_deep(x, y):
-    for i in range(LONG):
+    for _ in range(LONG):
         for j in range(8):
             for k in range(8):
                 if x[k] > x[j]:
@@ -57,7 +57,7 @@ def three_deep(x, y):
 
 
 def with_rows(x, y):
-    for i in range(LONG):
+    for _ in range(LONG):
         y[1:] += x[1 : len(y)] * 0.5
         y[0] += 1
 

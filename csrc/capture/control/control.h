@@ -106,6 +106,11 @@ const char *describe_picked(Interp *in, Value *picked);
 /* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
 Answer loop_append(Interp *in, Value *list, Value *item);
 
+/* loop_marks.c: the loops around the current Instr that have no elements are to stay loops, since
+   they cannot be unrolled: capture starts again.  Until then a number that such a loop makes may be
+   known, as the length or axis of an array has to be.  NO: there is none. */
+Answer loop_learn_numbers(Interp *in);
+
 /* Arms in its body leave these in the local.  An int that the loop carries and an np.float64: the
    int's type is learnt to be that, and capture starts again. */
 Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);

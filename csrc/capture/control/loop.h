@@ -87,6 +87,8 @@ const char *loop_refused(const Interp *in, int number);
 const char *loop_note(const Interp *in, int number);
 /* 0, or -1 with the error set.  `why` is in the arena of what is learnt. */
 int loop_learn_refusal(Interp *in, int number, char *why);
+/* Does the loop stay one though it reads no element? */
+bool loop_is_of_numbers(const Interp *in, int number);
 /* The type to which the loop changes a local; NULL: none that is known. */
 const LoopType *loop_learnt_type(const Interp *in, const LoopName *loop, int slot);
 /* ANSWER_NO: another one is known. */

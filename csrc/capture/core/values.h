@@ -528,6 +528,7 @@ typedef struct Marks {
     VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
     VEC(LoopType) loop_types;
     VEC(LoopWrite) loop_writes;
+    VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(BranchMark) branches;
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
