@@ -148,7 +148,7 @@ def bools(x):
 
 def in_no_turn(x):
     out = []
-    for i in range(5, 5):
+    for i in range(len(x), len(x)):
         out.append(x[i])
     return out
 
@@ -199,6 +199,18 @@ def test_appends(function):
 def test_nested_loops():
     a = RNG.random((13, 11))
     check(in_both_loops, a, also=((a[:, :0],), (a[:0],), (a.T,)), whole=True)
+
+
+def test_a_few_turns_are_unrolled():
+    """So that what is in the list is known."""
+
+    def few(x):
+        out = []
+        for i in range(4):
+            out.append(x[i])
+        return np.array(out) * 2.0, np.array([x[i] for i in range(3)]).sum(), len(out)
+
+    check(few, X, whole=True, also=((X[:9],),))
 
 
 @pytest.mark.parametrize("variants", [1, 2, 3])

@@ -12,6 +12,8 @@
 
 #include "../../arrays/arrays.h"
 
+static const int64_t MANY = INT64_C(1) << 40;
+
 bool
 loop_is_list(Interp *in, Value *value)
 {
@@ -43,6 +45,21 @@ empty_rows(Interp *in, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A few turns are unrolled: what is in the list is known then. */
+static bool
+is_short(Interp *in, const Value *iterator)
+{
+    enum { FEW = 32 };
+    int64_t ends[3];
+    if (iterator == NULL || !loop_is_range(iterator)) return false;
+    for (int i = 0; i < 3; i++)
+        if (iterator->walked->items[i]->kind != V_CONST ||
+            value_as_int(in, iterator->walked->items[i], &ends[i]) != ANSWER_YES)
+            return false;
+    return ends[2] != 0 && ends[0] > -MANY && ends[0] < MANY && ends[1] > -MANY && ends[1] < MANY &&
+           (ends[1] - ends[0]) / ends[2] <= FEW;
+}
+
 Answer
 loop_carry_list(Interp *in, Body *b, Value *list)
 {
@@ -53,6 +70,8 @@ loop_carry_list(Interp *in, Body *b, Value *list)
         return loop_not_kept(in, b->scan.number, "it writes too many arrays and lists");
     if (number < 0) {
         if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it makes a list longer");
+        if (is_short(in, b->iterator))
+            return loop_not_kept(in, b->scan.number, "it makes a list longer, by a few turns");
         TRY(container_resizes(in, list));
         TRY(container_changes(in, list));
         number = loop->narrays;
