@@ -689,6 +689,49 @@ def reflected_walk(steps, out):
         out[i] = max(0.0, s)
 
 
+def peaks(x, low):
+    """A list of the largest of their neighbours."""
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i] > low and x[i] >= x[i - 1] and x[i] > x[i + 1]:
+            found.append(i)
+    return found
+
+
+def running_means(x, k):
+    means, s = [], 0.0
+    for i in range(len(x)):
+        s += x[i]
+        if i >= k:
+            s -= x[i - k]
+            means.append(s / k)
+    return means
+
+
+def lu_swap(a, p):
+    """Rows change places by lists of two."""
+    n = a.shape[0]
+    for k in range(n):
+        at = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[at, k]):
+                at = i
+        if at != k:
+            a[[k, at]] = a[[at, k]]
+            p[[k, at]] = p[[at, k]]
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            a[i, k + 1 :] -= a[i, k] * a[k, k + 1 :]
+
+
+def safe_ratios(x, y, out):
+    for i in range(len(x)):
+        try:
+            out[i] = float(x[i]) / float(y[i])
+        except ZeroDivisionError:
+            out[i] = 0.0
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -804,6 +847,10 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         shrink_rows: (grid(200, 100), np.zeros((200, 100))),
         softmax_rows: (grid(300, 100), np.zeros((300, 100))),
         reflected_walk: (grid(20_000), np.zeros(20_000)),
+        peaks: (grid(20_000), 0.5),
+        running_means: (grid(20_000), 16),
+        lu_swap: (grid(90, 90), np.arange(90)),
+        safe_ratios: (grid(20_000), grid(20_000), np.zeros(20_000)),
     }
 
 

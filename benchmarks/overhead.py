@@ -57,6 +57,32 @@ def ten_breaks() -> float:
     return (found["compiled"] - found["plain"]) * 1e6
 
 
+def rare_exits(x, seen):
+    """Kept loops, left a thousand times for what only CPython does."""
+    i, s = 0, 0.0
+    while i < len(x):
+        while i < len(x) and x[i] <= 3.0:
+            s += x[i] * 0.5
+            i += 1
+        if i < len(x):
+            seen[str(i)] = s
+            i += 1
+    return s
+
+
+def rare_exit() -> float:
+    """Microseconds for each of a thousand exits, the same loop without any aside."""
+    import pycompile
+
+    compiled = pycompile.compile(rare_exits)
+    never = np.random.default_rng(0).random(1_000_000)
+    often = never.copy()
+    often[500::1000] = 4.0
+    calls = {"often": lambda: compiled(often, {}), "never": lambda: compiled(never, {})}
+    found = interleaved(calls, 20, 0.02, min)
+    return (found["often"] - found["never"]) * 1e6 / 1000
+
+
 def capture_of_1000() -> float:
     """Milliseconds that capture of about 1,000 instructions takes: the least of several functions."""
     from pycompile import _C, compile
@@ -142,6 +168,7 @@ def run() -> list[dict[str, Any]]:
         ),
     ]
     rows.append(("ten breaks, beyond plain Python, a call", ten_breaks(), 2, "us"))
+    rows.append(("a rare exit from kept loops, of 1,000 in a call", rare_exit(), 20, "us"))
     rows.append(("capture of 1,000 instructions", capture_of_1000(), 2, "ms"))
     if instructions and capture:
         rows.append(("capture, per instruction", capture / instructions * 1e6, 2, "us"))

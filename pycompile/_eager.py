@@ -154,6 +154,7 @@ class _Run:
     def __init__(self, sizes: dict[str, int]):
         self.sizes = sizes
         self.owned: set[int] = set()  # id() of arrays that a loop may write in place
+        self.words: dict[int, np.ndarray] = {}  # what loops have appended, by address
 
     def size(self, size: int | str) -> int:
         return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
@@ -339,6 +340,20 @@ class _Run:
         new[tuple(index)] = value
         self.owned.add(id(new))
         return new
+
+    def op_element_append(self, node: Any, args: list[Any], values: Any) -> Any:
+        """The array has the address of the words and their number, as after a kernel."""
+        address, used = (int(number) for number in args[0])
+        words = self.words.pop(address, np.zeros(0, np.int64))
+        more = [
+            np.array([value], arg.dtype) for value, arg in zip(args[1:], node.args[1:], strict=True)
+        ]
+        bits = b"".join(
+            number.tobytes().ljust(-(-number.nbytes // 8) * 8, b"\0") for number in more
+        )
+        words = np.concatenate([words[:used], np.frombuffer(bits, np.int64)])
+        self.words[words.ctypes.data] = words
+        return np.array([words.ctypes.data, words.size])
 
     def store(self, node: Any, values: dict[int, Any]) -> Any:
         """An element_store whose array nothing reads again: in place when the loop owns it."""

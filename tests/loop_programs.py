@@ -17,7 +17,7 @@ SIZE, ROWS, COLUMNS = 9, 7, 6
 
 def arguments(seed: int) -> list[Any]:
     """x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
-    axes, n and k."""
+    axes, n, k, and a list q."""
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
     h = rng.integers(-2, ROWS, SIZE)
@@ -50,6 +50,7 @@ def arguments(seed: int) -> list[Any]:
         b,
         int(rng.integers(0, 7)),
         int(rng.integers(-2, 4)),
+        [1.5, 2][: rng.integers(0, 3)],
     ]
 
 
@@ -64,6 +65,7 @@ class Program:
         self.variables: list[str] = []  # of the loops around
         self.numbers: list[str] = []  # running sums
         self.rows: list[str] = []  # of `a` or `b`
+        self.lists: dict[str, str] = {}  # to which the program appends, and what
         self.lines: list[str] = []
         self.helpers: list[
             str
@@ -72,6 +74,8 @@ class Program:
         self.budget = 14
         self.parts = self.pick(0, 0, 0.3, 0.9)  # of the stores, those to slices
         self.complexes = self.pick(0, 0, 0, 0.3)  # of the statements, those on complex numbers
+        self.tries = self.pick(0, 0, 0, 0.15)  # of the statements, `try`
+        self.appends = self.pick(0, 0, 0.15, 0.3)  # of the statements, those that append
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -163,6 +167,8 @@ class Program:
         """A function that holds a loop and returns a number, or nothing."""
         indent = "    " if name.startswith("c") else ""
         outer = self.variables, self.numbers, self.rows, self.budget
+        lists = self.lists
+        self.lists = lists if indent else {}
         self.variables, self.numbers, self.rows, self.budget = [], ["z"], [], 4
         self.in_helper = True
         parameters = self.pick("k", "k=1") if indent else PARAMETERS
@@ -180,6 +186,7 @@ class Program:
             self.lines.append(f"{indent}    return {result}")
         self.variables, self.numbers, self.rows, self.budget = outer
         self.in_helper = False
+        self.lists = lists
         self.helpers.append(name)
 
     def bound_of_variable(self) -> str:
@@ -256,10 +263,68 @@ class Program:
         sign = self.pick("=", "+=", "*=", "-=")
         self.lines.append(f"{indent}o[{self.index()}] {sign} {self.complex_value()}")
 
+    def item(self, kind: str) -> str:
+        """What goes into a list: mostly of one type."""
+        if self.random.random() < 0.04:
+            kind = self.pick("index", "float", "value", "text")
+        index = self.pick(*self.variables, "k") if self.variables else "k"
+        if kind == "index":
+            return self.pick(index, f"{index} * 2", f"{index} + n")
+        if kind == "element":
+            return f"{self.pick(*FLOATS)}[{self.index()}]"
+        if kind == "pair":
+            return f"({index}, float({self.value(2)}))"
+        return {
+            "float": f"float({self.value(1)})",
+            "complex": f"complex({self.value(2)}, 1.0)",
+            "bool": f"bool({self.condition()})",
+            "value": self.value(1),
+            "text": "'text'",
+        }[kind]
+
+    def guarded(self, indent: str) -> None:
+        """A `try`, in which seldom something is raised."""
+        self.lines.append(f"{indent}try:")
+        self.block(indent + "    ")
+        if self.random.random() < 0.7:
+            errors = self.pick("IndexError", "ZeroDivisionError", "(IndexError, ZeroDivisionError)")
+            self.lines.append(f"{indent}except {errors}:")
+            if self.random.random() < 0.5:
+                self.lines.append(f"{indent}    {self.pick('pass', 'continue', 'break')}")
+            else:
+                self.block(indent + "    ")
+            if self.random.random() < 0.2:
+                self.lines.append(f"{indent}else:")
+                self.block(indent + "    ")
+        else:
+            self.lines.append(f"{indent}finally:")
+            self.lines.append(f"{indent}    x[k] = {self.value(1)}")
+
+    def append(self, indent: str) -> None:
+        name = self.pick(*self.lists)
+        self.lines.append(f"{indent}{name}.append({self.item(self.lists[name])})")
+        if self.random.random() < 0.03:
+            odd = ("{}.pop()", "s = len({})", "{} = {}[:3]", "{}.extend([1, 2])", "{}.append(n)")
+            self.lines.append(indent + self.pick(*odd).format(name, name))
+
+    def comprehension(self, indent: str) -> None:
+        name = self.pick(*[v for v in "ijl" if v not in self.variables])
+        self.variables.append(name)
+        item = self.item(self.pick("index", "element", "float", "pair"))
+        test = f" if {self.condition()}" if self.random.random() < 0.4 else ""
+        self.variables.pop()
+        self.lines.append(f"{indent}q += [{item} for {name} in range({self.span()}){test}]")
+
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.lists and self.random.random() < self.appends and self.variables:
+            self.append(indent)
+            return
         if self.random.random() < self.complexes and self.variables:
             self.complex_statement(indent)
+            return
+        if self.variables and self.budget > 0 and self.random.random() < self.tries:
+            self.guarded(indent)
             return
         kind = self.random.random()
         if kind < 0.3 and len(self.variables) < 3 and self.budget > 0:
@@ -406,6 +471,18 @@ class Program:
             value = "e"
         self.lines.append(f"{indent}{target} {self.pick('=', '+=', '-=', '*=')} {value}")
 
+    def pick_rows(self, indent: str) -> None:
+        """Rows or elements at a list of ints."""
+        first, second = self.pick(*self.variables, "k"), self.pick("k", "0", *self.variables)
+        left, right = f"[{first}, {second}]", f"[{second}, {first}]"
+        if self.random.random() < 0.2:
+            left = right = f"[{first}, {second}, {self.index()}]"
+        if self.random.random() < 0.1:
+            right = self.pick(f"[{first}]", left, f"[h[{first}], {second}]")
+        array = self.pick(*GRIDS, *GRIDS, *FLOATS, *INTS)
+        other = array if self.random.random() < 0.8 else self.pick(*GRIDS, *FLOATS)
+        self.lines.append(f"{indent}{array}[{left}] = {other}[{right}]")
+
     def select(self, indent: str) -> None:
         """What a mask selects of a part, or a row of ints."""
         target = self.section()
@@ -430,6 +507,9 @@ class Program:
     def array_statement(self, indent: str) -> None:
         if self.random.random() < 0.15:
             self.select(indent)
+            return
+        if self.variables and self.random.random() < 0.15:
+            self.pick_rows(indent)
             return
         if self.random.random() < 0.25:
             self.grid_statement(indent)
@@ -527,7 +607,15 @@ class Program:
         made = self.random.random() < 0.5
         for number in range(0 if made else count):
             self.helper(f"g{number}")
-        self.lines.append(f"def f({PARAMETERS}):")
+        self.lines.append(f"def f({PARAMETERS}, q):")
+        if self.appends:
+            kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
+            self.lists = {
+                name: self.pick(*kinds) for name in ("q", "e0", "e1")[: self.pick(1, 2, 3)]
+            }
+            for name in self.lists:
+                if name != "q":
+                    self.lines.append(f"    {name} = {self.pick('[]', '[]', '[0.5, n]')}")
         for number in range(count if made else 0):
             self.helper(f"c{number}")
         for name in ("s", "t"):
@@ -536,7 +624,10 @@ class Program:
                 self.numbers.append(name)
         while self.budget > 0:
             self.loop("    ")
-        self.lines.append(f"    return {', '.join(self.numbers) or 'n'}")
+            if self.appends and self.random.random() < 0.1:
+                self.comprehension("    ")
+        results = [*self.numbers, *(name for name in self.lists if name != "q")]
+        self.lines.append(f"    return {', '.join(results) or 'n'}")
         return "\n".join(self.lines) + "\n"
 
 

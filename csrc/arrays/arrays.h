@@ -155,6 +155,26 @@ char *array_data(PyObject *array);
 /* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
 PyObject *array_box(DType dtype, const void *bytes, bool python);
 
+/* ---- rows.c ---- */
+
+/* What a kept loop appends to a list: a number, or a tuple of so many. */
+enum { ROWS_NUMBERS = 8 };
+typedef struct {
+    bool tuple;
+    uint8_t numbers;
+    struct {
+        uint8_t dtype;
+        bool python; /* a bool, int, float or complex; else a scalar of NumPy's */
+    } number[ROWS_NUMBERS];
+} RowsForm;
+/* A callable that makes a list of the array that element_append leaves.  NULL with the error set.
+ */
+PyObject *array_rows_callable(const RowsForm *form);
+/* What that callable makes its lists of; NULL: it is another one. */
+const RowsForm *array_rows_form(PyObject *callable);
+/* The list itself, of the array's two ints. */
+PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
+
 /* ---- copy.c ---- */
 
 /* Calls `part` for ranges that together are [0, units), from several threads if that pays; a unit

@@ -238,6 +238,13 @@ void region_end_turn(Emit *e, const RegionFor *loop);
 void region_after_iteration(Emit *e, const RegionFor *loop);
 void region_after_iterations(Emit *e, const RegionFor *loop);
 
+/* region_append.c: what a loop appends to lists */
+/* Before the loop, once the log has begun. */
+void region_lists(Emit *e);
+void region_append(Emit *e, int32_t at);
+/* Behind the loop: where the items are, and how many words. */
+void region_appended(Emit *e);
+
 /* region_log.c: what a kept loop overwrites */
 extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
 /* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */

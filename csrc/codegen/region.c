@@ -15,8 +15,8 @@
      fail: the caller undoes what is in the log
 
    Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u variables;
-   t, count and step with the loop's number; of values l and h, the lowest and highest; of elements
-   f (what the iteration before had), g (kept in a register). */
+   t, count and step with the loop's number; rows, used and room with a list's; of values l and h,
+   the lowest and highest; of elements f (what the iteration before had), g (kept in a register). */
 #include "emit.h"
 
 const char REGION_FAIL[] = "goto fail;";
@@ -123,11 +123,13 @@ emit_once(Emit *e)
 
 static void emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop);
 
-/* A store that the C compiler cannot leave out. */
+/* A store that the C compiler cannot leave out; to a list, too. */
 static bool
 stores_each_time(const Emit *e, const RegionStmt *stmt)
 {
-    if (stmt->instr < 0 || instr_at(e, stmt->instr)->kind != INSTR_STORE) return false;
+    if (stmt->instr < 0) return false;
+    if (instr_at(e, stmt->instr)->kind == INSTR_APPEND) return true;
+    if (instr_at(e, stmt->instr)->kind != INSTR_STORE) return false;
     const Instr *v = instr_at(e, stmt->instr);
     Reuse reuse = e->kernel->region->elements.at[v->operand].reuse;
     return !e->quick || (reuse != REUSE_KEPT && reuse != REUSE_TURN);
@@ -311,6 +313,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         e->mark[at] = e->body;
         break;
     case INSTR_DOT: region_dot(e, at, loop); break;
+    case INSTR_APPEND: region_append(e, at); break;
     case INSTR_CALL: region_call(e, at); break;
     default: region_element(e, at, loop); break;
     }
@@ -475,6 +478,7 @@ emit_results(Emit *e)
                   variable->operand, number);
     }
     text_free(&type);
+    region_appended(e);
 }
 
 void

@@ -27,6 +27,9 @@ const char LOG_ABI_TEXT[] =
     "    int (*stop)(struct KernelLog *log); /* nonzero: a signal came */\n"
     "    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
     "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
+    "    char *(*grow)(struct KernelLog *log, int64_t list, int64_t words, int64_t *room); /* "
+    "NULL: "
+    "fail */\n"
     "} KernelLog;\n"
     "#define RARELY(x) __builtin_expect_with_probability((x) != 0, 0, 0.9999)\n"
     "#define LOG_ENTRY(address, bytes) \\\n"
@@ -106,6 +109,7 @@ region_log(Emit *e)
     emit_line(e, "log->entries = %s * %d;", iterations, stores_logged(e, &r->top->body));
     emit_line(e, "if (log->more(log)) return 1;");
     emit_line(e, "int64_t turns = 0;");
+    region_lists(e);
 }
 
 /* Appends what the store is about to overwrite, in words of at most 8 bytes. */

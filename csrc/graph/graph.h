@@ -12,8 +12,10 @@
    - A node that is no view is its own storage. A view's type is relative to the storage's data
      pointer, not to its argument; a negative stride may reach below it.
    - The array arguments of a node are on the node's device; numbers may be on the host.
-   - `scatter` and `element_store` give a new version of the whole storage: args[0] is no view, and
-     the result has its type.
+   - `scatter`, `element_store` and `element_append` give a new version of the whole storage:
+     args[0] is no view, and the result has its type. That of `element_append` is two ints: the
+     address of the items that a loop has appended to a list, in the plan's memory, and the number
+   of their words (capture/control/loop_append.c).
    - `extern` and `ufunc` with one result have that result's type. With several they have dtype
      OBJECT and form OBJECT, and `result` nodes stand for the results. The last arguments of an
      extern are keywords when attrs.kwnames is set. An argument that is a Python object is a `const`
@@ -208,6 +210,12 @@ static inline bool
 op_finds(Op op)
 {
     return op == OP_argmax || op == OP_argmin;
+}
+/* One that gives a new version of an array's storage, in a loop. */
+static inline bool
+op_writes_element(Op op)
+{
+    return op == OP_element_store || op == OP_element_append;
 }
 /* A loop that gives a reduction of what its iterations leave. */
 static inline bool

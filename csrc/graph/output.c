@@ -12,7 +12,7 @@ storage_before(const Graph *g, NodeId storage)
     const Node *n = graph_node(g, storage);
     if (n->nargs == 0) return NO_NODE;
     const Node *of = n->op == OP_result ? graph_node(g, n->args[0]) : NULL;
-    if (op_info(n->op)->kind == KIND_SCATTER || n->op == OP_element_store)
+    if (op_info(n->op)->kind == KIND_SCATTER || op_writes_element(n->op))
         return graph_node(g, n->args[0])->storage;
     if (n->op == OP_choose && n->attrs.index != 0 && n->nargs == 3)
         return graph_node(g, n->args[2])->storage;

@@ -235,6 +235,19 @@ check_element(const Check *c, NodeId id, const Node *node)
     return 0;
 }
 
+static int
+check_append(const Check *c, NodeId id, const Node *node)
+{
+    RULE(node->nargs >= 2 && arg_type(c, node, 0)->form == FORM_ARRAY, "only rows are appended to");
+    const Type *rows = arg_type(c, node, 0);
+    RULE(rows->rank == 1 && rows->dtype == DT_I64, "rows are two ints");
+    RULE(type_same_layout(rows, &node->type), "the new version has another type");
+    for (int k = 1; k < node->nargs; k++)
+        RULE(arg_type(c, node, k)->rank == 0 && arg_type(c, node, k)->dtype != DT_OBJECT,
+             "what is appended is no number");
+    return 0;
+}
+
 /* That marks are nested like brackets is checked by check_marks. */
 static int
 check_jump(const Check *c, NodeId id, const Node *node)
@@ -331,6 +344,7 @@ check_kind(const Check *c, NodeId id, const Node *node)
                  "an argument is no scalar");
         return 0;
     case KIND_ELEMENT:
+        if (node->op == OP_element_append) return check_append(c, id, node);
         return node->op == OP_element_dot ? check_dot(c, id, node) : check_element(c, id, node);
     case KIND_REGION: return 0; /* check_regions */
     case KIND_JUMP: return check_jump(c, id, node);

@@ -23,6 +23,7 @@ typedef struct {
     int32_t length[ELEMENT_RANK], stride[ELEMENT_RANK]; /* indices into KernelArgs.size */
     bool stored; /* the loop writes it; the quick variant logs old elements */
     bool logged; /* an input's memory, written in place: the careful one logs them, too */
+    bool grows;  /* it is what the loop appends to a list: element_append in graph/graph.h */
     bool unit;   /* in the array seen, the elements of a row lie side by side: assumed of others */
 } RegionArray;
 
@@ -57,7 +58,7 @@ struct RegionFor {
     int32_t number, depth;
     RegionFor *around; /* NULL: it is the outermost one */
     RegionFor *with;   /* the loop with which it has changed places (region_order.c); NULL */
-    bool innermost;    /* has neither a loop nor a product in it */
+    bool innermost;    /* has neither a loop, a product nor an append in it */
     bool independent;  /* no iteration needs what another one stores: region_reuse.c */
     int64_t by;        /* its step, where that is a constant, else 0 */
     int32_t start, stop, step, index; /* instructions */

@@ -291,7 +291,9 @@ region_nodes(Build *b, RegionId number)
         OpKind kind = op_info(node->op)->kind;
         int failed = 0;
         if (!b->lw->live[id] || kind == KIND_CONST || kind == KIND_INPUT) continue;
-        if (kind == KIND_ELEMENT)
+        if (node->op == OP_element_append)
+            failed = region_add_append(b, id);
+        else if (kind == KIND_ELEMENT)
             failed = node->op == OP_element_dot ? region_add_dot(b, id) : region_add_element(b, id);
         else if (kind == KIND_REGION)
             failed = build_inner(b, id);

@@ -250,6 +250,29 @@ region_add_element(Build *b, NodeId id)
     return 0;
 }
 
+int
+region_add_append(Build *b, NodeId id)
+{
+    const Node *node = graph_node(b->graph, id);
+    int32_t args[ROWS_NUMBERS], array = region_array(b, node->args[0], false);
+    if (array < 0) return -1;
+    if (node->nargs - 1 > ROWS_NUMBERS || b->newest[array] != node->args[0]) {
+        b->lw->why = "a loop that appends long items, or to an old version of a list";
+        return 0;
+    }
+    for (int k = 1; k < node->nargs; k++)
+        if ((args[k - 1] = region_value(b, node->args[k])) < 0) return -1;
+    Instr instr = {.kind = INSTR_APPEND,
+                   .dtype = DT_I64,
+                   .level = LEVEL_ELEMENT,
+                   .operand = array,
+                   .node = id};
+    b->out->arrays.at[array].grows = true;
+    b->array[id] = array + 1;
+    b->newest[array] = id;
+    return region_emit(b, instr, node->nargs - 1, args) < 0 ? -1 : 0;
+}
+
 /* The index among the kernel's loops of NumPy's own product; -1 with the error set. */
 static int
 dot_loop(Build *b, DType dtype)

@@ -15,7 +15,7 @@ release_arguments(Lowering *lw)
     int axes[MAX_RANK];
     for (int s = 0; s < p->steps.len; s++) {
         const ExternStep *step = &p->steps.at[s].external;
-        if (p->steps.at[s].kind != STEP_EXTERN) continue;
+        if (p->steps.at[s].kind != STEP_EXTERN || array_rows_form(step->callable) != NULL) continue;
         for (int i = 0; i < step->nargs; i++) {
             Buffer *b = &p->buffers.at[step->args[i].buffer];
             if (b->kind == BUFFER_TEMP && b->type.form == FORM_ARRAY && !b->written &&

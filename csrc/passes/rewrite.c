@@ -22,7 +22,7 @@ mark_uses(Rewrite *r)
         for (int k = 1; node->op == OP_element_dot && k < node->nargs; k++)
             if (graph_node(g, node->args[k])->type.form == FORM_ARRAY)
                 r->uses[node->args[k]] |= USE_BASE;
-        if (kind == KIND_SCATTER || node->op == OP_element_store)
+        if (kind == KIND_SCATTER || op_writes_element(node->op))
             r->uses[node->args[0]] |= USE_BASE | USE_WRITTEN;
         for (int k = 0; kind == KIND_REGION && k < node->nargs; k++)
             r->uses[node->args[k]] |= USE_BASE | USE_WRITTEN;

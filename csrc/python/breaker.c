@@ -20,10 +20,11 @@ breaker_is_set(PyThreadState *ts)
 bool
 signal_is_pending(PyThreadState *ts)
 {
-    if (!breaker_is_set(ts)) return false;
 #if PY_VERSION_HEX >= 0x030D0000
     return (ts->eval_breaker & _PY_SIGNALS_PENDING_BIT) != 0; /* set only for the main thread */
 #else
+    /* Not the breaker: while this thread has not the GIL, others that take it compute the breaker
+       anew, each for itself (CPython 3.12 Python/ceval_gil.c, COMPUTE_EVAL_BREAKER). */
     return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0 &&
            _Py_ThreadCanHandleSignals(ts->interp);
 #endif

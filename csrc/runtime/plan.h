@@ -78,6 +78,7 @@ typedef struct {
     PlanPlace *args;
     Type *arg_types;
     int32_t *results;
+    const RowsForm *appended; /* it makes a list of what a loop has appended; else NULL */
     bool numbers;      /* takes and returns Python's own numbers only: no floating-point flags */
     bool sequence;     /* the results come in a sequence, even a single one */
     bool large;        /* arrays among arguments or results are large: it allocates from the pool */

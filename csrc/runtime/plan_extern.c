@@ -300,9 +300,20 @@ run_saved_restore(Run *run)
     PyErr_Restore(type, value, trace);
 }
 
+/* The list of what a kept loop has appended: no array object is made for that. */
+static Answer
+run_appended(Run *run, const PlanExtern *step)
+{
+    const char *rows = run->data[step->args[0].buffer] + run_size(run, step->args[0].offset);
+    run->why = "a signal, while a list was made";
+    PyObject *list = array_rows_list(step->appended, (const int64_t *)(const void *)rows);
+    return list == NULL ? ANSWER_ERROR : extern_result(run, step->results[0], list);
+}
+
 Answer
 run_extern(Run *run, const PlanExtern *step)
 {
+    if (step->appended != NULL) return run_appended(run, step);
     Answer answer = ANSWER_ERROR;
     PyObject *value = NULL;
     int made = 0;

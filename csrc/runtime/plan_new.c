@@ -292,6 +292,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->backend = from->backend;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
+    out->appended = array_rows_form(from->callable);
     if (callable_draws(from->callable) &&
         (out->save = PyObject_GetAttrString(from->callable, "save")) == NULL)
         return -1;

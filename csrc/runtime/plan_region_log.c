@@ -5,7 +5,10 @@
    loop instead.  Nobody knows beforehand how much a nest of loops writes: the log grows until
    copies of the arrays would be shorter; these are made then, whole, and nothing more is logged. To
    undo is to put the copies back, and then the entries, last one first.  Of an array that holds one
-   number everywhere, as fresh ones do, the number is all that is copied. */
+   number everywhere, as fresh ones do, the number is all that is copied.
+
+   The items that a loop appends to lists are kept here, too, until the run ends: words, in memory
+   that grows.  They are dropped with what is undone. */
 #include "plan_region_log.h"
 
 enum {
@@ -14,6 +17,8 @@ enum {
     MEDIUM_BYTES = 1 << 17, /* and those of COPIED_BYTES for each iteration, but no larger ones: */
     COPIED_BYTES = 8,       /* they may have rows of one number */
     DEARER = 4,             /* an entry takes longer than its bytes of a copy */
+    LIST_WORD = 8,
+    LIST_WORDS = 512, /* of a list, at first */
 };
 
 static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* longer loops release the GIL */
@@ -24,6 +29,7 @@ log_free(RegionLog *log)
     if (log == NULL) return;
     PyMem_RawFree(log->entries);
     PyMem_RawFree(log->copies);
+    for (int i = 0; i < LOG_ARRAYS; i++) PyMem_RawFree(log->list[i].words);
     mem_free(log);
 }
 
@@ -37,7 +43,9 @@ region_log_free(Plan *plan)
 void
 region_log_give(Plan *plan, RegionLog *log)
 {
-    bool small = log->room * (int64_t)sizeof(LogEntry) + log->bytes <= SPARE_LIMIT;
+    int64_t bytes = log->room * (int64_t)sizeof(LogEntry) + log->bytes;
+    for (int i = 0; i < LOG_ARRAYS; i++) bytes += log->list[i].room * LIST_WORD;
+    bool small = bytes <= SPARE_LIMIT;
     if (plan->spare_log == NULL && small)
         plan->spare_log = log;
     else
@@ -266,6 +274,20 @@ log_range(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t byt
     return 0;
 }
 
+static char *
+log_grow(KernelLog *seen, int64_t number, int64_t words, int64_t *room)
+{
+    LogList *list = &((RegionLog *)seen)->list[number];
+    if (list->room < words) {
+        int64_t larger = Py_MAX(Py_MAX(2 * list->room, words), LIST_WORDS);
+        char *grown = PyMem_RawRealloc(list->words, (size_t)larger * LIST_WORD);
+        if (grown == NULL) return NULL;
+        *list = (LogList){grown, larger};
+    }
+    *room = list->room;
+    return list->words;
+}
+
 static int
 log_stop(KernelLog *seen)
 {
@@ -283,7 +305,8 @@ log_stop(KernelLog *seen)
 void
 region_log_empty(RegionLog *log)
 {
-    log->seen = (KernelLog){.more = log_more, .stop = log_stop, .range = log_range};
+    log->seen =
+        (KernelLog){.more = log_more, .stop = log_stop, .range = log_range, .grow = log_grow};
     log->copied = false;
     log->used = 0;
 }

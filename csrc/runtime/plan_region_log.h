@@ -5,6 +5,12 @@
 #include "log_abi.h"
 #include "plan.h"
 
+/* The items that the loop has appended to a list. */
+typedef struct {
+    char *words;
+    int64_t room; /* words */
+} LogList;
+
 struct RegionLog {
     KernelLog seen; /* by the kernel; first, so that its callbacks find the rest */
     RegionLog *next;
@@ -16,6 +22,7 @@ struct RegionLog {
     bool copied;
     LogArray array[LOG_ARRAYS];
     bool even[LOG_ARRAYS]; /* all elements are the same: the copy is one of them */
+    LogList list[LOG_ARRAYS];
     PyThreadState *thread;
     bool released, interrupted;
 };

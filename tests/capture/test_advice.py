@@ -63,11 +63,11 @@ def f(x):
 # ---- the object that keeps a loop or a branch ----
 
 
-def appends(x, y):
+def inserts(x, y):
     found = []
     for i in range(1, len(x)):
         y[i] += x[i]
-        found.append(i)
+        found.insert(0, i)
     return found
 
 
@@ -97,14 +97,14 @@ def writes_a_view_on_one_side(x):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (appends, "it changes an object other than arrays: 'found' (list)"),
+        (inserts, "it changes an object other than arrays: 'found' (list)"),
         (counts_in_a_dict, "one side changes an object from before the branch: 'seen' (dict)"),
         (appends_on_one_side, "its sides change an object from before the branch: 'found' (list)"),
         (writes_a_view_on_one_side, "changes an object from before the branch: 'z' (an array)"),
     ],
 )
 def test_what_changes_is_named(function, words):
-    args = (X, X.copy()) if function is appends else (X,)
+    args = (X, X.copy()) if function is inserts else (X,)
     assert words in told(function, *args)
 
 
@@ -432,11 +432,8 @@ def fills_an_array(x):
     return out
 
 
-def test_a_comprehension_is_told_as_one():
-    if sys.version_info < (3, 12):
-        return  # a function of its own
-    text = told(lists_elements, X)
-    assert "it is a comprehension" in text and "contains" not in text, text
+def test_a_comprehension_is_kept_as_a_loop_is():
+    check(lists_elements, X, whole=True)
     check(fills_an_array, X, whole=True)
 
 
@@ -527,10 +524,9 @@ def numbers_and_an_element(n):
     return a
 
 
-def test_a_loop_of_numbers_is_told_how_to_be_kept():
-    assert "no element of an array (keep a number of it in one: s = np.zeros(1), s[0])" in told(
-        numbers, 9000
-    )
+def test_a_long_loop_of_numbers_is_kept():
+    assert not breaks(numbers, 9000)
+    check(numbers, 9000, whole=True)
     assert not breaks(numbers_and_an_element, 9000)
     check(numbers_and_an_element, 9000, whole=True)
 

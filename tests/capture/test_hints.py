@@ -685,11 +685,11 @@ def prints(x, y):
             print(y[i])
 
 
-def appends(x, y):
+def inserts(x, y):
     found = []
     for i in range(1, len(x)):
         y[i] += x[i]
-        found.append(i)
+        found.insert(0, i)
 
 
 def narrow(x, y):
@@ -702,7 +702,7 @@ def narrow(x, y):
     ("function", "why"),
     [
         (prints, "the branch of line {}: one side has printing or another visible effect"),
-        (appends, "it changes an object other than arrays: 'found' (list)"),
+        (inserts, "it changes an object other than arrays: 'found' (list)"),
         (narrow, "the operation 'add' on a numpy.float16, line {}"),
     ],
 )
@@ -733,7 +733,7 @@ def list_on_one_side(x):
     found = []
     for i in range(len(x)):
         if x[i] > 1.5:  # here
-            found.append(i)
+            found.insert(0, i)
     return found
 
 

@@ -97,6 +97,20 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
    and capture starts again. */
 Answer loop_writes(Interp *in, const Value *array);
 
+/* loop_picked.c: what a list of ints selects, read and stored. */
+bool key_is_picked(Interp *in, const Value *array, const Value *key);
+Answer picked_take(Interp *in, Value *array, Value *key, Value **out);
+Answer picked_store(Interp *in, Value *array, Value *key, Value *value);
+const char *describe_picked(Interp *in, Value *picked);
+
+/* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
+Answer loop_append(Interp *in, Value *list, Value *item);
+
+/* loop_marks.c: the loops around the current Instr that have no elements are to stay loops, since
+   they cannot be unrolled: capture starts again.  Until then a number that such a loop makes may be
+   known, as the length or axis of an array has to be.  NO: there is none. */
+Answer loop_learn_numbers(Interp *in);
+
 /* Arms in its body leave these in the local.  An int that the loop carries and an np.float64: the
    int's type is learnt to be that, and capture starts again. */
 Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);
@@ -149,6 +163,8 @@ Answer part_length(Interp *in, Value *array, Value **out);
  */
 Answer part_take(Interp *in, Value *array, int n, Value *const *indices, const NodeId *nodes,
                  bool checked, Value **out);
+/* The index of that axis is in bounds, or the loop is left to CPython. */
+Answer part_index_checked(Interp *in, Value *array, int axis, NodeId index);
 const char *describe_part(Interp *in, Value *part);
 Answer part_find(Interp *in, Value *part, PyObject *name, Value **out);
 Answer iterate_part(Interp *in, Value *part, Value **out);

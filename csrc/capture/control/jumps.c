@@ -66,6 +66,8 @@ follow_both(Interp *in, Value *condition, const int to[2], const int depth[2])
     if (merged != ANSWER_NO) return merged;
     Answer repeats = a == in->bottom ? repeat_learn(in) : ANSWER_NO;
     if (repeats != ANSWER_NO) return repeats;
+    Answer numbers = in->leaving == NULL ? loop_learn_numbers(in) : ANSWER_NO;
+    if (numbers != ANSWER_NO) return numbers;
     Answer stopped = tell_branch(in, condition);
     bool inner = in->fork != NULL || in->loop != NULL, even = depth[0] == depth[1] && to[1] >= 0;
     if (stopped == ANSWER_ERROR || a != in->bottom || !even || inner) return stopped;
@@ -117,6 +119,8 @@ static Answer
 unrolled_too_far(Interp *in, int most)
 {
     Activation *a = in->top;
+    Answer numbers = loop_learn_numbers(in);
+    if (numbers != ANSWER_NO) return numbers;
     Answer answer =
         interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
     if (answer == ANSWER_ERROR || a != in->bottom || in->loop != NULL) return answer;
@@ -240,6 +244,10 @@ for_iter(Interp *in, const Instr *instr)
     if (!unrolls && (loop_goes_over(in, iterator) || in->top != in->turn->of))
         return inner_loop_unkept(in, in->top->number);
     Answer answer = iterator_next(in, iterator, &item);
+    if (answer == ANSWER_BREAK && !in->attempt.again && loop_goes_over(in, iterator)) {
+        Answer numbers = loop_learn_numbers(in);
+        if (numbers != ANSWER_NO) return numbers;
+    }
     if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
         tell_turn(in);
     if (answer != ANSWER_YES) return answer;

@@ -144,7 +144,9 @@ arrays_ready(Interp *in, Body *b)
     }
     int n = loop_written(in, b->scan.number, learnt);
     if (n < 0) return ANSWER_ERROR;
-    for (int i = 0; i < n; i++) TRY(carry_array(in, b, learnt[i], -1));
+    for (int i = 0; i < n; i++)
+        TRY(loop_is_list(in, learnt[i]) ? loop_carry_list(in, b, learnt[i])
+                                        : carry_array(in, b, learnt[i], -1));
     return ANSWER_YES;
 }
 
@@ -361,6 +363,7 @@ begin_loop(Interp *in, Body *b)
         return ANSWER_ERROR;
     b->node = graph_add(in->graph, b->outer, OP_loop, nargs, b->args, &none, &attrs);
     if (in->loop == NULL) b->loop->top = b->node;
+    loop_lists_grow(b);
     return b->node == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -392,6 +395,7 @@ end_loop(Interp *in, Body *b)
     if (answer == ANSWER_NO) return loop_unkept(in, number, loop_either_why(in, b->loop));
     loop_to_end(in->graph, b->outer, b->node);
     answer = take_results(in, b, &leaves);
+    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b->loop);
     return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;
 }
 

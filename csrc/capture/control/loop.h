@@ -87,6 +87,8 @@ const char *loop_refused(const Interp *in, int number);
 const char *loop_note(const Interp *in, int number);
 /* 0, or -1 with the error set.  `why` is in the arena of what is learnt. */
 int loop_learn_refusal(Interp *in, int number, char *why);
+/* Does the loop stay one though it reads no element? */
+bool loop_is_of_numbers(const Interp *in, int number);
 /* The type to which the loop changes a local; NULL: none that is known. */
 const LoopType *loop_learnt_type(const Interp *in, const LoopName *loop, int slot);
 /* ANSWER_NO: another one is known. */
@@ -95,6 +97,15 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 /* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
+
+/* loop_append.c: */
+bool loop_is_list(Interp *in, Value *value);
+/* The loop carries what it appends to the list. */
+Answer loop_carry_list(Interp *in, Body *b, Value *list);
+/* From here on nothing is known of the lists' items. */
+void loop_lists_grow(const Body *b);
+/* Behind the outermost loop: its lists become longer at commit. */
+Answer loop_extend_lists(Interp *in, const Loop *loop);
 
 /* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
    elements, 0 if not; -1 with the error set. */

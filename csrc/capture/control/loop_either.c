@@ -269,7 +269,8 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
                                     : use_in_operation(g, loop, node);
     case KIND_COPY: return loop->asks_zeros || is_of_complex(g, node) ? USE_EITHER : USE_WRONG;
     case KIND_UFUNC: return use_in_call(g, loop, node);
-    case KIND_ELEMENT: return USE_SAME; /* an index, or what is stored */
+    case KIND_ELEMENT: /* an index, or what is stored; a list has it with its class */
+        return node->op == OP_element_append ? USE_WRONG : USE_SAME;
     case KIND_REGION:
         return node->op == OP_cond             ? USE_SAME
                : node->op == OP_loop && k >= 3 ? USE_EITHER

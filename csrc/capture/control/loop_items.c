@@ -66,13 +66,24 @@ loop_reads_items(Interp *in, const Value *iterator)
 
 /* ---- iterators that the program can reach ---- */
 
+/* Is it what a comprehension of 3.11 is given, in a variable that no program can name? */
+static bool
+is_given(Interp *in, const Value *iterator)
+{
+    const Activation *a = in->top;
+    if (a->decoded->code->co_argcount == 0 || a->slots[0] != iterator) return false;
+    PyObject *name = code_slot_name(a->decoded->code, 0);
+    return PyUnicode_CompareWithASCIIString(name, ".0") == 0;
+}
+
 /* One that the program holds, or that is a part of two, would show how far the loop has come. */
 static Answer
 is_reached(Interp *in, const Value *iterator, bool top, bool *out)
 {
     int stacked, held;
     if (value_references(in, iterator, &stacked, &held) < 0) return ANSWER_ERROR;
-    *out = iterator->source != NO_SOURCE || stacked != (top ? 1 : 0) || held != (top ? 0 : 1);
+    int holders = top ? is_given(in, iterator) : 1;
+    *out = iterator->source != NO_SOURCE || stacked != (top ? 1 : 0) || held != holders;
     if (!*out && is_named(iterator, "enumerate"))
         return is_reached(in, iterator->walked, false, out);
     for (int i = 0; !*out && is_named(iterator, "zip") && i < iterator->nitems; i++)

@@ -57,6 +57,55 @@ loop_learn_refusal(Interp *in, int number, char *why)
     return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, note);
 }
 
+bool
+loop_is_of_numbers(const Interp *in, int number)
+{
+    const Marks *marks = in->attempt.marks;
+    LoopName loop = loop_name(in->top, number);
+    for (int i = 0; i < marks->of_numbers.len; i++)
+        if (loop_is(&marks->of_numbers.at[i], &loop)) return true;
+    return false;
+}
+
+/* What was found out about branches of the loop when it was unrolled. */
+static void
+forget_branches(Marks *marks, const Activation *a, const LoopShape *shape)
+{
+    int kept = 0;
+    for (int i = 0; i < marks->branches.len; i++) {
+        const BranchMark *mark = &marks->branches.at[i];
+        if (mark->code != a->decoded->code || !shape->inside[mark->number])
+            marks->branches.at[kept++] = *mark;
+    }
+    marks->branches.len = kept;
+}
+
+Answer
+loop_learn_numbers(Interp *in)
+{
+    const Activation *a = in->top;
+    bool learnt = false;
+    for (int number = 0; number <= a->number && in->loop == NULL; number++) {
+        LoopShape *shape;
+        if (loop_shape(in, a->decoded, number, &shape) < 0) return ANSWER_ERROR;
+        if (shape == NULL || shape->top != number || !shape->inside[a->number]) continue;
+        const char *why = loop_note(in, number);
+        if (why == NULL || strcmp(why, loop_without_elements) != 0) continue;
+        int arrays = loop_computes_arrays(in, shape->head);
+        if (arrays < 0) return ANSWER_ERROR;
+        if (arrays > 0 || loop_is_of_numbers(in, number)) continue;
+        LoopName loop = loop_name(a, number);
+        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->of_numbers, loop) < 0)
+            return ANSWER_ERROR;
+        forget_branches(in->attempt.learn, a, shape);
+        learnt = true;
+    }
+    if (!learnt) return ANSWER_NO;
+    in->attempt.again = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
+}
+
 const LoopType *
 loop_learnt_type(const Interp *in, const LoopName *loop, int slot)
 {

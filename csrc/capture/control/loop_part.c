@@ -88,8 +88,8 @@ loop_assert(Interp *in, Op op, Value *left, Value *right)
                : ANSWER_YES;
 }
 
-static Answer
-check_index(Interp *in, Value *array, int axis, NodeId index)
+Answer
+part_index_checked(Interp *in, Value *array, int axis, NodeId index)
 {
     Value shown = {.kind = V_PART, .of = array, .nitems = axis};
     Value *size, *low, *at = value_node(in, index);
@@ -110,7 +110,7 @@ part_take(Interp *in, Value *array, int n, Value *const *indices, const NodeId *
     *out = part_new(in, array, n, indices);
     if (*out == NULL) return ANSWER_ERROR;
     for (int axis = 0; axis < n && !checked && !is_checked_later(in, rank); axis++)
-        TRY(check_index(in, array, axis, nodes[axis]));
+        TRY(part_index_checked(in, array, axis, nodes[axis]));
     return ANSWER_YES;
 }
 

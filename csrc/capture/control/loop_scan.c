@@ -34,9 +34,11 @@ is_followed(const Instr *instr)
     case I_SLICE_STORE:
     case I_BUILD_SLICE:
     case I_BUILD_TUPLE:
+    case I_BUILD_LIST:
     case I_UNPACK:
     case I_CALL:
     case I_CALL_KW:
+    case I_LIST_APPEND:
     case I_GET_ITER:
     case I_FOR_ITER:
     case I_END_FOR:
@@ -173,6 +175,7 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan
     }
     int uses = scan->subscripts > 0 || in->loop != NULL ? 1 : loop_calls_use_elements(in, shape);
     if (uses < 0) return -1;
-    if (uses == 0) return scan_refuses(scan, 0, loop_without_elements);
+    if (uses == 0 && !loop_is_of_numbers(in, shape->top))
+        return scan_refuses(scan, 0, loop_without_elements);
     return scan_locals(in, d, scan);
 }

@@ -19,10 +19,9 @@ in_words(const Decoded *d, int number)
     case I_CALL_KW:
     case I_CALL_EX: return "a call with keywords, * or **";
     case I_UNPACK_EX: return "an assignment that unpacks";
-    case I_BUILD_LIST:
     case I_BUILD_SET:
     case I_BUILD_MAP:
-    case I_BUILD_MAP_KEYS: return "a list, set or dict that is made";
+    case I_BUILD_MAP_KEYS: return "a set or dict that is made";
     case I_BUILD_STRING:
     case I_FORMAT: return "text that is made";
     case I_BUILD_SLICE:
@@ -39,11 +38,6 @@ in_words(const Decoded *d, int number)
     case I_LOAD_CLEAR: return "a comprehension";
     case I_BEFORE_WITH: return "a with block";
     case I_IMPORT_NAME: return "an import";
-    case I_PUSH_EXC_INFO:
-    case I_POP_EXCEPT:
-    case I_CHECK_EXC_MATCH:
-    case I_CHECK_EG_MATCH:
-    case I_RERAISE: return "a `try`";
     default: return "an instruction that is not followed in a loop";
     }
 }
@@ -59,19 +53,6 @@ loop_not_kept(Interp *in, int head, const char *format, ...)
     va_end(args);
     if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
     return ANSWER_NO;
-}
-
-/* The line of the `try` whose handler begins at the Instr; else the Instr's own. */
-static int
-line_of_try(const Decoded *d, int number)
-{
-    int first = INT_MAX;
-    for (int i = 0; i < d->nhandlers; i++)
-        if (d->handlers[i].target == number) first = Py_MIN(first, d->handlers[i].start);
-    if (first == INT_MAX) return line_at(d, number);
-    int body = d->number_at[first];
-    bool says = body > 0 && d->instrs[body - 1].kind == I_NOP;
-    return line_at(d, says ? body - 1 : body);
 }
 
 /* The inner function that shares the variable; NULL: none, it is a variable of an outer one. */
@@ -119,10 +100,10 @@ form_in_words(Interp *in, const Scan *scan)
     if (scan->why != NULL) return scan->why;
     if (scan->shared >= 0) return shares_in_words(in, scan);
     InstrKind kind = d->instrs[scan->refused].kind; /* one inside would begin with another Instr */
-    if (kind == I_LIST_APPEND || kind == I_SET_ADD || kind == I_MAP_ADD)
+    if (kind == I_SET_ADD || kind == I_MAP_ADD)
         return "it is a comprehension (store into an array in a `for` loop: out = np.zeros(n))";
     return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan->refused),
-                        line_of_try(d, scan->refused));
+                        line_at(d, scan->refused));
 }
 
 Answer

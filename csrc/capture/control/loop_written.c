@@ -1,4 +1,5 @@
-/* Arrays that a function writes which is called in the body of a kept loop.
+/* Arrays that a function writes which is called in the body of a kept loop, and lists to which the
+   body appends.
 
    A loop carries a version of each array that its body writes, from its first turn on.  What is
    stored in the body itself is seen before the body is followed (loop_scan.c); what a function
@@ -41,6 +42,13 @@ leads_to(const Value *value, const Value *array, LoopWrite *place, int *budget)
     return false;
 }
 
+/* Of the variables and the stack, where a comprehension has its list. */
+static int
+nslots(const Activation *a)
+{
+    return a->decoded->nlocalsplus + a->depth;
+}
+
 /* Looks for the array in the outermost loop's activation and those that called it. */
 static bool
 find_place(const Interp *in, const Value *array, LoopWrite *place)
@@ -50,7 +58,7 @@ find_place(const Interp *in, const Value *array, LoopWrite *place)
     while (turn->around != NULL) turn = turn->around;
     place->up = 0;
     for (const Activation *a = turn->of; a != NULL; a = a->caller, place->up++)
-        for (place->slot = 0; place->slot < a->decoded->nlocalsplus; place->slot++) {
+        for (place->slot = 0; place->slot < nslots(a); place->slot++) {
             place->nparts = 0;
             if (leads_to(a->slots[place->slot], array, place, &budget)) return true;
         }
@@ -70,8 +78,7 @@ find_array(Interp *in, const LoopWrite *write)
     while (turn != NULL && turn->around != NULL) turn = turn->around;
     if (turn != NULL) a = turn->of;
     for (int up = 0; up < write->up && a != NULL; up++) a = a->caller;
-    Value *value =
-        a != NULL && write->slot < a->decoded->nlocalsplus ? a->slots[write->slot] : NULL;
+    Value *value = a != NULL && write->slot < nslots(a) ? a->slots[write->slot] : NULL;
     for (int i = 0; i < write->nparts && value != NULL; i++)
         value = has_parts(value) ? part_of(value, write->part[i]) : NULL;
     return value;
@@ -120,7 +127,9 @@ loop_writes(Interp *in, const Value *array)
 {
     int number = 0;
     bool carried = true;
-    while (number < in->loop->narrays && in->loop->array[number] != array) number++;
+    while (number < in->loop->narrays && in->loop->array[number] != array &&
+           in->loop->list[number] != array)
+        number++;
     unsigned bit = number < in->loop->narrays ? 1u << number : 0;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around)
         carried = carried && (turn->writes & bit) != 0;

@@ -28,4 +28,5 @@ const Above things_above = {
     .dict_of = model_dict,
     .part_length = part_length,
     .build = build_value,
+    .append_in_loop = loop_append,
 };

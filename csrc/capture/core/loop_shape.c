@@ -166,6 +166,29 @@ mark_inside(const Decoded *d, LoopShape *s, int last)
         if (s->inside[at]) s->inside[s->head] = true;
 }
 
+/* Leaves those that an iteration comes to without an exception: the handlers of a `try` in the body
+   are CPython's, which then does the whole loop. */
+static int
+drop_handlers(Interp *in, const Decoded *d, LoopShape *s)
+{
+    bool *reached = arena_alloc(in->arena, (size_t)d->count + 1);
+    if (reached == NULL) return -1;
+    int to[2];
+    reached[s->head] = s->inside[s->head];
+    reached[s->begin] = s->inside[s->begin];
+    for (bool more = true; more;) {
+        more = false;
+        for (int at = s->head; at < d->count; at++) {
+            if (!reached[at]) continue;
+            for (int k = instr_successors(d, at, to); k-- > 0;)
+                if (to[k] < d->count && s->inside[to[k]] && !reached[to[k]])
+                    reached[to[k]] = more = true;
+        }
+    }
+    s->inside = reached;
+    return 0;
+}
+
 /* ---- exits ---- */
 
 /* Behind the Instrs that drop what the loop itself has on the stack. */
@@ -232,6 +255,7 @@ shape_new(Interp *in, const Decoded *d, int head, int last, int top, int begin)
     s->counts = d->instrs[head].kind == I_FOR_ITER;
     s->base = d->instrs[head].depth - s->counts;
     mark_inside(d, s, last);
+    if (drop_handlers(in, d, s) < 0) return NULL;
     find_exits(d, s);
     return s;
 }

@@ -237,6 +237,8 @@ typedef struct {
     int narrays;
     Value *array[LOOP_ARRAYS];
     NodeId version[LOOP_ARRAYS]; /* the version of each at this point of the body */
+    Value *list[LOOP_ARRAYS];    /* NULL, or the list whose new items the array is of … */
+    RowsForm form[LOOP_ARRAYS];  /* … which are such; no numbers: none has been appended yet */
     VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
     VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
     VEC(NodeId)
@@ -329,6 +331,8 @@ typedef struct {
     Value *(*dict_of)(Interp *in, Value *value);
     Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
     BuildId (*build)(Interp *in, Value *value);
+    /* In a kept loop, to a list from before it; NO: it is one that the loop has made. */
+    Answer (*append_in_loop)(Interp *in, Value *list, Value *item);
 } Above;
 
 /* Arrays and their memory. */
@@ -524,6 +528,7 @@ typedef struct Marks {
     VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
     VEC(LoopType) loop_types;
     VEC(LoopWrite) loop_writes;
+    VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(BranchMark) branches;
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */

@@ -96,12 +96,29 @@ first_goes(const Method *m)
     return source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, object);
 }
 
+/* To a list to which a kept loop has appended: an effect, behind that. */
+static Answer
+grown_append(const Method *m)
+{
+    Value *all[2] = {m->self, m->args[0]};
+    PyObject *name = keep(m->in, PyUnicode_InternFromString("append"));
+    if (name == NULL || effect_add(m->in, EFFECT_METHOD, name, NO_SOURCE, 2, all) < 0)
+        return ANSWER_ERROR;
+    return give_none(m);
+}
+
 static Answer
 list_method(const Method *m)
 {
     Value *self = m->self;
     Answer answer;
-    if (strcmp(m->name, "append") == 0 && m->nargs == 1) {
+    bool append = strcmp(m->name, "append") == 0 && m->nargs == 1;
+    if (append && m->in->loop != NULL && !deque_check(self->object)) {
+        answer = m->in->above->append_in_loop(m->in, self, m->args[0]);
+        if (answer != ANSWER_NO) return answer == ANSWER_YES ? give_none(m) : answer;
+    }
+    if (self->kind == V_GROWN) return append ? grown_append(m) : unknown(m);
+    if (append) {
         answer = container_changes(m->in, self);
         if (answer == ANSWER_YES) answer = first_goes(m);
         if (answer == ANSWER_YES) answer = outside(m, 1, m->args);
@@ -204,8 +221,9 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))
         return set_method(in, self, name, nargs, args, kwnames, out);
-    bool list = self->kind == V_LIST || (self->kind == V_OBJECT &&
-                                         (self->type == &PyList_Type || deque_check(self->object)));
+    bool list =
+        self->kind == V_LIST || self->kind == V_GROWN ||
+        (self->kind == V_OBJECT && (self->type == &PyList_Type || deque_check(self->object)));
     if (list) return list_method(&m);
     if (self->kind == V_TUPLE) return sequence_method(in, self, name, nargs, args, kwnames, out);
     return known_method(&m);

@@ -1,0 +1,204 @@
+/* `items.append(x)` in a kept loop, of numbers and of tuples of numbers, to lists from before it.
+
+   The loop carries an array of two ints for each such list, which element_append makes new versions
+   of (graph/graph.h).  What is appended is known behind the loop alone: a step of the plan makes a
+   list of it, and an effect extends the program's list by that, at commit.  From the loop on
+   nothing is known of the list's items (V_GROWN): whatever else the program does with it ends the
+   graph.
+
+   As an array that a called function writes, a list is found at the first append, and is learnt;
+   the next attempt carries it (loop_written.c). */
+#include "loop.h"
+
+#include "../../arrays/arrays.h"
+
+static const int64_t MANY = INT64_C(1) << 40;
+
+bool
+loop_is_list(Interp *in, Value *value)
+{
+    return value->kind == V_LIST || value->kind == V_GROWN ||
+           (value->kind == V_OBJECT && value_type(in, value) == &PyList_Type);
+}
+
+/* ---- where the loop begins ---- */
+
+static int
+number_of(const Loop *loop, const Value *list)
+{
+    for (int i = 0; i < loop->narrays; i++)
+        if (loop->list[i] == list) return i;
+    return -1;
+}
+
+/* The array of a list of which nothing has been appended. */
+static Answer
+empty_rows(Interp *in, Value **out)
+{
+    Type type;
+    SizeId two = size_const(in->graph, 2);
+    NodeId zero = node_int(in, 0, DT_I64), node;
+    if (two == NO_SIZE || zero == NO_NODE || type_contiguous(in->graph, &type, DT_I64, 1, &two) < 0)
+        return ANSWER_ERROR;
+    node = graph_add(in->graph, in->region, OP_full, 1, &zero, &type, NULL);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A few turns are unrolled: what is in the list is known then. */
+static bool
+is_short(Interp *in, const Value *iterator)
+{
+    enum { FEW = 32 };
+    int64_t ends[3];
+    if (iterator == NULL || !loop_is_range(iterator)) return false;
+    for (int i = 0; i < 3; i++)
+        if (iterator->walked->items[i]->kind != V_CONST ||
+            value_as_int(in, iterator->walked->items[i], &ends[i]) != ANSWER_YES)
+            return false;
+    return ends[2] != 0 && ends[0] > -MANY && ends[0] < MANY && ends[1] > -MANY && ends[1] < MANY &&
+           (ends[1] - ends[0]) / ends[2] <= FEW;
+}
+
+Answer
+loop_carry_list(Interp *in, Body *b, Value *list)
+{
+    Loop *loop = b->loop;
+    int number = number_of(loop, list);
+    if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
+    if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
+        return loop_not_kept(in, b->scan.number, "it writes too many arrays and lists");
+    if (number < 0) {
+        if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it makes a list longer");
+        if (is_short(in, b->iterator))
+            return loop_not_kept(in, b->scan.number, "it makes a list longer, by a few turns");
+        TRY(container_resizes(in, list));
+        TRY(container_changes(in, list));
+        number = loop->narrays;
+        TRY(empty_rows(in, &loop->array[number]));
+        loop->list[number] = list;
+        loop->form[number] = (RowsForm){0};
+        loop->version[number] = loop->array[number]->node;
+        loop->narrays++;
+    }
+    b->args[3 + b->ncarried + b->narrays] = loop->version[number];
+    b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
+void
+loop_lists_grow(const Body *b)
+{
+    for (int i = 0; i < b->narrays; i++) {
+        Value *list = b->loop->list[b->array[i]];
+        if (list != NULL && list->kind == V_LIST) list->kind = V_GROWN;
+    }
+}
+
+/* ---- in its body ---- */
+
+static Answer
+not_appended(Interp *in, const char *why)
+{
+    return interp_break(in, BREAK_UNROLL, "%s", why);
+}
+
+/* Was the list made before the outermost loop? */
+static bool
+is_from_before(const Interp *in, const Value *list)
+{
+    const Turn *turn = in->turn;
+    while (turn->around != NULL) turn = turn->around;
+    if (list->source != NO_SOURCE || list->kind == V_GROWN) return true;
+    for (int i = 0; i < turn->made; i++)
+        if (in->attempt.values.at[i] == list) return true;
+    return false;
+}
+
+/* The numbers of an item as nodes; NO: it is neither a number nor a tuple of a few. */
+static Answer
+item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes)
+{
+    Value **number = &item;
+    *form = (RowsForm){.tuple = item->kind == V_TUPLE, .numbers = 1};
+    if (form->tuple) {
+        if (item->type != NULL && item->type != &PyTuple_Type) return ANSWER_NO;
+        if (item->nitems < 1 || item->nitems > ROWS_NUMBERS || item->items == NULL)
+            return ANSWER_NO;
+        form->numbers = (uint8_t)item->nitems;
+        number = item->items;
+    }
+    for (int i = 0; i < form->numbers; i++) {
+        if (number[i] == NULL || !value_is_number(in, number[i])) return ANSWER_NO;
+        TRY(value_as_loose_node(in, number[i], &nodes[i]));
+        const Type *type = &graph_node(in->graph, nodes[i])->type;
+        if (type->rank != 0 || type->form == FORM_ARRAY || type->dtype == DT_OBJECT)
+            return ANSWER_NO;
+        form->number[i].dtype = type->dtype;
+        form->number[i].python = type->form == FORM_PYTHON;
+    }
+    return ANSWER_YES;
+}
+
+static const char *
+form_text(Interp *in, const RowsForm *form)
+{
+    if (form->tuple) return arena_printf(in->arena, "a tuple of %d numbers", form->numbers);
+    const char *name = dtype_long_name((DType)form->number[0].dtype);
+    return arena_printf(in->arena, "%s%s", form->number[0].python ? "Python's " : "numpy.", name);
+}
+
+Answer
+loop_append(Interp *in, Value *list, Value *item)
+{
+    NodeId args[1 + ROWS_NUMBERS];
+    RowsForm form;
+    if (!loop_is_list(in, list)) return ANSWER_NO;
+    if (!is_from_before(in, list))
+        return not_appended(in, "it makes a list longer that it has made itself");
+    Answer answer = item_nodes(in, item, &form, args + 1);
+    if (answer == ANSWER_NO)
+        return not_appended(in, "it appends what is no number, or tuple of a few, to a list");
+    if (answer != ANSWER_YES) return answer;
+    TRY(loop_writes(in, list));
+    Loop *loop = in->loop;
+    int number = number_of(loop, list);
+    if (loop->form[number].numbers == 0)
+        loop->form[number] = form;
+    else if (memcmp(&loop->form[number], &form, sizeof form) != 0)
+        return interp_break(in, BREAK_UNROLL,
+                            "it appends items of different types to one list: %s and %s",
+                            form_text(in, &loop->form[number]), form_text(in, &form));
+    args[0] = loop->version[number];
+    Type type = graph_node(in->graph, args[0])->type;
+    NodeId node =
+        graph_add(in->graph, in->region, OP_element_append, 1 + form.numbers, args, &type, NULL);
+    if (node == NO_NODE) return ANSWER_ERROR;
+    loop->version[number] = node;
+    return ANSWER_YES;
+}
+
+/* ---- behind the outermost one ---- */
+
+static Answer
+extend_list(Interp *in, const Loop *loop, int number)
+{
+    Type type = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    PyObject *sample = keep(in, PyList_New(0)),
+             *name = keep(in, PyUnicode_InternFromString("extend"));
+    PyObject *callable = keep(in, array_rows_callable(&loop->form[number]));
+    Value *args[2] = {loop->list[number]};
+    NodeId node;
+    if (sample == NULL || name == NULL || callable == NULL) return ANSWER_ERROR;
+    TRY(node_extern(in, callable, 1, &loop->version[number], &type, &node));
+    TRY(object_value(in, node, sample, &args[1]));
+    return effect_add(in, EFFECT_METHOD, name, NO_SOURCE, 2, args) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+loop_extend_lists(Interp *in, const Loop *loop)
+{
+    for (int i = 0; i < loop->narrays; i++)
+        if (loop->list[i] != NULL && loop->form[i].numbers > 0) TRY(extend_list(in, loop, i));
+    return ANSWER_YES;
+}
