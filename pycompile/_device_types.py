@@ -13,10 +13,11 @@ import operator
 import sys
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from pycompile._C import StepValue
 
-_SUMMED = "efdq"  # dtypes that sums have, too
+_SUMMED = "efdlq"  # dtypes that sums have, too
 
 
 def _bind(asked, names):
@@ -86,8 +87,8 @@ def _cumulative(asked):
     axis = given.get("axis")
     if axis is None:
         return a.dtype, (math.prod(a.shape),)
-    known = type(axis) is int and -len(a.shape) <= axis < len(a.shape)
-    return (a.dtype, a.shape) if known else None
+    last = len(a.shape) - 1  # along others CuPy's result has that axis' elements side by side
+    return (a.dtype, a.shape) if type(axis) is int and axis in (last, -1) else None
 
 
 def _take(asked):
@@ -115,6 +116,26 @@ def _astype(asked):
     return (dtype, arrays[0].shape) if known else None
 
 
+def _reshape(asked):
+    """To a shape that no strides give, so that CuPy copies."""
+    given = _bind(asked, ("a", "shape"))
+    arrays = given and _arrays(asked, given, "a")
+    shape = given and given.get("shape")
+    if not arrays or type(shape) is not tuple or any(type(n) is not int or n < 1 for n in shape):
+        return None
+    (a,) = arrays
+    if math.prod(shape) != math.prod(a.shape) or a.dtype.kind not in "biuf":
+        return None
+    like = as_strided(np.empty(1, a.dtype), a.shape, a.strides)
+    try:
+        like.reshape(shape, copy=False)
+    except ValueError:
+        return a.dtype, shape
+    except TypeError:  # NumPy before 2.1
+        pass
+    return None
+
+
 def _rules():
     cupy = sys.modules["cupy"]
     ndarray = cupy.ndarray
@@ -124,6 +145,7 @@ def _rules():
         ((cupy.cumsum, cupy.cumprod, ndarray.cumsum, ndarray.cumprod), _cumulative),
         ((cupy.take, ndarray.take), _take),
         ((ndarray.astype,), _astype),
+        ((ndarray.reshape,), _reshape),
     )
 
 

@@ -551,18 +551,35 @@ library_of_products(const CudaDriver **driver)
     return lt;
 }
 
+/* Memory for what the algorithm needs besides the matrices.  Returns what the driver does. */
+static int
+take_workspace(const CudaDriver *driver, const CudaProduct *c, uint64_t *memory)
+{
+    int mode = RELAXED, failed = driver->capture_mode(&mode); /* the thread may be capturing */
+    if (failed) return failed;
+    failed = driver->memory_take(memory, c->found.workspace);
+    driver->capture_mode(&mode);
+    return failed;
+}
+
 /* Does the library take what its heuristic named?  It is recorded and not run, at addresses that
-   nothing is at: what it refuses later ends each run of a plan. */
+   nothing is at: what it refuses later ends each run of a plan.  The workspace is memory, since an
+   algorithm may have it cleared first, which the driver records for memory only. */
 static bool
 is_recorded(const CudaDriver *driver, CudaProduct *c)
 {
-    uint64_t words[MOST_PRODUCT_PLACES];
+    uint64_t words[MOST_PRODUCT_PLACES], memory = 0;
     void *graph = NULL;
     for (int i = 0; i < MOST_PRODUCT_PLACES; i++)
         words[i] = UINT64_C(0x7f0000000040) + ((uint64_t)i << 36); /* aligned as an arena's parts */
-    if (cuda_product_graph(driver, c, words, &graph) != 0) return false;
-    driver->graph_destroy(graph);
-    return true;
+    if (c->found.workspace > 0) {
+        if (take_workspace(driver, c, &memory) != 0) return false;
+        words[product_places(&c->product, (int64_t)c->found.workspace) - 1] = memory;
+    }
+    bool recorded = cuda_product_graph(driver, c, words, &graph) == 0;
+    if (recorded) driver->graph_destroy(graph);
+    if (memory != 0) driver->memory_give(memory);
+    return recorded;
 }
 
 /* Sets c->there, and what goes with it. */
