@@ -19,6 +19,7 @@
 enum {
     MOST_DEVICES = 64,
     MOST_WORKSPACE = 32 << 20, /* what NVIDIA advises for Hopper */
+    WORKSPACE_ALIGNED = 256,   /* which is more than a plan's memory is */
     RELAXED = 2,               /* CU_STREAM_CAPTURE_MODE_RELAXED */
     NON_BLOCKING = 1,          /* CU_STREAM_NON_BLOCKING */
     /* cublasComputeType_t, cudaDataType_t */
@@ -169,6 +170,14 @@ choose(const CublasLt *lt, CudaProduct *c)
     return failed;
 }
 
+/* Of memory that has as many bytes more. */
+static void *
+workspace_in(uint64_t memory)
+{
+    uint64_t mask = WORKSPACE_ALIGNED - 1;
+    return (void *)(uintptr_t)((memory + mask) & ~mask);
+}
+
 static int
 multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream)
 {
@@ -181,7 +190,7 @@ multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream
     if (failed) return failed;
     void *result = (void *)(uintptr_t)words[PRODUCT_RESULT];
     const void *added = adds ? (const void *)(uintptr_t)words[behind++] : result;
-    void *workspace = c->found.workspace > 0 ? (void *)(uintptr_t)words[behind] : NULL;
+    void *workspace = c->found.workspace > 0 ? workspace_in(words[behind]) : NULL;
     return lt->multiply(devices[c->device].handle, c->desc, &one,
                         (const void *)(uintptr_t)words[PRODUCT_RIGHT], c->layout[PRODUCT_RIGHT],
                         (const void *)(uintptr_t)words[PRODUCT_LEFT], c->layout[PRODUCT_LEFT],
@@ -622,7 +631,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         products = c;
         find_algorithm(driver, lt, c);
     }
-    *workspace = (int64_t)c->found.workspace;
+    *workspace = c->found.workspace > 0 ? (int64_t)c->found.workspace + WORKSPACE_ALIGNED : 0;
     return c->there;
 }
 

@@ -214,7 +214,7 @@ API cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         return INVALID;
     for (int i = 0; i < 4; i++)
         if ((size_t)of[i] % words[1 + i]) return INVALID;
-    if (bytes > 0 && !is_memory(workspace)) return INVALID;
+    if (bytes > 0 && ((uintptr_t)workspace % 256 || !is_memory(workspace))) return INVALID;
     products_algorithm = words[5];
     if (products_algorithm != products_best) usleep(2000);
     Call call = {*(Desc *)desc, *(Layout *)la, *(Layout *)lb, *(Layout *)lc, *(Layout *)lout, (const char *)a, (const char *)b,
