@@ -118,10 +118,13 @@ def _astype(asked):
 
 def _reshape(asked):
     """To a shape that no strides give, so that CuPy copies."""
-    given = _bind(asked, ("a", "shape"))
-    arrays = given and _arrays(asked, given, "a")
-    shape = given and given.get("shape")
-    if not arrays or type(shape) is not tuple or any(type(n) is not int or n < 1 for n in shape):
+    if asked.kwargs:
+        return None
+    arrays = _arrays(asked, {"a": asked.args[0]}, "a")
+    shape = tuple(asked.args[1:])
+    if len(shape) == 1 and type(shape[0]) is tuple:
+        (shape,) = shape
+    if not arrays or any(type(n) is not int or n < 1 for n in shape):
         return None
     (a,) = arrays
     if math.prod(shape) != math.prod(a.shape) or a.dtype.kind not in "biuf":

@@ -116,6 +116,7 @@ def test_astype():
 def test_reshape():
     for x in layouts(3, 4, 5)[1:]:
         check(cp.ndarray.reshape, x, (12, 5))
-        check(cp.ndarray.reshape, x, (3, 2, 10))
+        check(cp.ndarray.reshape, x, 3, 2, 10)
+        check(cp.ndarray.reshape, x, 60)
         check(cp.ndarray.reshape, x, (3, 4, 1, 5), known=False)
     check(cp.ndarray.reshape, cp.ones((3, 4, 5)), (12, 5), known=False)
