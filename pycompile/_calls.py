@@ -27,6 +27,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from pycompile._C import NumpyFunction, StepValue, array_view
+from pycompile._device_types import by_rule
 from pycompile._filters import warnings_as
 
 MOST_ELEMENTS = 1 << 22
@@ -918,6 +919,9 @@ def trial(asked):
     function, changed = asked.function, asked.changed
     if asked.fresh:
         return _trial_of_new(asked), function
+    known = by_rule(asked) if asked.direct else None
+    if known is not None:
+        return known, function
     holes, samples, loose = _of_arguments(asked)
     _look_at_flags(asked)
     result = _quietly(asked, holes, samples)

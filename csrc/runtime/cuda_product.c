@@ -19,6 +19,7 @@
 enum {
     MOST_DEVICES = 64,
     MOST_WORKSPACE = 32 << 20, /* what NVIDIA advises for Hopper */
+    WORKSPACE_ALIGNED = 256,   /* which is more than a plan's memory is */
     RELAXED = 2,               /* CU_STREAM_CAPTURE_MODE_RELAXED */
     NON_BLOCKING = 1,          /* CU_STREAM_NON_BLOCKING */
     /* cublasComputeType_t, cudaDataType_t */
@@ -169,6 +170,14 @@ choose(const CublasLt *lt, CudaProduct *c)
     return failed;
 }
 
+/* Of memory that has as many bytes more. */
+static void *
+workspace_in(uint64_t memory)
+{
+    uint64_t mask = WORKSPACE_ALIGNED - 1;
+    return (void *)(uintptr_t)((memory + mask) & ~mask);
+}
+
 static int
 multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream)
 {
@@ -181,7 +190,7 @@ multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream
     if (failed) return failed;
     void *result = (void *)(uintptr_t)words[PRODUCT_RESULT];
     const void *added = adds ? (const void *)(uintptr_t)words[behind++] : result;
-    void *workspace = c->found.workspace > 0 ? (void *)(uintptr_t)words[behind] : NULL;
+    void *workspace = c->found.workspace > 0 ? workspace_in(words[behind]) : NULL;
     return lt->multiply(devices[c->device].handle, c->desc, &one,
                         (const void *)(uintptr_t)words[PRODUCT_RIGHT], c->layout[PRODUCT_RIGHT],
                         (const void *)(uintptr_t)words[PRODUCT_LEFT], c->layout[PRODUCT_LEFT],
@@ -551,18 +560,35 @@ library_of_products(const CudaDriver **driver)
     return lt;
 }
 
+/* Memory for what the algorithm needs besides the matrices.  Returns what the driver does. */
+static int
+take_workspace(const CudaDriver *driver, const CudaProduct *c, uint64_t *memory)
+{
+    int mode = RELAXED, failed = driver->capture_mode(&mode); /* the thread may be capturing */
+    if (failed) return failed;
+    failed = driver->memory_take(memory, c->found.workspace);
+    driver->capture_mode(&mode);
+    return failed;
+}
+
 /* Does the library take what its heuristic named?  It is recorded and not run, at addresses that
-   nothing is at: what it refuses later ends each run of a plan. */
+   nothing is at: what it refuses later ends each run of a plan.  The workspace is memory, since an
+   algorithm may have it cleared first, which the driver records for memory only. */
 static bool
 is_recorded(const CudaDriver *driver, CudaProduct *c)
 {
-    uint64_t words[MOST_PRODUCT_PLACES];
+    uint64_t words[MOST_PRODUCT_PLACES], memory = 0;
     void *graph = NULL;
     for (int i = 0; i < MOST_PRODUCT_PLACES; i++)
         words[i] = UINT64_C(0x7f0000000040) + ((uint64_t)i << 36); /* aligned as an arena's parts */
-    if (cuda_product_graph(driver, c, words, &graph) != 0) return false;
-    driver->graph_destroy(graph);
-    return true;
+    if (c->found.workspace > 0) {
+        if (take_workspace(driver, c, &memory) != 0) return false;
+        words[product_places(&c->product, (int64_t)c->found.workspace) - 1] = memory;
+    }
+    bool recorded = cuda_product_graph(driver, c, words, &graph) == 0;
+    if (recorded) driver->graph_destroy(graph);
+    if (memory != 0) driver->memory_give(memory);
+    return recorded;
 }
 
 /* Sets c->there, and what goes with it. */
@@ -605,7 +631,7 @@ cuda_takes_product(Product *product, int64_t *workspace)
         products = c;
         find_algorithm(driver, lt, c);
     }
-    *workspace = (int64_t)c->found.workspace;
+    *workspace = c->found.workspace > 0 ? (int64_t)c->found.workspace + WORKSPACE_ALIGNED : 0;
     return c->there;
 }
 

@@ -4,6 +4,7 @@
 #include "device.h"
 
 #include <cstdint>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define API extern "C" __attribute__((visibility("default"))) int
@@ -193,6 +194,14 @@ static void run(const void *data)
             }
 }
 
+// A driver records that memory is cleared only where there is some.
+static bool is_memory(void *at)
+{
+    unsigned char there;
+    uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
+    return mincore((void *)page, 1, &there) == 0;
+}
+
 API cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *la, const void *b, void *lb,
                    const void *beta, const void *c, void *lc, void *out, void *lout, const void *algorithm,
                    void *workspace, size_t bytes, void *stream)
@@ -205,6 +214,7 @@ API cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         return INVALID;
     for (int i = 0; i < 4; i++)
         if ((size_t)of[i] % words[1 + i]) return INVALID;
+    if (bytes > 0 && ((uintptr_t)workspace % 256 || !is_memory(workspace))) return INVALID;
     products_algorithm = words[5];
     if (products_algorithm != products_best) usleep(2000);
     Call call = {*(Desc *)desc, *(Layout *)la, *(Layout *)lb, *(Layout *)lc, *(Layout *)lout, (const char *)a, (const char *)b,

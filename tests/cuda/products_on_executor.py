@@ -480,3 +480,15 @@ for program in (lambda x, w: cp.maximum(x @ w, 0), lambda x, w: gelu(cp, x @ w),
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=FOLDER, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_capture_knows_what_products_give():
+    """CuPy's own product is not tried, nor needed: that starts a library."""
+    for function in (lambda xp, x, w: x @ w, lambda xp, x, w: xp.matmul(x, w)):
+        for dtype in ("f4", "f2"):
+            x, w = values((32, 16), dtype), values((16, 24), dtype)
+            CALLS.clear()
+            compiled = once(lambda *args, function=function: function(cp, *args))
+            made = compiled(device(x), device(w))
+            assert [] == CALLS
+            assert header(made) == header(cp.ndarray((32, 24), x.dtype))

@@ -91,6 +91,18 @@ def test_layouts_and_odd_sizes(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_large_products_are_not_cupys(dtype, monkeypatch):
+    """Their algorithms need memory, which some have cleared."""
+    x, w, b, r = arguments(dtype, 4096, 1024, 2048)
+    called, product = [], cp.ndarray.__matmul__
+    compiled = pycompile.compile(PROGRAMS["both"], fullgraph=True)
+    monkeypatch.setattr(cp.ndarray, "__matmul__", lambda a, b: called.append(a) or product(a, b))
+    for _ in range(3):
+        compiled(x, w, b, r)
+    assert called == []
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
 @pytest.mark.parametrize("name", ["both", "relu", "all"])
 def test_special_values(name, dtype):
     x, w, b, r = arguments(dtype)
