@@ -78,6 +78,7 @@ class NumpyFunction(tuple[Any, ...]):
     FLAGS: ClassVar[int]
     BY_SHAPE: ClassVar[int]
     OF_DATA: ClassVar[int]
+    MINDS_FLAGS: ClassVar[int]
     SHAPE_FIRST: ClassVar[int]
     INDEXES: ClassVar[int]
     LENGTHS: ClassVar[int]

@@ -29,8 +29,8 @@ typedef struct KernelLog {
     int (*stop)(struct KernelLog *log); /* nonzero: a signal came */
     int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,
                  int64_t bytes); /* logs elements; nonzero: fail */
-    /* Room for so many words of a list's items, of which what is there stays; NULL: fail. */
-    char *(*grow)(struct KernelLog *log, int64_t list, int64_t words, int64_t *room);
+    char *(*grow)(struct KernelLog *log, int64_t list, int64_t words,
+                  int64_t *room); /* more for a list's items; NULL: fail */
 } KernelLog;
 
 #endif

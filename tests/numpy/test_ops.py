@@ -87,6 +87,12 @@ PROGRAMS = [
     return z
     """,
     """
+    found = []
+    for i in range(40):
+        found.append(i // 2)
+    return found
+    """,
+    """
     n = 0
     for i in range(len(x)):
         if x[i] > y[i]:

@@ -1,7 +1,7 @@
 /* Functions of a device's library that a plan calls as they are: products, linear algebra, sorting
    and whatever else has no kernel, operators and ufuncs of other dtypes among them.  Each gives
    fresh arrays, of types that follow from its arguments' types and from what is known; so that a
-   trial on arrays of the device finds them (pycompile/_calls.py).  Functions that give views,
+   trial on arrays of the device finds them (pycompile/_trials.py).  Functions that give views,
    write, or whose results' shapes depend on elements are not here, and are breaks. */
 #include "numpy.h"
 

@@ -1,5 +1,5 @@
 /* Trial calls: the callable is called while capturing, on stand-ins for values that are known only
-   when the plan runs, and pycompile/_calls.py describes what it returned.  step_values.def defines
+   when the plan runs, and pycompile/_trials.py describes what it returned.  step_values.def defines
    the descriptions in both directions. */
 #include "trial.h"
 
@@ -170,7 +170,7 @@ no_answer(Interp *in, const Attempt *attempt)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
         return ANSWER_ERROR; /* memory of pycompile's own; a too large array raises another class */
-    PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
+    PyObject *error = keep(in, error_take()), *refused = trials_object(in, "Refused");
     if (error == NULL || refused == NULL) return ANSWER_ERROR;
     if (attempt->fresh)
         return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
@@ -181,7 +181,7 @@ no_answer(Interp *in, const Attempt *attempt)
 Answer
 trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
 {
-    PyObject *trial = calls_object(in, "trial");
+    PyObject *trial = trials_object(in, "trial");
     PyObject *asked = trial == NULL ? NULL : asked_new(in, attempt);
     if (asked == NULL) return ANSWER_ERROR;
     PyObject *pair = PyObject_CallOneArg(trial, asked);
