@@ -88,8 +88,9 @@ PROGRAMS = [
     """,
     """
     found = []
-    for i in range(40):
-        found.append(i // 2)
+    for i in range(len(x)):
+        if x[i] > y[0]:
+            found.append(x[i] * 2)
     return found
     """,
     """
