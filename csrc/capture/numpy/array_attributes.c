@@ -124,10 +124,8 @@ value_is_flags(Interp *in, const Value *value)
            value_is_array(in, value->items[0]);
 }
 
-/* May the array be written?  Not known for a read-only one from outside, since no guard says that
-   it stays read-only. */
-static Answer
-known_writeable(Interp *in, Value *array, bool *out)
+Answer
+array_known_writeable(Interp *in, Value *array, bool *out)
 {
     ArrayHeader header;
     const char *why;
@@ -163,7 +161,7 @@ emit_flag(Interp *in, Value *flags, const char *name, Value **out)
     else if (strcasecmp(name, "fnc") == 0)
         set = f && !c;
     else if (strcasecmp(name, "writeable") == 0)
-        TRY(known_writeable(in, array, &set));
+        TRY(array_known_writeable(in, array, &set));
     else
         return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", name);
     return push_const(in, PyBool_FromLong(set), out);

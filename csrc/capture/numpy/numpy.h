@@ -326,6 +326,9 @@ Answer value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape);
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */
 bool value_is_flags(Interp *in, const Value *value);
+/* May the array be written?  A break for a read-only one from outside, since no guard says that it
+   stays read-only. */
+Answer array_known_writeable(Interp *in, Value *array, bool *out);
 Answer emit_flag(Interp *in, Value *flags, const char *name, Value **out);
 Answer array_attribute(Interp *in, Value *array, const char *name, Value **out);
 Answer array_set_attribute(Interp *in, Value *array, const char *name, Value *value);

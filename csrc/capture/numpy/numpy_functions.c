@@ -162,6 +162,10 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     call.opaque = rule->traits & FN_OPAQUE;
     call.untyped = rule->traits & FN_UNTYPED;
     call.changes = changed_bits(rule);
+    for (int i = 0; (rule->traits & FN_MINDS_FLAGS) && i < nargs; i++) {
+        bool writeable;
+        if (value_is_array(in, args[i])) TRY(array_known_writeable(in, args[i], &writeable));
+    }
     return call_whole(in, &call, out);
 }
 

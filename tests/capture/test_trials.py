@@ -1,0 +1,103 @@
+"""What trials have found is remembered, for calls that types and constants decide."""
+
+import types
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+from pycompile import _trials
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """The functions that are tried, in order."""
+    names, made = [], _trials._trial_made
+
+    def noted(asked):
+        names.append(getattr(asked.function, "__name__", ""))
+        return made(asked)
+
+    monkeypatch.setattr(_trials, "_trial_made", noted)
+    monkeypatch.setattr(_trials, "_found", {})
+    return names
+
+
+def singular(x):
+    return np.linalg.svd(x)[1] * 2
+
+
+def test_captures_of_one_call_try_it_once(tried):
+    for scale in (1.0, 2.0):
+
+        def scaled(x):
+            return np.linalg.svd(x)[1] * scale  # noqa: B023
+
+        check(scaled, np.eye(4))
+    assert tried.count("svd") == 1
+    check(singular, np.eye(5))
+    assert tried.count("svd") == 2
+
+
+def test_a_trial_calls_the_function_once(monkeypatch):
+    calls = []
+
+    def counted(x):
+        calls.append(x.flags.writeable)
+        return np.sort(x)
+
+    value = _trials._called(asked(counted), [np.ones(3)])
+    assert (value.tolist(), calls) == ([1, 1, 1], [False])
+
+
+def asked(function):
+    holes = (_trials.Hole(0),)
+    return types.SimpleNamespace(function=function, args=holes, kwargs={}, changed=(), traits=0)
+
+
+def test_a_function_that_writes_is_found_out():
+    def writes(x):
+        x[0] = 2
+        return x + 1
+
+    with pytest.raises(_trials.Unexpected, match="changes an argument"):
+        _trials._called(asked(writes), [np.ones(3)])
+    with pytest.raises(ZeroDivisionError):  # not for what it would raise in any case
+        _trials._called(asked(lambda x: 1 // 0), [np.ones(3)])
+
+
+def test_what_is_shown_is_the_argument_s():
+    hole = np.ones((3, 2))
+    assert _trials._called(asked(np.transpose), [hole]).flags.writeable
+
+
+def test_constants_that_are_equal_are_not_the_same():
+    keys = {_trials._template_key(x) for x in (0, 0.0, -0.0, False, None, (0,), slice(0), "0")}
+    assert len(keys) == 8
+    assert _trials._template_key(np.dtype("l")) != _trials._template_key(np.dtype("q"))
+    with pytest.raises(TypeError):
+        _trials._template_key(np.ones(1))
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+def test_what_minds_flags(writeable):
+    def required(x):
+        return np.require(x, requirements="W") * 2, np.require(x, requirements="W") is x
+
+    x = np.arange(6.0)
+    x.flags.writeable = writeable
+    check(required, x)
+    compiled = pycompile.compile(required)
+    compiled(np.arange(6.0))
+    assert not compiled(x)[1] or writeable
+
+
+def test_integers_in_a_fit():
+    def fitted(y):
+        return np.polyfit(np.arange(len(y)), y, 2) + 1
+
+    check(fitted, np.arange(9.0) ** 2)
+    compiled = pycompile.compile(fitted)
+    compiled(np.arange(9.0))
+    assert compiled.stats()["plans"] == 1
