@@ -428,26 +428,36 @@ def _is_new(result, holes):
     return isinstance(result, (*_NUMBERS, np.generic)) and all(result is not hole for hole in holes)
 
 
+def _on_read_only(asked, frozen):
+    """What the call gives of read-only arrays, or the exception that it raises."""
+    try:
+        return asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen)), None
+    except Exception as error:
+        return None, error
+
+
 def _called(asked, holes):
     """What the call gives.  It must not change an array that it is not known to change: on read-only
     ones it works as well.  Where that gives something new, it is what the call gives on others, too."""
-    function, args, kwargs = asked.function, asked.args, asked.kwargs
+
+    def call():
+        return asked.function(*fill(asked.args, holes), **fill(asked.kwargs, holes))
+
     frozen = _frozen(asked, holes)
-    minds = asked.changed or asked.traits & NumpyFunction.MINDS_FLAGS
-    result = function(*fill(args, holes), **fill(kwargs, holes)) if minds or not frozen else None
-    if not frozen:
-        return result
-    try:
-        other = function(*fill(args, frozen), **fill(kwargs, frozen))
-    except np.linalg.LinAlgError:
-        raise
-    except Exception:
-        if not minds:  # perhaps it raises this in any case
-            function(*fill(args, holes), **fill(kwargs, holes))
-        raise Unexpected("a call that changes an argument") from None
-    if minds:
-        return result
-    return other if _is_new(other, frozen) else function(*fill(args, holes), **fill(kwargs, holes))
+    if frozen is None:
+        return call()
+    if asked.changed or asked.traits & NumpyFunction.MINDS_FLAGS:
+        result = call()
+        error = _on_read_only(asked, frozen)[1]
+    else:
+        result, error = _on_read_only(asked, frozen)
+        if isinstance(error, np.linalg.LinAlgError):
+            raise error
+        if error is not None or not _is_new(result, frozen):
+            result = call()  # which perhaps raises as well
+    if error is not None:
+        raise Unexpected("a call that changes an argument")
+    return result
 
 
 def _tried(asked, holes, samples):
