@@ -15,6 +15,7 @@ import math
 import operator
 import sys
 import types
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -622,7 +623,7 @@ _KEYED = (
     type(np.sum),
 )
 _FOUND = 256  # trials that are remembered
-_found = {}  # what decides a trial -> what it gave
+_found: dict[Any, Any] = {}  # what decides a trial -> what it gave
 
 
 def _dtype_key(dtype):
