@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-FOLDERS = sorted(path.name for path in (HERE.parent / "csrc").iterdir() if path.is_dir())
+FOLDERS = sorted(
+    path.name
+    for path in (HERE.parent / "csrc").iterdir()
+    if path.is_dir() and path.name != "__pycache__"
+)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
