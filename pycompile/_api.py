@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
@@ -268,6 +269,9 @@ def reset() -> None:
     The disk cache stays: see `python -m pycompile cache clear`.
     """
     _C.reset()
+    trials = sys.modules.get("pycompile._trials")  # imported by the first trial
+    if trials is not None:
+        trials.forget()
 
 
 def cache_info() -> dict[str, Any]:

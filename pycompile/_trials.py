@@ -678,6 +678,11 @@ def _is_light(value):
     return value.form in (*PROMISED, StepValue.HOLE, StepValue.VIEW, _NONE)
 
 
+def forget():
+    """Gives back what is remembered of trials."""
+    _found.clear()
+
+
 def trial(asked):
     """(StepValue, callable), or Unexpected or Refused: of the call with stand-ins for its values.
 
@@ -699,6 +704,7 @@ def trial(asked):
 
 
 def _trial_made(asked):
+    """What the trial gives when it is made."""
     function, changed = asked.function, asked.changed
     known = by_rule(asked) if asked.direct else None
     if known is not None:

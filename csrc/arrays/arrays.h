@@ -167,8 +167,7 @@ typedef struct {
         bool python; /* a bool, int, float or complex; else a scalar of NumPy's */
     } number[ROWS_NUMBERS];
 } RowsForm;
-/* A callable that makes a list of the array that element_append leaves.  NULL with the error set.
- */
+/* A callable that makes a list of what element_append leaves.  NULL with the error set. */
 PyObject *array_rows_callable(const RowsForm *form);
 /* What that callable makes its lists of; NULL: it is another one. */
 const RowsForm *array_rows_form(PyObject *callable);
@@ -277,11 +276,11 @@ enum { ELEMENTARY_SYMBOL = 24 };
    64 bytes, or 32 for functions of special.h.  Tried when first asked, but not while SciPy would
    report errors; runs Python.  Never sets an error. */
 bool elementary_is_known(const char *function, PyObject *ufunc, DType dtype);
-/* Its symbol in NumPy's library, "" for a text of elementary.h or special.h; NULL: not known (so
- * far). */
+/* Its symbol in NumPy's library, "" for a text of elementary.h or special.h; NULL: not known, so
+   far. */
 const char *elementary_symbol(const char *function, DType dtype);
 /* Sets the pointers of_numpySYMBOL and of_pycompile_exp_table that a kernel's file has; `place`
- * finds one or gives NULL. */
+   finds one or gives NULL. */
 void elementary_link(void *(*place)(void *context, const char *name), void *context);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */

@@ -187,8 +187,7 @@ need_from(Lowering *lw, int number, NodeId value)
         lw->needed[storage] = true;
 }
 
-/* The same for what a region, and those in it, take from outside: for their nodes, or as results.
- */
+/* The same for what a region, and those in it, take from outside, for nodes or as results. */
 static void
 need_outer(Lowering *lw, RegionId number, const bool *inside)
 {

@@ -166,8 +166,7 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 
 /* nest.c: a group as a loop nest and the step that launches it */
 enum { MAX_INSTRS = 2000 }; /* of one kernel */
-/* The time of an OPF_SPECIAL of either dtype, since both are computed in float64; see element_ps.
- */
+/* The time of an OPF_SPECIAL of either dtype: both are computed in float64; see element_ps. */
 enum { SPECIAL_PS = 2000 };
 enum { LAUNCH_WORDS = 500 }; /* arguments of a launch on a device, 8 bytes each */
 typedef enum {

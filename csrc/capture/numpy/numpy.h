@@ -378,8 +378,6 @@ Answer call_whole(Interp *in, const WholeCall *call, Value **out);
 Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
-/* pycompile._trials.NAME, likewise. */
-PyObject *trials_object(Interp *in, const char *name);
 
 /* ---- places.c: views at places that only the run tells ---- */
 /* The opaque value is array[key], and has the shape of `part`.  -1 with the error set. */

@@ -162,7 +162,8 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     call.opaque = rule->traits & FN_OPAQUE;
     call.untyped = rule->traits & FN_UNTYPED;
     call.changes = changed_bits(rule);
-    for (int i = 0; (rule->traits & FN_MINDS_FLAGS) && i < nargs; i++) {
+    int all = nargs + (kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames));
+    for (int i = 0; (rule->traits & FN_MINDS_FLAGS) && i < all; i++) {
         bool writeable;
         if (value_is_array(in, args[i])) TRY(array_known_writeable(in, args[i], &writeable));
     }

@@ -521,7 +521,8 @@ static Answer
 with_out(Interp *in, const WholeCall *given, WholeCall *call)
 {
     *call = *given;
-    PyObject *function = given->nargs < 2 ? NULL : trials_object(in, "out_position");
+    PyObject *function =
+        given->nargs < 2 ? NULL : module_kept(in, "pycompile._trials", "out_position");
     if (function == NULL) return given->nargs < 2 ? ANSWER_YES : ANSWER_ERROR;
     PyObject *answer = PyObject_CallOneArg(function, given->callable);
     if (answer == NULL && !PyErr_ExceptionMatches(PyExc_TypeError)) return ANSWER_ERROR;
@@ -588,14 +589,6 @@ calls_object(Interp *in, const char *name)
 {
     static PyObject *module; /* for the life of the process */
     if (module == NULL && (module = module_import("pycompile._calls")) == NULL) return NULL;
-    return keep(in, PyObject_GetAttrString(module, name));
-}
-
-PyObject *
-trials_object(Interp *in, const char *name)
-{
-    static PyObject *module; /* for the life of the process */
-    if (module == NULL && (module = module_import("pycompile._trials")) == NULL) return NULL;
     return keep(in, PyObject_GetAttrString(module, name));
 }
 

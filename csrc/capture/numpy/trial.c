@@ -170,7 +170,8 @@ no_answer(Interp *in, const Attempt *attempt)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
         return ANSWER_ERROR; /* memory of pycompile's own; a too large array raises another class */
-    PyObject *error = keep(in, error_take()), *refused = trials_object(in, "Refused");
+    PyObject *error = keep(in, error_take()),
+             *refused = module_kept(in, "pycompile._trials", "Refused");
     if (error == NULL || refused == NULL) return ANSWER_ERROR;
     if (attempt->fresh)
         return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
@@ -181,7 +182,7 @@ no_answer(Interp *in, const Attempt *attempt)
 Answer
 trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
 {
-    PyObject *trial = trials_object(in, "trial");
+    PyObject *trial = module_kept(in, "pycompile._trials", "trial");
     PyObject *asked = trial == NULL ? NULL : asked_new(in, attempt);
     if (asked == NULL) return ANSWER_ERROR;
     PyObject *pair = PyObject_CallOneArg(trial, asked);
