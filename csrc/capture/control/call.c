@@ -83,42 +83,6 @@ follow_method_type(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, bound_method(c->in, c->args[0], c->args[1]));
 }
 
-static PyObject *decompositions; /* pycompile.decompositions.TABLE, from the first call on */
-
-/* Adds the decompositions.  C functions are first tried as pure calls. */
-static int
-add_decompositions(void)
-{
-    PyObject *object, *function;
-    Py_ssize_t at = 0;
-    if (decompositions != NULL) return 0;
-    PyObject *table = module_object("pycompile.decompositions", "TABLE");
-    if (table == NULL || !PyDict_Check(table)) {
-        Py_XDECREF(table);
-        return -1;
-    }
-    while (PyDict_Next(table, &at, &object, &function)) {
-        bool alone = callable_follower(object, follow_builtin) == NULL;
-        if ((alone && callable_add(object, RANK_BUILTIN, follow_builtin, NULL) < 0) ||
-            callable_add(object, RANK_DECOMPOSED, follow_decomposed, function) < 0) {
-            Py_DECREF(table);
-            return -1;
-        }
-    }
-    decompositions = table;
-    return 0;
-}
-
-/* What the table may have: of NumPy's objects it has none, and a first call that has only those
-   does without the import, which is some milliseconds. */
-static bool
-may_be_decomposed(PyObject *object)
-{
-    PyTypeObject *type = Py_TYPE(object);
-    if (type == &PyMethodDescr_Type) type = PyDescr_TYPE(object);
-    return strncmp(type->tp_name, "numpy.", strlen("numpy.")) != 0;
-}
-
 int
 control_callables(void)
 {
@@ -165,7 +129,7 @@ follow_bound(const Call *c)
 {
     PyObject *self = PyCFunction_Check(c->object) ? PyCFunction_GET_SELF(c->object) : NULL;
     if (self == NULL || PyModule_Check(self)) return ANSWER_NO;
-    PyObject *function = PyDict_GetItemWithError(decompositions, c->object);
+    PyObject *function = decomposition_of(c->object);
     PyErr_Clear(); /* not hashable */
     return function == NULL ? ANSWER_NO : follow_decomposed(c, function);
 }
@@ -220,7 +184,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         Answer section = section_call(in, call.object, nargs, args, kwnames, out);
         if (section != ANSWER_NO) return section;
     }
-    if (may_be_decomposed(call.object) && add_decompositions() < 0) return ANSWER_ERROR;
+    if (decompositions_add(call.object) < 0) return ANSWER_ERROR;
     Answer answer = call_followed(&call, RANK_OWN);
     if (answer == ANSWER_NO) answer = follow_by_type(&call);
     return answer == ANSWER_NO ? not_followed(&call) : answer;

@@ -69,6 +69,10 @@ Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, Py
                   Value **out);
 /* Adds what this layer follows by identity to the table of core/callables.c. */
 int control_callables(void);
+/* decompositions.c: adds, where that is not done yet, what may decompose the original; what
+   decomposes it, borrowed, or NULL. */
+int decompositions_add(PyObject *original);
+PyObject *decomposition_of(PyObject *original);
 Answer call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
 Answer call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args,

@@ -74,7 +74,18 @@ callable_picks(PyObject *callable)
            PyCFunction_GET_FUNCTION(callable) == (PyCFunction)(void (*)(void))py_pick;
 }
 
+static PyObject *
+py_decomposition(PyObject *self, PyObject *original)
+{
+    (void)self;
+    PyObject *found = decompositions_add(original) < 0 ? NULL : decomposition_of(original);
+    if (found == NULL && PyErr_Occurred()) return NULL;
+    return Py_NewRef(found ? found : Py_None);
+}
+
 static PyMethodDef methods[] = {
+    {"_decomposition", py_decomposition, METH_O,
+     "The function of pycompile.decompositions that is followed in place of this one, or None."},
     {"_pick", (PyCFunction)(void (*)(void))py_pick, METH_FASTCALL,
      "_pick(a, b, test): (a, b)[test], in a plan: of numbers of two classes."},
     {"_capture", (PyCFunction)(void (*)(void))py_capture, METH_FASTCALL,
