@@ -1,4 +1,5 @@
-/* Private to loop.c, loop_scan.c and loop_items.c: what the instructions of a loop say. */
+/* Private to control/loop*.c and repeat.c: what the instructions of a loop say, and a loop while it
+   is captured. */
 #ifndef PYCOMPILE_CAPTURE_LOOP_H
 #define PYCOMPILE_CAPTURE_LOOP_H
 
