@@ -244,6 +244,7 @@ typedef struct {
     ExitKind exit;    /* the exit of the capture, useful or not */
     int32_t at;       /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     int32_t called;   /* Capture.called */
+    int32_t raised;   /* ANSWER_ERROR: the Instr of a GraphBreakError's line, or -1 */
     BreakCode code;   /* BREAK_NONE unless perf_hints are on; the break's code and place */
     const char *hint; /* a literal */
     int32_t line;

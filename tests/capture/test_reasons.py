@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import random
+import sys
 import threading
 import time
 import warnings
@@ -466,6 +467,62 @@ def test_fullgraph_says_it_too():
     wanted = [f"  {__file__}:{line} in {name}: {text}" for line, name, text in PLACES]
     assert rest[:3] == wanted and rest[3].startswith("  hint: ")
     assert (info.value.code, info.value.line) == ("PC0030", PLACES[0][0])
+
+
+def in_try(x):
+    y = np.sqrt(x) + 1
+    try:
+        return y, id(y)  # in a try
+    except Exception:
+        return None
+
+
+def in_with(x):
+    with np.errstate(all="ignore"):
+        y = np.sqrt(x) + 1
+        return y, id(y)  # in a with
+
+
+def in_loop(x):
+    y = np.sqrt(x) + 1
+    for step in range(3):
+        y = y + step
+        id(y)  # in a loop
+    return y
+
+
+@pycompile.compile(fullgraph=True)
+def decorated(x):
+    y = np.sqrt(x) + 1
+
+    return y, id(y)  # behind a decorator
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (decorated, "behind a decorator"),
+        (outermost, "from here"),
+        (in_try, "in a try"),
+        (in_with, "in a with"),
+        (in_loop, "in a loop"),
+    ],
+)
+def test_fullgraph_s_traceback_ends_at_the_break(function, text):
+    compiled = pycompile.compile(function, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(pycompile.GraphBreakError) as info:
+            compiled(X)
+        line = line_of(text)
+        assert info.traceback[-1].lineno + 1 == line, str(info.getrepr())
+        assert f":{line} in {compiled.__name__}: " in str(info.value)
+    del info
+    arguments = [sys.getrefcount(X)]
+    for _ in range(3):
+        with contextlib.suppress(pycompile.GraphBreakError):
+            compiled(X)
+        arguments.append(sys.getrefcount(X))
+    assert len(set(arguments)) == 1  # the frame is gone with all that it held
 
 
 def test_it_is_told_once():
