@@ -30,8 +30,10 @@ typedef enum {
     LOG_COUNT
 } LogChannel;
 bool log_enabled(LogChannel channel);
-/* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
+/* Passes the text to the logger `pycompile.CHANNEL`, a hint (LOG_PERF_HINTS) once.  Never leaves an
+   exception set. */
 void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
