@@ -1,6 +1,7 @@
 """Which memory a result is, and what a write changes: views, copies and writes of other arrays."""
 
 import numpy as np
+import pytest
 from differential import check
 
 X = np.array([-0.75, -2.0, 2.5])
@@ -196,3 +197,49 @@ def test_a_filled_array_that_a_kept_loop_only_reads():
 
     for function in (vector, row, through, both):
         check(function, np.linspace(-1.0, 2.0, 10), also=((np.ones(10),),))
+
+
+def store(key):
+    """Stores at a place that only the run tells."""
+    namespace = {"np": np}
+    text = (
+        f"def f(x, i, y):\n    z = y * 2\n    p = i.argmax()\n    x[{key}] = y\n\n    return z, x"
+    )
+    exec(text, namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "i",
+        "p",
+        "[0, p]",
+        "np.array([0, 0, -1])",
+        "p, 1:",
+        "p, ::2, 0",
+        "1:, [0, p]",
+        "p, :, [0, 1]",
+        "[0, 1], :, p",
+        ":, [0, p], 1",
+        "[p], [0, 1, 1]",
+        "i, i",
+        "1:, i",
+    ],
+)
+def test_stores_of_arrays_that_fit_and_that_do_not(key):
+    """What does not fit is raised where it is stored, and nothing is written."""
+    names = {"np": np, "x": np.zeros((4, 5, 6)), "i": np.array([0, 1, 2]), "p": 2}
+    fits = eval(f"x[{key}]", names).shape
+    for shape in (
+        fits,
+        fits[1:],
+        (fits[0] + 1, *fits[1:]),
+        (7,),
+        (1, *fits),
+        (1,),
+        (*fits[:-1], 1),
+    ):
+        y = counted(*shape)
+        calls = [(np.zeros((4, 5, 6)), np.array(i), y) for i in ([0, 1, 2], [2, 1, 0], [1, 1, 3])]
+        check(store(key), *calls[0], also=tuple(calls[1:]), captured=False)
