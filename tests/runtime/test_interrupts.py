@@ -244,7 +244,8 @@ def test_ctrl_c_is_seen_between_steps(function):
         y = np.zeros(8)
         deopts = compiled.stats()["deopts"]
         wait, frames = interrupted(compiled, (np.arange(8.0), y))
-        assert compiled.stats()["deopts"] == deopts + 1, "the call was no plan"
+        if function is not transforms:  # there NumPy's own Python code may see it
+            assert compiled.stats()["deopts"] == deopts + 1, "the call was no plan"
         assert not y.any() and frames[-1].name in (function.__name__, "notice")
         waits.append(wait)
         if wait < SOON:
