@@ -550,7 +550,46 @@ def test_a_recursion_is_one_line_of_the_stack():
     assert " times)" in stack and len(stack.splitlines()) < 8
 
 
-# ---- numbers that vary ----
+# ---- no other reasons than the one ----
+
+
+def code_behind_a_break(x, n):
+    y = np.sqrt(x) + 1
+    key = id(y)  # here
+    z = np.roll(y, n) * 2 + np.roll(x, -1).astype("f8")
+    for k in range(3):
+        z = z + k * n
+    return z[:n] * (int(n) + 2), key
+
+
+def breaks_in_a_loop(x, n):
+    keys = []
+    for k in range(n):
+        y = np.roll(x, k) * 2 + n
+        keys.append(id(y))  # here
+        x = y.astype("f8") + k
+    return x, len(keys)
+
+
+@pytest.mark.parametrize("function", [code_behind_a_break, breaks_in_a_loop])
+def test_a_break_brings_no_others(function):
+    """No unsupported dtype of float64 arrays, no iteration over ints, no rule that np.roll has not."""
+    found = told(function, (X, 3), (X * 2, 3), (X, 4))
+    lines = {item["user"][1] for item in found if item["code"] == "PC0030"}
+    assert lines == {line_of_code(function)}
+    others = {item["code"] for item in found} - {"PC0030", "PC0044"}
+    assert not others, found
+
+
+def test_explain_has_names_where_the_graph_has_numbers():
+    """Numbers of objects and of stack entries are for golden files."""
+    text = pycompile.explain(breaks_in_a_loop)(X, 3).verbose()
+    guards = [line for line in text.splitlines() if " is " in line or " == " in line]
+    assert guards and not any("@" in line or "stack[" in line for line in guards), guards
+    assert "stack[" not in text
+
+
+# ---- numbers that vary
 
 
 def ranges(x, n):
