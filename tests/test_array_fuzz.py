@@ -167,6 +167,24 @@ def test_programs_cannot_be_told_from_numpy(number):
     fuzz(min(CHUNK, FIRST + IN_CI - number), number)
 
 
+WITHOUT_ELISION = """
+import sys
+sys.path.insert(0, {folder!r})
+from pycompile import _elision
+_elision.elision_bytes = lambda: 0
+import test_array_fuzz
+test_array_fuzz.fuzz(100, 0)
+"""
+
+
+@pytest.mark.slow
+def test_programs_find_operators_that_write_into_temporaries():
+    """Enough of the programs have arrays of the size from which NumPy's do."""
+    code = WITHOUT_ELISION.format(folder=os.path.dirname(__file__))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "AssertionError: with [" in done.stderr, done.stderr[-3000:]
+
+
 POWER = """def f(x0, x1, x2):
     x2 += 1
     np.power(x0, x1, out=x2[::2])
