@@ -268,8 +268,9 @@ slice_count(Interp *in, const Value *value, int64_t length)
     return -1;
 }
 
-/* The axes of what is selected by a key that assert_key has taken.  Lists, and integers beside them,
-   make one axis, which comes first where a slice stands between them.  ANSWER_NO: not known. */
+/* The axes of what is selected by a key that assert_key has taken.  Lists, and integers beside
+   them, make one axis, which comes first where a slice stands between them.  ANSWER_NO: not known.
+ */
 static Answer
 selected_type(Interp *in, const Type *from, Value *key, Type *out)
 {
