@@ -80,7 +80,7 @@ class Explanation:
         compiling = sum(sum((r.get("seconds") or {}).values()) for r in self.records)
         plans = sum(counted["plan_seconds"] for counted in self.counts)
         lines = []
-        if "plain" in self.seconds:
+        if "compiled" in self.seconds:
             plain, compiled = self.seconds["plain"], self.seconds["compiled"]
             ratio = f"{plain / compiled:.3g} times as fast" if compiled else "too fast to tell"
             lines.append(f"plain {text(plain)}, compiled {text(compiled)}: {ratio}")
@@ -152,7 +152,9 @@ def explain(
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
     is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
     and `n` times more compiled, by turns, and the shortest of each is told; 0 is for no such calls.
-    The other keywords are those of `compile`.
+    These calls get the same arguments, not copies: what a function has written into them, the next
+    call finds there.  Where that matters, as when it sorts in place, explain one that makes copies:
+    `explain(lambda x: f(x.copy()), runs=5)(x)`.  The other keywords are those of `compile`.
     """
     _require_function(function, "explain")
     if misplaced:
@@ -186,10 +188,13 @@ def explain(
         aside = _why_aside(function) if kept else plans_forbidden(settings)
         if runs > 0 and error is None:
             plain = getattr(function, "__wrapped__", function)
-            for key, call in (("plain", plain), ("compiled", compiled)) * runs:
-                began = perf_counter()
-                call(*args, **kwargs)
-                seconds[key] = min(seconds.get(key, float("inf")), perf_counter() - began)
+            try:
+                for key, call in (("plain", plain), ("compiled", compiled)) * runs:
+                    began = perf_counter()
+                    call(*args, **kwargs)
+                    seconds[key] = min(seconds.get(key, float("inf")), perf_counter() - began)
+            except Exception as raised:  # say, since the calls before have emptied a list
+                error = raised
         return Explanation(name, records, error, aside, counts, seconds, so_far)
 
     return run

@@ -199,8 +199,8 @@ def _reasons(row: Record) -> list[str]:
     if 2 * times >= MANY_KERNELS:
         why.append(
             f"so many kernels since line {line} is in the graph {times} times: a loop around it was "
-            "unrolled (compute with whole arrays, or call a compiled function in the loop; "
-            "options={'unroll': ...} sets the budget)"
+            "unrolled, or its function was called so often (compute with whole arrays, or call a "
+            "compiled function there; options={'unroll': ...} sets the budget)"
         )
     elsewhere = any(_starts_others(item) for item in row["breaks"])
     if elsewhere:

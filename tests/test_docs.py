@@ -244,7 +244,7 @@ def test_what_compile_gives_back_as_it_is():
 def names_read():
     """Every variable of the environment that some source reads, and where."""
     patterns = {
-        "csrc/**/*.c": r'(?:getenv|count_from)\(\s*"(\w+)"',
+        "csrc/**/*.c": r'(?:getenv|count_from|number_from)\(\s*"(\w+)"',
         "csrc/config.def": r'"(PYCOMPILE_\w+)"',
         "[a-z]*/**/*.py": r'environ(?:\.get\(|\[|\.setdefault\()\s*"(\w+)"|getenv\("(\w+)"',
         "setup.py": r'environ(?:\.get\(|\[)"(\w+)"',

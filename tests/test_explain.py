@@ -55,7 +55,8 @@ def test_a_loop_that_was_unrolled_into_many_kernels_is_told():
 
     text = str(pycompile.explain(unrolled)(X[0], 40))
     line = unrolled.__code__.co_firstlineno + 2
-    assert f"since line {line} is in the graph 40 times" in " ".join(text.split())
+    told = f"since line {line} is in the graph 40 times: a loop around it was unrolled, or its function"
+    assert told in " ".join(text.split())
     assert "in the graph" not in str(pycompile.explain(unrolled)(X[0], 4))
 
 
@@ -244,6 +245,27 @@ def test_it_runs_the_function_as_often_as_asked():
     found = pycompile.explain(f, runs=3)(BIG)
     assert len(calls) == 1 + 1 + 6
     assert found.seconds["plain"] > 0 and "plain " in str(found) and "compiled " in str(found)
+
+
+def test_its_runs_get_the_same_arguments():
+    def halved(x):
+        x *= 0.5
+
+    x, original = BIG.copy(), BIG.copy()
+    pycompile.explain(halved, runs=2)(x)
+    assert np.array_equal(x, original * 0.5**5)
+    x = BIG.copy()
+    found = pycompile.explain(lambda x: halved(x.copy()), runs=2)(x)
+    assert np.array_equal(x, original) and found.graphs
+
+
+def test_an_exception_of_its_runs_is_kept():
+    def last(x, items):
+        return np.cos(x) * items.pop()
+
+    found = pycompile.explain(last, runs=2)(BIG, [1.0, 2.0])
+    assert isinstance(found.error, IndexError) and set(found.seconds) == {"call", "plain"}
+    assert "raised IndexError: pop from empty list" in str(found)
 
 
 def test_recompiles_and_their_reason():

@@ -287,6 +287,19 @@ handled_put(PyThreadState *ts, PyObject *before)
     Py_XDECREF(handled);
 }
 
+/* The exception leaves the frame, whatever handlers there are. */
+static PyObject *
+leave_by_hand(PyThreadState *ts, Frame *frame, const Instr *instr)
+{
+    FrameLink link;
+    frame_link(ts, frame, instr->at, &link);
+    add_traceback(ts);
+    frame_unlink(ts, frame, &link);
+    /* "incomplete": no second traceback entry, no handler */
+    set_resume_point(frame, -1);
+    return _PyEval_EvalFrameDefault(ts, frame, 1);
+}
+
 #if PY_VERSION_HEX >= 0x030D0000
 /* 3.13 looks up the handler at instr_ptr - 1 but takes the traceback's line from instr_ptr.  Where
    the two have different handlers, the traceback entry and the jump are made by hand. */
@@ -295,13 +308,7 @@ raise_by_hand(PyThreadState *ts, Frame *frame, const Decoded *decoded, int numbe
 {
     int handler = frame_unwind(ts, frame, decoded, number);
     if (handler >= 0) return frame_resume(ts, frame, decoded->instrs[handler].idx);
-    FrameLink link;
-    frame_link(ts, frame, decoded->instrs[number].at, &link);
-    add_traceback(ts);
-    frame_unlink(ts, frame, &link);
-    /* "incomplete": no second traceback entry, no handler */
-    set_resume_point(frame, -1);
-    return _PyEval_EvalFrameDefault(ts, frame, 1);
+    return leave_by_hand(ts, frame, &decoded->instrs[number]);
 }
 #endif
 
@@ -315,4 +322,12 @@ frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
 #endif
     set_executing(frame, instr->at);
     return _PyEval_EvalFrameDefault(ts, frame, 1);
+}
+
+PyObject *
+frame_raise_out(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
+{
+    const Instr *instr = &decoded->instrs[number];
+    if (handler_at(decoded, instr->at) == NULL) return frame_raise(ts, frame, decoded, number);
+    return leave_by_hand(ts, frame, instr);
 }

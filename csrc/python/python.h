@@ -128,6 +128,9 @@ PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
 PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
 /* With the error indicator set: unwinds as if the Instr `number` had raised it. */
 PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
+/* The same past the frame's handlers: for an error that is not the program's.  The frame's stack
+   need not be that of the Instr. */
+PyObject *frame_raise_out(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
 /* With the error indicator set by the Instr `number`: if the frame has a handler for it, puts the
    frame there (traceback entry, stack), clears the error and returns the number of the handler's

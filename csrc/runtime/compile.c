@@ -63,7 +63,7 @@ stage_capture(Job *job, CompileNote *note)
             note->exit = EXIT_RETURN;
             return ANSWER_NO;
         }
-        raise_break(job);
+        raise_break(job, note);
         return ANSWER_ERROR;
     }
     if (!job->capture->useful) tell_left(job);
@@ -293,7 +293,7 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
 {
     Job job = {.request = request, .config = request->config, .reason = reason};
     job.patience = patience;
-    *note = (CompileNote){0};
+    *note = (CompileNote){.raised = -1};
     depth++;
     begin_record(&job);
     if (reason != NULL && log_enabled(LOG_RECOMPILES))

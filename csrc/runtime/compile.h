@@ -41,8 +41,8 @@ void tell_program(Job *job);
 void tell_unlowered(Job *job, const char *why);
 /* What run_passes calls after each pass; the context is the job. */
 void dump_pass(void *context, const char *pass, const Graph *graph);
-/* Sets GraphBreakError with the user's line. */
-void raise_break(Job *job);
+/* Sets GraphBreakError with the user's line, and note->raised. */
+void raise_break(Job *job, CompileNote *note);
 /* The same for a graph that was captured and then met a limit or an internal error. */
 void raise_unlowered(Job *job, const char *stage, const char *why);
 void note_break(const Job *job, CompileNote *note);

@@ -360,12 +360,24 @@ raise_graph_break(const Break *item)
     Py_DECREF(class);
 }
 
+/* The Instr of the line that the break names, which need not be the one where the graph ends. */
+static int
+instr_of_break(const Job *job, const Break *item)
+{
+    const Decoded *decoded = job->request->decoded;
+    int at = job->capture->exit.at, line = item->frames[item->nframes - 1].line;
+    for (int i = 0; decoded->instrs[at].line != line && i < decoded->count; i++)
+        if (decoded->instrs[i].line == line) return i;
+    return at;
+}
+
 void
-raise_break(Job *job)
+raise_break(Job *job, CompileNote *note)
 {
     const Break *item = NULL;
     if (job->capture->breaks.len > 0) item = &job->capture->breaks.at[job->capture->breaks.len - 1];
     if (item != NULL && item->code != BREAK_NONE) {
+        note->raised = instr_of_break(job, item);
         raise_graph_break(item);
         return;
     }

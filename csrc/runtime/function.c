@@ -315,6 +315,7 @@ hook_reset(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
     entry_reset();
+    log_forget_hints();
     pool_clear();
 #ifdef __GLIBC__
     malloc_trim(0); /* returns memory of freed plans that lies between live blocks */

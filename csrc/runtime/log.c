@@ -4,7 +4,7 @@
    (`pycompile.CHANNEL`) or on `pycompile` that lets it through; the root's level does not count, so
    that an application in debug mode is not flooded with dumps.  All of it is for compile time. */
 #include "../passes/passes.h"
-#include "hooks.h"
+#include "cache.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +42,34 @@ static struct {
     bool open;
     long before;     /* its former level */
 } opened[LOG_COUNT]; /* the loggers whose level pycompile has set */
+
+/* ---- hints that were given ---- */
+
+enum { MOST_GIVEN = 1024 };
+static Digest given[MOST_GIVEN];
+static int ngiven;
+
+/* Was the hint given before? The same is found of a code again and again: for each shape, and for
+   each closure.  After very many the first ones may be given again. */
+static bool
+is_given(const char *text)
+{
+    Hash hash;
+    hash_begin(&hash);
+    hash_add_string(&hash, text);
+    Digest digest = hash_end(&hash);
+    for (int i = 0; i < Py_MIN(ngiven, MOST_GIVEN); i++)
+        if (memcmp(&given[i], &digest, sizeof(digest)) == 0) return true;
+    given[ngiven++ % MOST_GIVEN] = digest;
+    if (ngiven == 2 * MOST_GIVEN) ngiven = MOST_GIVEN;
+    return false;
+}
+
+void
+log_forget_hints(void)
+{
+    ngiven = 0;
+}
 
 /* ---- the levels of the loggers ---- */
 
@@ -185,6 +213,7 @@ log_configure(const char *spec)
     wanted = fresh;
     prepared = false;
     close_loggers();
+    log_forget_hints();
     return 0;
 }
 
@@ -300,7 +329,8 @@ log_emit(LogChannel channel, const char *format, ...)
     va_end(args);
     if (length < 0) return;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
-    if (emit(channel, text) < 0) PyErr_Clear();
+    bool again = channel == LOG_PERF_HINTS && is_given(text);
+    if (!again && emit(channel, text) < 0) PyErr_Clear();
     PyErr_Restore(p.type, p.value, p.traceback);
     free(text);
 }

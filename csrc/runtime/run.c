@@ -59,6 +59,7 @@ typedef struct {
     bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
+    bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
     Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
     SampleWay way;         /* of that call */
     Plan *failed;          /* the plan whose guard failed last, for the message */
@@ -554,7 +555,11 @@ try_capture(Runner *r, Entry *entry)
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
-    if (answer == ANSWER_ERROR) return TURN_ERROR;
+    if (answer == ANSWER_ERROR) {
+        r->leaves = note.raised >= 0;
+        if (r->leaves) r->number = note.raised;
+        return TURN_ERROR;
+    }
     bool goes_on = note.exit != EXIT_RETURN;
     entry->given_up = false;
     entry->behind = (Refusal){.until = goes_on ? note.at : note.called};
@@ -759,7 +764,9 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     end_trail(&r);
     switch (turn) {
     case TURN_RETURN: return r.result;
-    case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
+    case TURN_ERROR:
+        return r.leaves ? frame_raise_out(ts, frame, r.decoded, r.number)
+                        : frame_raise(ts, frame, r.decoded, r.number);
     default: return resume(&r, held);
     }
 }

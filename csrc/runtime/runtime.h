@@ -30,8 +30,10 @@ typedef enum {
     LOG_COUNT
 } LogChannel;
 bool log_enabled(LogChannel channel);
-/* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
+/* Passes the text to the logger `pycompile.CHANNEL`, a hint (LOG_PERF_HINTS) once.  Never leaves an
+   exception set. */
 void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -244,6 +246,7 @@ typedef struct {
     ExitKind exit;    /* the exit of the capture, useful or not */
     int32_t at;       /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     int32_t called;   /* Capture.called */
+    int32_t raised;   /* ANSWER_ERROR: the Instr of a GraphBreakError's line, or -1 */
     BreakCode code;   /* BREAK_NONE unless perf_hints are on; the break's code and place */
     const char *hint; /* a literal */
     int32_t line;

@@ -507,6 +507,18 @@ def test_why_a_branch_ends_the_graph(function, why):
     assert caught.value.line == line
 
 
+def test_sides_that_are_alike_in_kind_alone():
+    def centres(x, old, label):
+        return np.array([x[label == 0].mean(0) if (label == 0).any() else old[0], old[1]])
+
+    x, label = np.linspace(0.0, 1.0, 12).reshape(4, 3), np.array([0, 1, 1, 0])
+    with pytest.raises(pycompile.GraphBreakError) as caught:
+        pycompile.compile(centres, fullgraph=True)(x, x[:3] * 2, label)
+    wanted = "is an array on both sides, but not the same one, or not of one dtype and shape"
+    assert wanted in str(caught.value)
+    check(centres, x, x[:3] * 2, label, captured=False)
+
+
 def test_containers_whose_items_do_not_merge():
     def f(x, c):
         s, t = 1.0, 2.0

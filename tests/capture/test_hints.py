@@ -107,6 +107,55 @@ def test_a_test_that_skips_the_rest_of_a_turn():
     assert "the rest of the turn" in item["hint"] and "sides" not in item["hint"]
 
 
+def leaves_with_a_note(x, notes):
+    for i in range(len(x)):
+        if x[i] > 1.9:  # here
+            notes["found"] = i
+            return x
+        x[i] *= 1.0001
+    return None
+
+
+def leaves_for_a_slice(x, notes):
+    for i in range(len(x)):
+        if x[i] > 1.9:  # here
+            z = x[i:] * 2
+            break
+        x[i] *= 1.0001
+    else:
+        z = x[:10] * 3
+    return z.sum()
+
+
+def leaves_by_two_ways(x, notes):
+    for i in range(len(x)):
+        if x[i] < 0.5:
+            break
+        if x[i] > 1.9:  # here
+            notes.clear()
+            break
+        x[i] *= 1.0001
+    return x.sum()
+
+
+def leaves_a_while(x, notes):
+    i = 0
+    while i < len(x):
+        if x[i] > 1.9:  # here
+            notes.clear()
+            break
+        i += 1
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "function", [leaves_with_a_note, leaves_for_a_slice, leaves_by_two_ways, leaves_a_while]
+)
+def test_a_way_out_of_a_loop_is_told_where_it_is_taken(function):
+    item = breaks(function, X.copy(), {}, code="PC0006")[0]
+    assert item["user"][1] == line_of_code(function, "# here")
+
+
 def chooses_turns(x, z, out):
     for t in range(len(z)):
         x = np.sqrt(x)

@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import random
+import sys
 import threading
 import time
 import warnings
@@ -468,6 +469,62 @@ def test_fullgraph_says_it_too():
     assert (info.value.code, info.value.line) == ("PC0030", PLACES[0][0])
 
 
+def in_try(x):
+    y = np.sqrt(x) + 1
+    try:
+        return y, id(y)  # in a try
+    except Exception:
+        return None
+
+
+def in_with(x):
+    with np.errstate(all="ignore"):
+        y = np.sqrt(x) + 1
+        return y, id(y)  # in a with
+
+
+def in_loop(x):
+    y = np.sqrt(x) + 1
+    for step in range(3):
+        y = y + step
+        id(y)  # in a loop
+    return y
+
+
+@pycompile.compile(fullgraph=True)
+def decorated(x):
+    y = np.sqrt(x) + 1
+
+    return y, id(y)  # behind a decorator
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (decorated, "behind a decorator"),
+        (outermost, "from here"),
+        (in_try, "in a try"),
+        (in_with, "in a with"),
+        (in_loop, "in a loop"),
+    ],
+)
+def test_fullgraph_s_traceback_ends_at_the_break(function, text):
+    compiled = pycompile.compile(function, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(pycompile.GraphBreakError) as info:
+            compiled(X)
+        line = line_of(text)
+        assert info.traceback[-1].lineno + 1 == line, str(info.getrepr())
+        assert f":{line} in {compiled.__name__}: " in str(info.value)
+    del info
+    arguments = [sys.getrefcount(X)]
+    for _ in range(3):
+        with contextlib.suppress(pycompile.GraphBreakError):
+            compiled(X)
+        arguments.append(sys.getrefcount(X))
+    assert len(set(arguments)) == 1  # the frame is gone with all that it held
+
+
 def test_it_is_told_once():
     text = str(pycompile.explain(outermost)(X))
     assert text.count("PC0030") == 1 and "PC0003" not in text and "which has a break" not in text
@@ -493,7 +550,46 @@ def test_a_recursion_is_one_line_of_the_stack():
     assert " times)" in stack and len(stack.splitlines()) < 8
 
 
-# ---- numbers that vary ----
+# ---- no other reasons than the one ----
+
+
+def code_behind_a_break(x, n):
+    y = np.sqrt(x) + 1
+    key = id(y)  # here
+    z = np.roll(y, n) * 2 + np.roll(x, -1).astype("f8")
+    for k in range(3):
+        z = z + k * n
+    return z[:n] * (int(n) + 2), key
+
+
+def breaks_in_a_loop(x, n):
+    keys = []
+    for k in range(n):
+        y = np.roll(x, k) * 2 + n
+        keys.append(id(y))  # here
+        x = y.astype("f8") + k
+    return x, len(keys)
+
+
+@pytest.mark.parametrize("function", [code_behind_a_break, breaks_in_a_loop])
+def test_a_break_brings_no_others(function):
+    """No unsupported dtype of float64 arrays, no iteration over ints, no rule that np.roll has not."""
+    found = told(function, (X, 3), (X * 2, 3), (X, 4))
+    lines = {item["user"][1] for item in found if item["code"] == "PC0030"}
+    assert lines == {line_of_code(function)}
+    others = {item["code"] for item in found} - {"PC0030", "PC0044"}
+    assert not others, found
+
+
+def test_explain_has_names_where_the_graph_has_numbers():
+    """Numbers of objects and of stack entries are for golden files."""
+    text = pycompile.explain(breaks_in_a_loop)(X, 3).verbose()
+    guards = [line for line in text.splitlines() if " is " in line or " == " in line]
+    assert guards and not any("@" in line or "stack[" in line for line in guards), guards
+    assert "stack[" not in text
+
+
+# ---- numbers that vary
 
 
 def ranges(x, n):

@@ -1,4 +1,5 @@
-"""Ctrl-C in kept loops of all kinds: seen soon, and what is left is what plain Python leaves.
+"""Ctrl-C in kept loops of all kinds and between the steps of plans: seen soon, and what is left is
+what plain Python leaves.
 
 A loop that is ended by a signal is undone, and CPython does it from its beginning: the handler runs
 there.  So an array is as it was before the loop, or as some number of turns of plain Python leave it.
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C
 
 SOON = 0.05  # seconds from the signal to the handler
 LONG = 10**12
@@ -172,6 +174,79 @@ def test_ctrl_c_is_seen_soon(function):
         assert not y.any(), "the handler runs where the loop begins"
         mine = [frame for frame in frames if frame.name == function.__name__]
         assert len(mine) == 1 and first < mine[0].lineno <= last
+        waits.append(wait)
+        if wait < SOON:
+            break
+    assert min(waits) < SOON, waits
+
+
+# Plans that take far longer than any of their steps.
+SQUARE = np.random.default_rng(0).standard_normal((700, 700)) / 27
+WIDE = np.random.default_rng(1).standard_normal((1000, 2000))
+
+
+def products(x, y):
+    z = SQUARE
+    for _ in range(60):
+        z = z @ SQUARE
+    y += z[0, :8]
+
+
+def kernels(x, y):
+    z = WIDE
+    for _ in range(80):
+        z = np.sin(z - z.mean())
+    y += z[0, :8]
+
+
+def library_calls(x, y):
+    z = WIDE
+    for _ in range(60):
+        z = np.cumsum(z * 0.5, axis=1)
+    y += z[0, :8]
+
+
+def transforms(x, y):
+    z = WIDE
+    for _ in range(40):
+        z = np.fft.ifft(np.fft.fft(z)).real
+    y += z[0, :8]
+
+
+def until_a_value(x, y):
+    z = WIDE
+    while np.abs(z).max() < 1e300:
+        z = np.cos(z) * 0.5
+    y += z[0, :8]
+
+
+def behind_a_break(x, y):
+    z = WIDE * 2
+    _C.hints()
+    for _ in range(80):
+        z = np.sin(z - z.mean())
+    y += z[0, :8]
+
+
+PLANS = [products, kernels, library_calls, transforms, until_a_value, behind_a_break]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", PLANS, ids=lambda function: function.__name__)
+def test_ctrl_c_is_seen_between_steps(function):
+    if function is until_a_value:  # it has no end
+        compiled = compiled_before(function)
+    else:
+        compiled = pycompile.compile(function)
+        compiled(np.arange(8.0), np.zeros(8))
+    waits = []
+    for _ in range(8):
+        y = np.zeros(8)
+        deopts = compiled.stats()["deopts"]
+        wait, frames = interrupted(compiled, (np.arange(8.0), y))
+        if function is not transforms:  # there NumPy's own Python code may see it
+            assert compiled.stats()["deopts"] == deopts + 1, "the call was no plan"
+        assert not y.any() and frames[-1].name in (function.__name__, "notice")
         waits.append(wait)
         if wait < SOON:
             break

@@ -8,6 +8,7 @@ import pytest
 from differential import copied, differences, observe
 
 import pycompile
+from pycompile import _C
 
 OPTIONS = {"plan_always": False}
 
@@ -445,3 +446,26 @@ def test_a_limit_of_nothing_makes_no_plans():
     f = Pair(curve, recompile_limit=0)
     assert f.counts([(numbers(1_000_000),)] * 4)["compiles"] == 0
     assert f.told == []
+
+
+def spiral(m, out):
+    while m.size:
+        out.append(m[0] + 0)
+        m = m[1:].T[::-1]
+    return out
+
+
+@pytest.mark.parametrize("n", [60, 150])
+def test_a_shape_of_its_own_in_each_turn(n):
+    """What the first call costs does not grow with the number of shapes."""
+    m = np.arange(n * n).reshape(n, n)
+    compiled = pycompile.compile(spiral, options={"plan_always": False})
+    before, kernels = _C.compile_counts(), _C.cache_info()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pycompile.PycompileWarning)
+        made = compiled(m, [])
+    assert all(np.array_equal(a, b) for a, b in zip(made, spiral(m, []), strict=True))
+    after, used = _C.compile_counts(), _C.cache_info()
+    assert after["captures"] - before["captures"] <= 40
+    assert after["instructions"] - before["instructions"] < 10 * 4096
+    assert sum(used[k] - kernels[k] for k in ("hits", "misses")) <= 10

@@ -913,6 +913,33 @@ def test_what_is_not_worth_a_plan_is_told_by_explain_and_the_log(caplog, functio
     assert f"left to CPython: {why}" in flat and f"left to CPython: {why}" in found.verbose()
 
 
+def test_a_hint_is_logged_once(caplog):
+    calls = [(np.ones(3 + n)[::-1],) for n in range(6)]
+    told, _ = logged(caplog, "perf_hints", numbers_alone, *calls)
+    assert told.count("numbers_alone") == 1, told
+    caplog.clear()
+    pycompile.reset()
+    told, _ = logged(caplog, "perf_hints", numbers_alone, *calls)
+    assert told.count("numbers_alone") == 1, told
+
+
+def test_hints_by_turns_are_logged_once_each(caplog):
+    def two_places(x):
+        y = np.sqrt(x)
+        _C.hints()  # a break
+        return np.log(y - 2) + y
+
+    x = np.linspace(10.0, 20.0, 3000)
+    calls = [(v,) for _ in range(8) for v in (x, -x, x / 100)]
+    with np.errstate(all="ignore"):
+        pycompile.compile(two_places)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told, _ = logged(caplog, "perf_hints", two_places, *calls)
+    lines = [line for line in told.splitlines() if "was undone" in line]
+    assert len(lines) == len(set(lines)) == 2, told
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [

@@ -141,6 +141,8 @@ Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);
 /* The same, if it is none of the exits before `first`. */
 Answer loop_leave_from(Interp *in, int first);
+/* The Instr of the loop that leads to the exit which is being followed. */
+int loop_left_at(const Interp *in);
 
 /* ---- loop_element.c: elements of arrays in a kept loop's body ---- */
 /* Of arrays and their parts; where the key leaves axes, a part. */

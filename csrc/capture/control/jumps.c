@@ -32,9 +32,13 @@ tell_branch(Interp *in, Value *condition)
     LoopTest test;
     if (in->leaving != NULL) {
         BreakHint ignored;
+        bool first = in->break_code == BREAK_NONE;
         if (why == NULL) why = branch_what(in, &ignored);
-        return break_hinted(in, BREAK_BRANCH, HINT_OF_CODE, "%s",
-                            why != NULL ? why : "how a loop was left");
+        Answer answer = break_hinted(in, BREAK_BRANCH, HINT_OF_CODE, "%s",
+                                     why != NULL ? why : "how a loop was left");
+        if (answer == ANSWER_BREAK && first)
+            in->told.frames[0].line = line_at(in->top->decoded, loop_left_at(in));
+        return answer;
     }
     if (branch_loop(in, in->top->decoded, in->top->number, &test) < 0) return ANSWER_ERROR;
     bool loop = why == NULL && test == TEST_ENDS;

@@ -34,6 +34,16 @@ branch_number(const LoopShape *shape, int first)
     return number;
 }
 
+int
+loop_left_at(const Interp *in)
+{
+    const LoopShape *shape = in->leaving->shape;
+    int exit = 0;
+    for (int number = shape->head; number < in->top->number;)
+        if (shape->inside[++number]) exit++;
+    return shape->left[Py_MIN(exit, shape->nexits - 1)];
+}
+
 /* The next exit that has to be told from others, from `first` on; or `last`. */
 static int
 next_exit(const LoopShape *shape, int first, int last)

@@ -184,7 +184,8 @@ merge_differ(Merge *m, const char *name, Value *x, Value *y)
                   name, one, numpy_number("float", one))
         : strcmp(one, other) == 0
             ? arena_printf(in->attempt.learn_arena,
-                           "%s is not the same %s, or not of one dtype and shape, on its sides",
+                           "%s is %s on both sides, but not the same one, or not of one dtype and "
+                           "shape",
                            name, one)
         : (by = numpy_number(one, other)) != NULL
             ? arena_printf(in->attempt.learn_arena,

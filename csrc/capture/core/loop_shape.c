@@ -220,6 +220,7 @@ find_exits(const Decoded *d, LoopShape *s)
     int to[2];
     s->nexits = 1;
     s->exit[0] = s->counts ? d->instrs[s->head].target : -1;
+    s->left[0] = s->head;
     for (int at = s->head; at < d->count; at++) {
         if (!s->inside[at] || (s->counts && at == s->head)) continue;
         for (int k = instr_successors(d, at, to); k-- > 0;) {
@@ -230,6 +231,7 @@ find_exits(const Decoded *d, LoopShape *s)
                 s->nexits = -1;
                 return;
             }
+            s->left[s->nexits] = at;
             s->exit[s->nexits++] = behind_drops(s, d, to[k]);
         }
     }

@@ -188,6 +188,7 @@ typedef struct {
     bool *inside; /* per Instr */
     int nexits;   /* -1: too many */
     int exit[LOOP_EXITS]; /* Instrs behind it, which do different things; exit[0] is FOR_ITER's */
+    int left[LOOP_EXITS]; /* the Instrs of the loop that lead there; of exit[0] it is the head */
     int breaks;           /* but this exit leads to where exit[0] does; 0: there is none */
     int *joins;           /* per Instr of it, where branches meet; made when it is needed */
 } LoopShape;

@@ -251,13 +251,73 @@ assert_key(Interp *in, Value *array, Value *key)
     return ANSWER_YES;
 }
 
-/* What the store would raise is raised by a step that reads there. */
+/* How many elements a plain slice selects of an axis of this length; -1: not known. */
+static int64_t
+slice_count(Interp *in, const Value *value, int64_t length)
+{
+    PyObject *parts[3] = {Py_None, Py_None, Py_None}, *slice;
+    Py_ssize_t start, stop, step;
+    for (int i = 0; value->kind == V_SLICE && i < value->nitems && i < 3; i++)
+        if (value_known(in, value->items[i], &parts[i]) != ANSWER_YES) return -1;
+    slice = value->kind == V_SLICE ? PySlice_New(parts[0], parts[1], parts[2])
+                                   : Py_NewRef(value->object);
+    int failed = slice == NULL || PySlice_Unpack(slice, &start, &stop, &step) < 0;
+    Py_XDECREF(slice);
+    if (!failed) return PySlice_AdjustIndices(length, &start, &stop, step);
+    PyErr_Clear();
+    return -1;
+}
+
+/* The axes of what is selected by a key that assert_key has taken.  Lists, and integers beside
+   them, make one axis, which comes first where a slice stands between them.  ANSWER_NO: not known.
+ */
 static Answer
-read_there(Interp *in, Value *array, Value *key)
+selected_type(Interp *in, const Type *from, Value *key, Type *out)
+{
+    int count = key->kind == V_TUPLE ? key->nitems : 1, at = -1;
+    int64_t picked = 1;
+    bool lists = false, closed = false, apart = false;
+    *out = (Type){.dtype = from->dtype, .form = FORM_ARRAY};
+    for (int i = 0; i < from->rank; i++) {
+        Value *item = i >= count ? NULL : key->kind == V_TUPLE ? value_item(in, key, i) : key;
+        int64_t length = size_value(in->graph, from->shape[i]);
+        if (i < count && item == NULL) return ANSWER_ERROR;
+        if (item != NULL && !is_plain_slice(in, item)) {
+            int64_t n = item->kind == V_LIST ? item->nitems : 1;
+            if (n != 1 && picked != 1 && picked != n) return ANSWER_NO;
+            if (n != 1) picked = n;
+            lists = lists || item->kind == V_LIST;
+            apart = apart || closed;
+            if (at < 0) at = out->rank;
+            continue;
+        }
+        if (item != NULL && (length = slice_count(in, item, length)) < 0) return ANSWER_NO;
+        closed = at >= 0;
+        out->shape[out->rank++] = size_const(in->graph, length);
+    }
+    if (!lists) return ANSWER_YES;
+    if (apart) at = 0;
+    memmove(&out->shape[at + 1], &out->shape[at], sizeof(SizeId) * (size_t)(out->rank - at));
+    out->shape[at] = size_const(in->graph, picked);
+    out->rank++;
+    return ANSWER_YES;
+}
+
+/* What the store would raise of its key is raised by a step that reads there.  *out (may be NULL)
+   becomes the type of what is there; ANSWER_NO: that is not known. */
+static Answer
+read_there(Interp *in, Value *array, Value *key, Type *out)
 {
     Value *read;
+    Type from = node_type(in, array->node);
     Answer answer = assert_key(in, array, key);
-    return answer == ANSWER_NO ? emit_subscript(in, array, key, &read) : answer;
+    if (answer == ANSWER_YES && out != NULL) return selected_type(in, &from, key, out);
+    if (answer != ANSWER_NO) return answer;
+    answer = emit_subscript(in, array, key, &read);
+    if (answer != ANSWER_YES || out == NULL) return answer;
+    if (read->kind != V_NODE) return ANSWER_NO;
+    *out = node_type(in, read->node);
+    return ANSWER_YES;
 }
 
 /* NumPy stores it as it is. */
@@ -276,9 +336,12 @@ store_now(Interp *in, Value *array, Value *key, Value *value, Value **at, Value 
     TRY(key_is_open(in, key));
     TRY(operand(in, value, &from));
     if (!stores_plainly(in, from, (DType)node_type(in, array->node).dtype)) return ANSWER_NO;
-    TRY(read_there(in, array, key));
+    Type place, given_type = node_type(in, from);
+    bool spreads = given_type.rank > 0; /* may not fit: at commit it is too late for an error */
+    TRY(read_there(in, array, key, spreads ? &place : NULL));
+    if (spreads && !type_broadcasts(in->graph, &given_type, &place)) return ANSWER_NO;
     TRY(key_now(in, key, 0, at));
-    if (node_type(in, from).form == FORM_ARRAY) return array_now(in, from, stored);
+    if (given_type.form == FORM_ARRAY) return array_now(in, from, stored);
     return given(stored, value_node(in, from));
 }
 
