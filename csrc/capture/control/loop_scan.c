@@ -99,8 +99,11 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     case I_STORE_SUBSCRIPT: {
         int array = at[depth - (instr->kind == I_SLICE_STORE ? 3 : 2)];
         scan->subscripts++;
-        return array < 0 || scan_add(scan->array_slot, &scan->narrays, array) ||
-               scan_refuses(scan, 0, "it writes too many arrays");
+        int before = scan->narrays;
+        if (array >= 0 && !scan_add(scan->array_slot, &scan->narrays, array))
+            return scan_refuses(scan, 0, "it writes too many arrays");
+        if (scan->narrays > before) scan->array_at[before] = number;
+        return true;
     }
     case I_SLICE_LOAD:
     case I_SUBSCRIPT: scan->subscripts++; break;
