@@ -168,6 +168,8 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan
     if (shape->nexits < 0) return scan_refuses(scan, 0, "it is left in too many ways");
     if (!shape->inside[shape->head])
         return scan_refuses(scan, 0, "its body always leaves it, so it makes one turn at most");
+    if (!shape->counts && shape->nexits == 1)
+        return scan_refuses(scan, 0, "it ends by an exception alone");
     for (int i = 0; i < 256; i++) at[i] = -1;
     for (int i = shape->head; i < d->count; i++) {
         if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;

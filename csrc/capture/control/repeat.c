@@ -93,8 +93,8 @@ repeat_learn(Interp *in)
     LoopShape *shape;
     if (in->turn != NULL || in->leaving != NULL) return ANSWER_NO;
     if (loop_around(in, &shape) < 0) return ANSWER_ERROR;
-    if (shape == NULL || shape->nexits < 0 || (shape->counts && shape->nexits < 2) ||
-        note_of(in, shape->top) != NULL || in->attempt.learn->repeats.len == MOST_LOOPS)
+    if (shape == NULL || shape->nexits < 2 || note_of(in, shape->top) != NULL ||
+        in->attempt.learn->repeats.len == MOST_LOOPS)
         return ANSWER_NO;
     LoopNote note = {loop_name(in->top, shape->top), NULL};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
