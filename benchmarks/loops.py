@@ -732,6 +732,42 @@ def safe_ratios(x, y, out):
             out[i] = 0.0
 
 
+def checked_sums(x, notes):
+    """A rare case that is noted: the loop is left for it, and entered again."""
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 3.0:
+            notes[i] = f"{x[i]:.3f} after {s:.3f}"
+        s += x[i] * 0.5
+    return s
+
+
+def bad_samples(x, out):
+    """Exceptions that the loop itself raises and handles."""
+    bad = 0
+    for i, v in enumerate(x):
+        try:
+            if v < -3.0:
+                raise ValueError(i)
+            out[i] = math.sqrt(v + 3.0)
+        except ValueError:
+            bad += 1
+    return bad
+
+
+def edit_distance_rows(a, b):
+    """With a new row in each turn, which takes the place of the one before."""
+    before = np.arange(len(b) + 1)
+    for i in range(len(a)):
+        row = np.empty_like(before)
+        row[0] = i + 1
+        for j in range(len(b)):
+            cost = 0 if a[i] == b[j] else 1
+            row[j + 1] = min(row[j] + 1, before[j + 1] + 1, before[j] + cost)
+        before = row
+    return before[-1]
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -851,6 +887,9 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         running_means: (grid(20_000), 16),
         lu_swap: (grid(90, 90), np.arange(90)),
         safe_ratios: (grid(20_000), grid(20_000), np.zeros(20_000)),
+        checked_sums: (grid(20_000), {}),
+        bad_samples: (grid(20_000), np.zeros(20_000)),
+        edit_distance_rows: tuple(rng.integers(0, 4, (2, 200))),
     }
 
 
@@ -858,7 +897,7 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
 
 
 def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+    return tuple(a.copy() if isinstance(a, (np.ndarray, dict)) else a for a in args)
 
 
 # What makes a call of a contender on given arguments.
@@ -877,7 +916,8 @@ def timed(bind: Bind, args: tuple[Any, ...]) -> tuple[float, Any]:
 def bits(seen: Any) -> list[Any]:
     result, args = seen
     parts = list(result) if isinstance(result, tuple) else [result]
-    return [np.asarray(part).tobytes() for part in (*parts, *args)]
+    texts = [repr(part) if isinstance(part, dict) else part for part in (*parts, *args)]
+    return [np.asarray(part).tobytes() for part in texts]
 
 
 def contenders_of(function: Callable[..., Any], library: ctypes.CDLL) -> dict[str, Bind]:

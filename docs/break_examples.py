@@ -8,6 +8,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 import datetime
 import io
 import sys
+import threading
 import time
 import types
 import zlib
@@ -307,6 +308,15 @@ def callback(x):
     return np.vectorize(shift)(y)
 
 
+def rare_side(x):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 4.0:
+            threading.get_ident()
+        s += x[i]
+    return s
+
+
 def data_index(x):
     y = x + 1
     k = y[0].argmax()
@@ -389,4 +399,5 @@ EXAMPLES = {
     "PC0049": (shared, lambda: (X, sliding_window_view(np.arange(4.0), 2, writeable=True))),
     "PC0050": (data_index, lambda: (np.ones((3, 3)),)),
     "PC0051": "a part of an array of CuPy by a mask, `x[x > 0]`; it takes CuPy",
+    "PC0052": (rare_side, lambda: (np.arange(2000.0) % 4.5,)),
 }

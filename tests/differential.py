@@ -576,7 +576,7 @@ def check(
     captured  at least one plan must have been made and have run (False: not asked).
     whole     no graph break at all.
     breaks    the codes of the graph breaks of the first call, in order.
-    exits     how the plans of the first call leave, in order: "return", "break", "branch".
+    exits     how the plans of the first call leave, in order: "return", "break", "branch", "ways".
     one_nan   NaNs are all alike, as in Comparison.
     options   for pycompile.compile.  All other keywords are for the function.
 

@@ -1,6 +1,7 @@
 """Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
 outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, some of them on the loops' variables, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
-that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  Some
+that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  In some
+one side of branches does what is not followed: prints, calls what is opaque (`note`), counts in a dict, raises.  Some
 call functions that hold loops of the same kind, outside of theirs or made in them."""
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class Program:
         self.complexes = self.pick(0, 0, 0, 0.3)  # of the statements, those on complex numbers
         self.tries = self.pick(0, 0, 0, 0.15)  # of the statements, `try`
         self.appends = self.pick(0, 0, 0.15, 0.3)  # of the statements, those that append
+        self.odd = random.Random(-1 - seed)
+        self.sides = self.odd.choice((0, 0, 0.2, 0.4))  # of the statements, sides not followed
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -315,8 +318,59 @@ class Program:
         self.variables.pop()
         self.lines.append(f"{indent}q += [{item} for {name} in range({self.span()}){test}]")
 
+    def odd_statement(self, indent: str) -> str:
+        name = self.odd.choice(self.variables)
+        number = self.odd.choice([*self.numbers, "n"])
+        return indent + self.odd.choice(
+            (
+                f"print({name}, {number})",
+                f"note({name}, {number})",
+                f"note(x.sum(), {name})",
+                f"seen[{name}] = seen.get({name}, 0) + 1",
+                f"seen[{self.element()}] = {number}",
+                f"seen.setdefault('all', []).append(f'{{{name}}}: {{{number}}}')",
+                f"x[k] = note({number})",
+                f"note.last = {name}",
+                f"{number} = note({name})" if number != "n" else "note(n)",
+            )
+        )
+
+    def side(self, indent: str) -> None:
+        """A branch, one side of which is not followed."""
+        kind = self.odd.random()
+        inner = indent + "    "
+        if kind < 0.25:
+            self.lines.append(f"{indent}try:")
+            self.lines.append(f"{inner}if {self.condition()}:")
+            self.lines.append(f"{inner}    raise KeyError({self.odd.choice(self.variables)})")
+            self.block(inner)
+            self.lines.append(f"{indent}except KeyError as error:")
+            self.lines.append(f"{inner}seen[error.args[0]] = {self.odd.choice(self.variables)}")
+            if self.odd.random() < 0.3:
+                self.lines.append(inner + self.odd.choice(("continue", "break", "return -1")))
+            return
+        self.lines.append(f"{indent}if {self.condition()}:")
+        self.lines.append(self.odd_statement(inner))
+        if kind < 0.4:
+            self.block(inner)
+        elif kind < 0.55:
+            self.lines.append(
+                inner + self.odd.choice(("continue", "continue", "break", "return n"))
+            )
+        elif kind < 0.6:
+            self.lines.append(f"{inner}raise ValueError({self.odd.choice(self.variables)})")
+        elif kind < 0.7:
+            self.lines.append(f"{inner}for _ in range(2):")
+            self.lines.append(self.odd_statement(inner + "    "))
+        if kind > 0.8:
+            self.lines.append(f"{indent}else:")
+            self.block(inner)
+
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.variables and not self.in_helper and self.odd.random() < self.sides:
+            self.side(indent)
+            return
         if self.lists and self.random.random() < self.appends and self.variables:
             self.append(indent)
             return
@@ -608,6 +662,8 @@ class Program:
         for number in range(0 if made else count):
             self.helper(f"g{number}")
         self.lines.append(f"def f({PARAMETERS}, q):")
+        if self.sides:
+            self.lines.append("    seen = {}")
         if self.appends:
             kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
             self.lists = {
@@ -627,6 +683,7 @@ class Program:
             if self.appends and self.random.random() < 0.1:
                 self.comprehension("    ")
         results = [*self.numbers, *(name for name in self.lists if name != "q")]
+        results += ["seen"] * (self.sides > 0)
         self.lines.append(f"    return {', '.join(results) or 'n'}")
         return "\n".join(self.lines) + "\n"
 

@@ -44,13 +44,20 @@ def of(number: int) -> Any:
     return (loop_programs, nest_programs, loop_programs, nest_programs, repeat_programs)[number % 5]
 
 
+@pycompile.disable
+def note(*values: Any) -> float:
+    """What is opaque to capture."""
+    print("note", *values)
+    return 0.5 * len(values)
+
+
 def differ(number: int) -> list[str]:
     """What differs for program `number`, as lines."""
     programs = of(number)
     text = programs.program(number)
     file = f"loop-program-{number}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope: dict[str, Any] = {"np": np, "math": math}
+    scope: dict[str, Any] = {"np": np, "math": math, "note": note}
     exec(compile(text, file, "exec"), scope)
     compiled = pycompile.compile(scope["f"], options={"recompile_limit": 1000})
     for turn in range(3):
@@ -71,7 +78,7 @@ def differ(number: int) -> list[str]:
 
 def kept_loops(number: int) -> bool:
     """Did the program run as a plan with a kept loop?"""
-    scope: dict[str, Any] = {"np": np, "math": math}
+    scope: dict[str, Any] = {"np": np, "math": math, "note": note}
     exec(of(number).program(number), scope)
     compiled = pycompile.compile(scope["f"])
     observe(compiled, tuple(of(number).arguments(3 * number)), {})

@@ -20,11 +20,21 @@ typedef enum {
                     or its slot's, of a function or a bound method the member (__code__,
                     __defaults__, __kwdefaults__, __func__, __self__) */
     SOURCE_ITEM, /* key: constant subscript of a tuple, list or dict */
-    SOURCE_CONST,   /* object: the same object for ever (kept alive) */
-    SOURCE_TYPE,    /* type(base) */
-    SOURCE_SIZE,    /* shape[index] of the array `base`, as an int */
+    SOURCE_CONST, /* object: the same object for ever (kept alive) */
+    SOURCE_TYPE,  /* type(base) */
+    SOURCE_SIZE,  /* shape[index] of the array `base`, as an int */
+    SOURCE_REST,  /* of the iterator `base`, which only the frame has, an int: of a range 0 the next
+                     item, 1 the end, 2 the step; else the position, or number, of the next item */
+    SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator */
     SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
+
+/* Its object is an int that is made anew each time. */
+static inline bool
+source_is_made(SourceKind kind)
+{
+    return kind == SOURCE_SIZE || kind == SOURCE_REST;
+}
 
 typedef int32_t SourceId;
 enum { NO_SOURCE = -1 };
@@ -107,8 +117,9 @@ typedef enum {
     BUILD_FUNCTION, /* object: code; args: globals source build, defaults, kwdefaults, annotations,
                        closure (NO_BUILD where absent) */
     BUILD_METHOD,   /* args: function, self */
-    BUILD_ITER,     /* iter(args[0]) advanced by index items */
-    BUILD_RANGE,    /* args: start, stop, step */
+    BUILD_ITER,  /* iter(args[0]) advanced by index items; with args[1], an array's at that position
+                  */
+    BUILD_RANGE, /* args: start, stop, step */
     BUILD_INSTANCE, /* object: class; made by object.__new__, attributes by STORE_ATTR */
     BUILD_CALL,   /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     BUILD_CHOOSE, /* args: a bool, the object where it is true, the object where it is not */
@@ -190,13 +201,29 @@ typedef enum {
     EXIT_RETURN, /* slots[0] is the result */
     EXIT_BREAK,  /* frame placed at `number`; the runtime steps it, then looks for an entry there */
     EXIT_BRANCH, /* `condition` picks `number` (true) or `other`; slots are alike for both */
+    EXIT_WAYS,   /* behind a loop: `condition` is the number of the way */
 } ExitKind;
+
+enum { MOST_AROUND = 3 };
+typedef struct {
+    int32_t number; /* of the Instr */
+    int32_t depth;  /* what the value stack has above it is dropped */
+    /* The loops around it, innermost first, whose turn is stepped until the next one begins at
+       `again`, unless it is left for what is not between `first` and `last`. */
+    int32_t nloops;
+    struct {
+        int32_t again, first, last;
+    } loop[MOST_AROUND];
+} ExitWay;
 
 typedef struct {
     ExitKind kind;
     int32_t number, other; /* numbers of Instrs */
     int32_t at;            /* the Instr that broke or branched */
-    BuildId condition;     /* a bool object; EXIT_BRANCH */
+    BuildId condition;     /* a bool object; EXIT_WAYS: an int */
+    BuildId turns;         /* EXIT_WAYS: how many the loop has made, an int */
+    int32_t nways;
+    ExitWay *way;
     /* New contents of every slot that changed, in slot order; the frame's other slots keep theirs.
        Slots from nlocalsplus on are the value stack, which has `depth` entries at the exit. */
     int nslots;

@@ -48,6 +48,67 @@ sequence_entry(PyObject *object, Py_ssize_t i)
     return item;
 }
 
+/* A mirror of CPython's Objects/rangeobject.c, rangeiterobject (3.11), and
+   Include/internal/pycore_range.h, _PyRangeIterObject (3.12 and 3.13). */
+typedef struct {
+    PyObject_HEAD
+#if PY_VERSION_HEX < 0x030C0000
+        long index,
+        start, step, len;
+#else
+        long start,
+        step, len;
+#endif
+} RangeIterator;
+#if PY_VERSION_HEX >= 0x030E0000
+#error "check the layouts of iterators"
+#endif
+
+/* Mirrors of seqiterobject in Objects/iterobject.c and enumobject in Objects/enumobject.c, as far
+   as they are the same in CPython 3.11 to 3.13. */
+typedef struct {
+    PyObject_HEAD Py_ssize_t index;
+    PyObject *walked; /* NULL: it has ended */
+} SequenceIterator;
+
+typedef struct {
+    PyObject_HEAD Py_ssize_t index;
+    PyObject *walked, *result, *long_index;
+} Enumerate;
+
+PyObject *
+iterator_walked(PyObject *object)
+{
+    if (Py_TYPE(object) == &PySeqIter_Type) return ((SequenceIterator *)object)->walked;
+    if (Py_TYPE(object) == &PyEnum_Type) return ((Enumerate *)object)->walked;
+    return NULL;
+}
+
+bool
+iterator_rest(PyObject *object, int64_t rest[3])
+{
+    rest[1] = rest[2] = 0;
+    if (Py_TYPE(object) == &PySeqIter_Type) {
+        rest[0] = ((SequenceIterator *)object)->index;
+        return ((SequenceIterator *)object)->walked != NULL;
+    }
+    if (Py_TYPE(object) == &PyEnum_Type) {
+        rest[0] = ((Enumerate *)object)->index;
+        return ((Enumerate *)object)->long_index == NULL;
+    }
+    if (Py_TYPE(object) != &PyRangeIter_Type) return false;
+    const RangeIterator *iterator = (const RangeIterator *)object;
+    int64_t start = iterator->start, left = iterator->len, step = iterator->step;
+#if PY_VERSION_HEX < 0x030C0000
+    left -= iterator->index;
+    start += iterator->index * step;
+#endif
+    rest[0] = start;
+    rest[1] = left <= 0 ? start : start + (left - 1) * step + (step > 0 ? 1 : -1);
+    rest[2] = step;
+    return true;
+}
+
 bool
 key_is_constant(PyObject *key)
 {

@@ -268,7 +268,7 @@ tell_unlowered(Job *job, const char *why)
 void
 tell_exit(Job *job)
 {
-    static const char *const names[] = {"return", "break", "branch"};
+    static const char *const names[] = {"return", "break", "branch", "ways"};
     record_string(job->record, "exit", names[job->capture->exit.kind]);
     record_int(job->record, "instructions", job->capture->ninstructions);
 }

@@ -12,7 +12,7 @@ static void
 entry_forget(Entry *entry)
 {
     entry->nplans = entry->nrefusals = entry->misses = entry->nvaried = 0;
-    entry->given_up = entry->told = false;
+    entry->given_up = entry->told = entry->left_early = false;
     entry->credit = (Credit){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;

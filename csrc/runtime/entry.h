@@ -50,9 +50,10 @@ typedef struct {
 typedef struct {
     int nplans, nrefusals;
     int misses; /* once given up: calls for which no plan held, less those that hits make up for */
-    bool given_up; /* the last call without a plan was left to CPython, for lack of credit */
-    bool told;     /* the program was told */
-    Digest advice; /* of what the warning said to change */
+    bool left_early; /* a loop that begins a turn here was left too often after a few turns */
+    bool given_up;   /* the last call without a plan was left to CPython, for lack of credit */
+    bool told;       /* the program was told */
+    Digest advice;   /* of what the warning said to change */
     Credit credit;
     Refusal behind; /* once given up: the refusal that says where to look next */
     int nvaried;

@@ -30,7 +30,7 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
         out->index =
             overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
     }
-    if (from->kind != SOURCE_SIZE) return 0;
+    if (!source_is_made(from->kind)) return 0;
     out->made = arena_alloc(program->memory, sizeof(PyObject *));
     return out->made == NULL ? -1 : 0;
 }
@@ -86,7 +86,7 @@ take(GuardProgram *program, SourceId number)
     GuardSource *source = &program->sources[number];
     source->used = true;
     /* The int of a size is made anew each time; its array is taken. */
-    source->taken = source->kind != SOURCE_SIZE;
+    source->taken = !source_is_made(source->kind);
 }
 
 /* A source whose object the plan uses must exist; a guard on it already checks that. */

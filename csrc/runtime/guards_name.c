@@ -209,6 +209,14 @@ guard_put_source(Text *out, const GuardProgram *program, int number)
         guard_put_source(out, program, source->base);
         text_printf(out, ".shape[%d]", source->index);
         break;
+    case SOURCE_REST:
+    case SOURCE_WALKED: {
+        static const char *const names[3] = {"next item", "end", "step"};
+        bool walked = source->kind == SOURCE_WALKED;
+        text_printf(out, "the %s of ", walked ? "object" : names[source->index]);
+        guard_put_source(out, program, source->base);
+        break;
+    }
     case SOURCE_TYPE:
         text_put(out, "type(");
         guard_put_source(out, program, source->base);

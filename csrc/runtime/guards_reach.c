@@ -30,21 +30,35 @@ item_reach(const GuardSource *source, PyObject *base)
 
 /* Borrowed: a run takes the references that it needs before another can reach the same source. */
 static PyObject *
+made_int(const GuardSource *source, int64_t number)
+{
+    PyObject *last = *source->made;
+    if (last != NULL && PyLong_AsLongLong(last) == number) return last;
+    PyObject *made = PyLong_FromLongLong(number);
+    if (made == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    *source->made = made;
+    Py_XDECREF(last);
+    return made;
+}
+
+static PyObject *
 size_reach(const GuardSource *source, PyObject *base)
 {
     ArrayHeader header;
     const char *why;
     if (array_read(base, &header, &why) != ANSWER_YES || source->index >= header.rank) return NULL;
-    PyObject *last = *source->made;
-    if (last != NULL && PyLong_AsLongLong(last) == header.shape[source->index]) return last;
-    PyObject *size = PyLong_FromLongLong(header.shape[source->index]);
-    if (size == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    *source->made = size;
-    Py_XDECREF(last);
-    return size;
+    return made_int(source, header.shape[source->index]);
+}
+
+static PyObject *
+rest_reach(const GuardSource *source, PyObject *base)
+{
+    int64_t rest[3];
+    bool alone = Py_REFCNT(base) == 1; /* else the program would see how far it is */
+    return alone && iterator_rest(base, rest) ? made_int(source, rest[source->index]) : NULL;
 }
 
 PyObject *
@@ -66,6 +80,8 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
     case SOURCE_HANDLED: return handled_exception();
     case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
+    case SOURCE_REST: return base != NULL ? rest_reach(source, base) : NULL;
+    case SOURCE_WALKED: return base != NULL ? iterator_walked(base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;

@@ -559,6 +559,9 @@ fill_outcome(Run *run, PlanOutcome *outcome)
         outcome->value[i] = value == NO_BUILD ? NULL : Py_XNewRef(run->built[value]);
     }
     if (leave->kind == EXIT_BRANCH) outcome->condition = run->built[leave->condition] == Py_True;
+    if (leave->kind != EXIT_WAYS) return;
+    outcome->way = (int)PyLong_AsLong(run->built[leave->condition]);
+    outcome->turns = PyLong_AsLongLong(run->built[leave->turns]);
 }
 
 /* The thread's device must be the plan's, and its arena is there. */
@@ -696,4 +699,15 @@ bool
 plan_is_bad(const Plan *plan)
 {
     return __builtin_popcount(plan->deopts) > 8;
+}
+
+/* Leaving a loop and entering it again takes the time of some six plain turns. */
+bool
+plan_left_early(Plan *plan, int64_t turns)
+{
+    enum { COST = 8, MOST_TURNS = 100, FIRST = 100, MOST = 1000 };
+    if (plan->turns_saved == 0) plan->turns_saved = FIRST;
+    turns = Py_MIN(turns < 0 ? -turns : turns, MOST_TURNS);
+    plan->turns_saved = Py_MIN(plan->turns_saved + (int)turns - COST, MOST);
+    return plan->turns_saved <= 0;
 }

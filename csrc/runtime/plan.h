@@ -232,6 +232,7 @@ struct Plan {
     VEC(PyObject *) weak;        /* borrowed: objects that are held during a run */
     PyObject *owners;            /* a list: keeps the ufuncs' loops alive */
     unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
+    int turns_saved;             /* of loops that are left and entered again; 0: none yet */
 };
 
 /* The overwritten elements of a kept loop in memory of an input: plan_region_log.c. */

@@ -78,6 +78,12 @@ build_iterator(const Run *run, const PlanBuild *build)
 {
     PyObject *iterator = PyObject_GetIter(arg(run, build, 0));
     int i = 0;
+    if (build->nargs == 2 && iterator != NULL) {
+        PyObject *none = PyObject_CallMethod(iterator, "__setstate__", "O", arg(run, build, 1));
+        if (none == NULL) Py_CLEAR(iterator);
+        Py_XDECREF(none);
+        return iterator;
+    }
     if (iterator != NULL && Py_IS_TYPE(iterator, &PySeqIter_Type) && build->index > 1) {
         /* over an array: its items are made one by one */
         i = build->index - 1;

@@ -544,7 +544,10 @@ make_exit(Maker *m)
     plan->exit = *from;
     plan->exit.slot_index = copy_of(plan, from->slot_index, sizeof(int32_t) * (size_t)from->nslots);
     plan->exit.slot_value = copy_of(plan, from->slot_value, sizeof(BuildId) * (size_t)from->nslots);
-    return plan->exit.slot_index == NULL || plan->exit.slot_value == NULL ? -1 : 0;
+    plan->exit.way = copy_of(plan, from->way, sizeof(ExitWay) * (size_t)from->nways);
+    return plan->exit.slot_index == NULL || plan->exit.slot_value == NULL || plan->exit.way == NULL
+               ? -1
+               : 0;
 }
 
 /* A plan runs on the device that is current now. */

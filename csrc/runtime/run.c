@@ -16,10 +16,11 @@
 #include <alloca.h>
 
 enum {
-    MAX_IDLE_STEPS = 400, /* instructions stepped without a plan before CPython gets the rest */
-    MAX_IDLE_BREAKS = 24, /* refusals passed without a plan */
-    MAX_FUTILE = 2,       /* times in a row that stepping from a refusal may not pay */
-    WARNED_GAIN = 100,    /* a plan's saving per run from which its loss is worth a warning */
+    MAX_IDLE_STEPS = 400,  /* instructions stepped without a plan before CPython gets the rest */
+    MAX_IDLE_BREAKS = 24,  /* refusals passed without a plan */
+    MAX_SIDE_STEPS = 4000, /* of a turn that a loop was left in */
+    MAX_FUTILE = 2,        /* times in a row that stepping from a refusal may not pay */
+    WARNED_GAIN = 100,     /* a plan's saving per run from which its loss is worth a warning */
     /* in the units of capture/control/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
@@ -36,6 +37,7 @@ typedef enum {
     TURN_STEP,   /* step the Instr `number`, then look for an entry */
     TURN_UNTIL,  /* step until the Instr `until` is done, then look for an entry */
     TURN_GO,     /* look for an entry at `number` */
+    TURN_SIDE,   /* step what a loop was left for, then look for an entry */
     TURN_RESUME, /* CPython continues from `number` */
     TURN_SIGNAL, /* a signal ended the plan at `number` */
     TURN_NONE,   /* no plan holds here */
@@ -48,6 +50,7 @@ typedef struct {
     CodeState *state;
     Decoded *decoded;
     int number, until;
+    ExitWay side; /* by which a loop was left */
     PyObject *result;
     FrameLink link;      /* around an effect that may look at the frame */
     Refusal *trail;      /* the first refusal stepped past since the last plan */
@@ -117,6 +120,18 @@ drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
     entry_refuse(entry, types, NULL, -1);
 }
 
+static void
+take_way(Runner *r, const ExitWay *way)
+{
+    PyObject **stack = frame_slots(r->frame) + r->decoded->nlocalsplus;
+    r->number = way->number;
+    r->side = *way;
+    for (int depth = frame_depth(r->frame); depth > way->depth; depth--) {
+        frame_set_depth(r->frame, depth - 1);
+        Py_CLEAR(stack[depth - 1]);
+    }
+}
+
 static Turn
 leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
 {
@@ -132,6 +147,10 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
         return TURN_STEP;
     }
     if (leave->kind == EXIT_BRANCH && !outcome->condition) r->number = leave->other;
+    if (leave->kind == EXIT_WAYS) {
+        take_way(r, &leave->way[outcome->way]);
+        return r->side.nloops > 0 ? TURN_SIDE : TURN_GO;
+    }
     return TURN_GO;
 }
 
@@ -177,6 +196,29 @@ raise_at(Runner *r, int number)
         r->number = number;
 }
 
+/* Does the Instr begin a turn of a loop around? */
+static bool
+begins_turn(const ExitWay *side, int number)
+{
+    for (int i = 0; i < side->nloops; i++)
+        if (side->loop[i].again == number) return true;
+    return false;
+}
+
+/* A plan of a loop that is entered in its midst has to make some turns to pay for that. */
+static void
+note_turns(Runner *r, Entry *entry, Plan *plan, const PlanOutcome *outcome)
+{
+    const ExitWay *way = &plan_exit(plan)->way[outcome->way];
+    if (!begins_turn(way, r->number)) return;
+    if (!plan_left_early(plan, outcome->turns)) return;
+    log_emit(LOG_PERF_HINTS,
+             "%s: a loop is left to CPython: it was left too often for what is not followed",
+             text_of_str(r->state->code->co_qualname));
+    entry_drop(entry, plan);
+    entry->left_early = true;
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
@@ -206,6 +248,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         credit_run(entry, plan);
         judge_trail(r);
         r->idle_steps = r->idle_breaks = 0;
+        if (leave->kind == EXIT_WAYS) note_turns(r, entry, plan, &outcome);
         turn = leave_plan(r, leave, &outcome);
         break;
     case PLAN_DEOPT:
@@ -581,6 +624,7 @@ turn_here(Runner *r)
         PyErr_Clear();
         return TURN_RESUME;
     }
+    if (entry->left_early) return TURN_RESUME;
     for (int round = 0; round < 2; round++) {
         r->failed = NULL;
         Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
@@ -709,6 +753,29 @@ step_until(Runner *r)
     }
 }
 
+/* The rest of a turn that a loop was left in.  A loop inside may have plans of its own. */
+static Turn
+step_side(Runner *r)
+{
+    const ExitWay *side = &r->side;
+    for (int steps = 0, around = 0; steps < MAX_SIDE_STEPS; steps++) {
+        int from = r->number;
+        const Entry *entry = r->state->entries[from];
+        if (from == side->loop[around].again) {
+            if (entry == NULL || !entry->left_early) return TURN_GO;
+            if (++around == side->nloops) return TURN_RESUME; /* plain turns take less time */
+        }
+        if (from < side->loop[around].first || from > side->loop[around].last) return TURN_GO;
+        r->idle_steps = 0;
+        r->handled = false;
+        Turn turn = step_one(r);
+        if (turn == TURN_GO) turn = look_up(r);
+        if (turn != TURN_GO) return turn;
+        if (r->number <= from && !r->handled && !begins_turn(side, r->number)) return TURN_GO;
+    }
+    return TURN_RESUME;
+}
+
 static Turn
 take_turn(Runner *r, Held *held)
 {
@@ -718,6 +785,8 @@ take_turn(Runner *r, Held *held)
         if (turn == TURN_GO) turn = look_up(r);
     } else if (turn == TURN_UNTIL) {
         turn = step_until(r);
+    } else if (turn == TURN_SIDE) {
+        turn = step_side(r);
     } else if (turn == TURN_SIGNAL) {
         turn = take_signal(r);
     } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && is_idle(r)) {

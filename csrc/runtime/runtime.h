@@ -177,6 +177,8 @@ typedef struct {
     const Roots *roots; /* of the guards */
     PyObject **value;   /* NULL entries are unbound or C NULL */
     bool condition;     /* EXIT_BRANCH */
+    int way;            /* EXIT_WAYS */
+    int64_t turns;      /* the same */
     int number;         /* PLAN_ERROR */
     bool interrupted;   /* PLAN_DEOPT: caused by a signal, whose handler has to run */
     /* Makes the frame current at an Instr around an effect that may read the frame; NULL: no
@@ -196,6 +198,8 @@ const Exit *plan_exit(const Plan *plan);
 int plan_gain(const Plan *plan); /* Capture.gain */
 /* So many of the last runs were deopts that the plan does harm. */
 bool plan_is_bad(const Plan *plan);
+/* The loop of the plan was left after so many turns.  True: it mostly is after too few to pay. */
+bool plan_left_early(Plan *plan, int64_t turns);
 
 /* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
 typedef struct CodeState CodeState;

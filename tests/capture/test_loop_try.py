@@ -158,6 +158,11 @@ def test_what_leaves_by_a_handler():
     check(left_by_a_handler, X, np.zeros(50), captured=False, also=((X, np.zeros(9)),))
 
 
+def test_what_an_exception_alone_ends_is_unrolled():
+    """There is no Instr behind such a loop at which a graph could go on."""
+    check(left_by_a_handler, X, np.zeros(50), whole=True, calls=3)
+
+
 def test_what_the_body_raises_itself():
     check(raises, X, np.zeros(50), captured=False, also=((X - 3, np.zeros(50)),))
 

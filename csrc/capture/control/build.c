@@ -113,11 +113,13 @@ build_iterator(Interp *in, Value *iterator)
         BuildId of = walked->box != NULL ? build_native_call(in, walked, name) : NO_BUILD;
         if (walked->box == NULL)
             of = name ? build_call(in, name, 1, &walked) : build_value(in, walked);
-        BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
+        BuildId *args = arena_alloc(in->arena, 2 * sizeof(BuildId));
         if (of == NO_BUILD || args == NULL) return NO_BUILD;
-        *args = of;
+        args[0] = of;
+        if (iterator->at != NULL && (args[1] = build_value(in, iterator->at)) == NO_BUILD)
+            return NO_BUILD;
         Build build = {.kind = BUILD_ITER,
-                       .nargs = 1,
+                       .nargs = 1 + (iterator->at != NULL),
                        .args = args,
                        .index = (int32_t)iterator->position + iterator->mutated,
                        .node = NO_NODE,
@@ -126,7 +128,9 @@ build_iterator(Interp *in, Value *iterator)
     }
     if (strcmp(name, "zip") == 0) return build_call(in, name, iterator->nitems, iterator->items);
     if (strcmp(name, "enumerate") == 0) {
-        Value *position = value_const_new(in, PyLong_FromLongLong(iterator->position));
+        Value *position = iterator->at;
+        if (position == NULL)
+            position = value_const_new(in, PyLong_FromLongLong(iterator->position));
         Value *args[2] = {iterator->walked, position};
         return position ? build_call(in, name, 2, args) : NO_BUILD;
     }

@@ -55,8 +55,10 @@ interp_begin(Interp *in)
     bottom->depth = request->depth;
     for (int i = 0; i < request->depth && i < 64; i++) {
         PyObject *object = request->slots[request->decoded->nlocalsplus + i];
-        if (object != NULL && array_is_spare(object))
-            in->temporaries.spare_slots |= (uint64_t)1 << i;
+        if (object == NULL) continue;
+        int64_t rest[3];
+        bool alone = Py_REFCNT(object) == 1 && iterator_rest(object, rest);
+        if (alone || array_is_spare(object)) in->temporaries.spare_slots |= (uint64_t)1 << i;
     }
     bottom->number = request->number;
     bottom->globals = request->globals;
@@ -104,6 +106,10 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     bool broke = answer != ANSWER_YES;
     if (in->attempt.again) return ATTEMPT_AGAIN;
+    if (broke && !in->branched) {
+        Answer sides = loop_learn_sides(in);
+        if (sides != ANSWER_NO) return sides == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+    }
     if (in->branched) {
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         answer = ANSWER_YES;

@@ -137,12 +137,35 @@ Answer repeat_learn(Interp *in);
 Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 
 /* ---- loop_leave.c: behind a loop ---- */
-/* Goes to where the loop was left, `number` being the number of the exit. */
-Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);
+/* Goes to where the loop was left. */
+Answer loop_leave(Interp *in, const Leaving *leaving);
 /* The same, if it is none of the exits before `first`. */
 Answer loop_leave_from(Interp *in, int first);
 /* The Instr of the loop that leads to the exit which is being followed. */
 int loop_left_at(const Interp *in);
+
+/* ---- loop_side.c: side exits of loops ---- */
+/* One side of a branch in the body of a kept loop is not followed, and begins at the Instr `start`:
+   it may become a side exit.  0, or -1 with the error set. */
+int loop_note_side(Interp *in, int start, const Break *why);
+/* The same of the side in whose midst the Instr is that keeps the loop from being kept. */
+int loop_note_side_of(Interp *in, const LoopShape *shape, int number, const char *why);
+/* The loops around the current Instr are to be left at the sides that kept them from staying loops:
+   capture starts again.  NO: there are none. */
+Answer loop_learn_sides(Interp *in);
+/* The turn ends at a side exit: keeps what is left of the ranges of loops inside. */
+Answer loop_at_side(Interp *in, Turn *turn, int number);
+/* A part of a Rest that is not looked at: of an empty range.  NULL with the error set. */
+Value *loop_no_rest(Interp *in, int part);
+/* Puts the iterators on the value stack that are there at a side exit. */
+Answer loop_put_iterators(Interp *in, const Leaving *leaving, int number);
+/* The graph ends behind the outermost loop, which has side exits. */
+Answer loop_exit_ways(Interp *in, const Leaving *leaving);
+/* The `while` of which the current Instr begins a turn, but for the first, where capture began in
+   its midst; else *out is NULL.  -1: error set. */
+int loop_begins_turn(Interp *in, LoopShape **out);
+/* The iterator of a loop in whose midst capture began; NO: it is none that is known. */
+Answer loop_under_way(Interp *in, Value *iterator, Value **out);
 
 /* ---- loop_element.c: elements of arrays in a kept loop's body ---- */
 /* Of arrays and their parts; where the key leaves axes, a part. */
@@ -301,5 +324,7 @@ BuildId build_node(Interp *in, Value *value);
 Answer exit_return(Interp *in, Value *result);
 Answer exit_break(Interp *in, int number);
 Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);
+/* The ways behind a loop, by the number of its exit. */
+Answer exit_ways(Interp *in, const Leaving *leaving, int nways, const ExitWay *ways, BuildId turns);
 
 #endif

@@ -266,3 +266,15 @@ exit_branch(Interp *in, Value *condition, int on_true, int on_false)
     in->out->exit.condition = build;
     return exit_state(in, &in->out->exit);
 }
+
+Answer
+exit_ways(Interp *in, const Leaving *leaving, int nways, const ExitWay *ways, BuildId turns)
+{
+    Exit *exit = &in->out->exit;
+    *exit = (Exit){.kind = EXIT_WAYS, .at = in->bottom->number, .turns = turns, .nways = nways};
+    exit->number = exit->at;
+    exit->way = arena_copy(in->arena, ways, sizeof(ExitWay) * (size_t)nways);
+    if (exit->way == NULL) return ANSWER_ERROR;
+    exit->condition = build_value(in, leaving->number);
+    return exit->condition == NO_BUILD ? failed(in) : exit_state(in, exit);
+}

@@ -310,6 +310,7 @@ look_for_end(Interp *in)
         if (shape->inside[number]) return ANSWER_YES;
         leaves = loop_exit_number(shape, turn->of->decoded, number);
         if (leaves < 0) return interp_break(in, BREAK_UNROLL, "a way out that is not known");
+        if (loop_is_side(shape, number)) TRY(loop_at_side(in, turn, number));
     }
     in->top->depth = shape->base;
     turn->leaves = value_const_new(in, PyLong_FromLong(leaves));

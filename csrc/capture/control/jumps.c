@@ -71,6 +71,7 @@ follow_both(Interp *in, Value *condition, const int to[2], const int depth[2])
     Answer repeats = a == in->bottom ? repeat_learn(in) : ANSWER_NO;
     if (repeats != ANSWER_NO) return repeats;
     Answer numbers = in->leaving == NULL ? loop_learn_numbers(in) : ANSWER_NO;
+    if (numbers == ANSWER_NO && in->fork == NULL) numbers = loop_learn_sides(in);
     if (numbers != ANSWER_NO) return numbers;
     Answer stopped = tell_branch(in, condition);
     bool inner = in->fork != NULL || in->loop != NULL, even = depth[0] == depth[1] && to[1] >= 0;
@@ -124,6 +125,7 @@ unrolled_too_far(Interp *in, int most)
 {
     Activation *a = in->top;
     Answer numbers = loop_learn_numbers(in);
+    if (numbers == ANSWER_NO && in->fork == NULL) numbers = loop_learn_sides(in);
     if (numbers != ANSWER_NO) return numbers;
     Answer answer =
         interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
@@ -161,6 +163,12 @@ computes_numbers(const Interp *in, int head, int end)
     return elements > 0;
 }
 
+static bool
+begins_turn(const LoopShape *shape, int number)
+{
+    return number == shape->head || number == shape->top || number == shape->begin;
+}
+
 /* A jump that is about to be made: one that goes back counts against the unrolling budget.  Of
    numbers less is unrolled: a plan saves little of each, and 500 of them take the C compiler a
    second.  3.11 ends the body of a `while` with a conditional one. */
@@ -168,7 +176,9 @@ static Answer
 jump_back(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
+    const Turn *turn = in->turn;
     if (instr->target > a->number) return ANSWER_YES;
+    if (turn != NULL && turn->of == a && begins_turn(turn->shape, instr->target)) return ANSWER_YES;
     int most = in->attempt.unroll, few = Py_MAX(most / 8, 1), before = a->back_jumps / few;
     a->back_jumps += a->number - instr->target;
     if (a == in->bottom) in->attempt.jumped_from[instr->target] = a->number;
@@ -235,11 +245,28 @@ tell_turn(Interp *in)
     in->told.detail = "";
 }
 
+/* What is left of a loop in whose midst capture began. */
+static Answer
+keep_rest(Interp *in, Value *iterator)
+{
+    Value **entry = &in->top->slots[in->top->decoded->nlocalsplus + in->top->depth - 1], *rest;
+    TRY(loop_under_way(in, iterator, &rest));
+    *entry = rest;
+    Answer answer = capture_loop(in, rest);
+    if (answer != ANSWER_NO) return answer;
+    *entry = iterator;
+    return loop_learn_numbers(in);
+}
+
 static Answer
 for_iter(Interp *in, const Instr *instr)
 {
     Value *iterator = top_value(in, 1), *item;
     if (iterator == NULL) return ANSWER_ERROR;
+    if (is_under_way(in, iterator)) {
+        Answer answer = keep_rest(in, iterator);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (loop_goes_over(in, iterator)) {
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO) return answer;

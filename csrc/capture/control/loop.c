@@ -100,6 +100,18 @@ may_begin_graph(Interp *in, const LoopShape *shape, Value *array, int slot)
     return answer == ANSWER_NO ? ANSWER_YES : answer;
 }
 
+static Answer
+cannot_carry(Interp *in, const Body *b, int slot, const char *why)
+{
+    const Scan *scan = &b->scan;
+    int i = find(scan->array_slot, scan->narrays, slot);
+    why = arena_printf(in->arena, "it writes elements of '%s', which %s", loop_slot_text(in, slot),
+                       why);
+    if (why == NULL || (i >= 0 && loop_note_side_of(in, scan->shape, scan->array_at[i], why) < 0))
+        return ANSWER_ERROR;
+    return loop_not_kept(in, scan->number, "%s", why);
+}
+
 /* The loop carries the array.  `slot`: the variable that has it, or -1. */
 static Answer
 carry_array(Interp *in, Body *b, Value *array, int slot)
@@ -110,9 +122,7 @@ carry_array(Interp *in, Body *b, Value *array, int slot)
     if (why != NULL && slot < 0)
         return loop_not_kept(in, b->scan.number, "it writes elements of %s, which %s",
                              value_describe(in, array), why);
-    if (why != NULL)
-        return loop_not_kept(in, b->scan.number, "it writes elements of '%s', which %s",
-                             loop_slot_text(in, slot), why);
+    if (why != NULL) return cannot_carry(in, b, slot, why);
     TRY(write_allowed(in, array));
     if (in->loop != NULL) TRY(loop_writes(in, array));
     int number = 0;
@@ -179,8 +189,10 @@ body_results(Interp *in, const Body *b, Value *leaves)
 {
     Graph *g = in->graph;
     for (int i = 0; i < b->ncarried; i++) {
-        Value *value = b->carried[i] < 0 ? leaves : in->top->slots[b->carried[i]];
+        int carried = b->carried[i];
+        Value *value = carried >= 0 ? in->top->slots[carried] : leaves;
         NodeId node;
+        if (carried < CARRIED_EXIT) TRY(loop_beside(in, b, carried, &value));
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return no_number(in, b, i, value);
@@ -259,6 +271,7 @@ follow_body(Interp *in, Body *b, Value **leaves)
     graph_node(in->graph, b->node)->region[0] = b->region;
     Answer answer = make_params(in, b, &item);
     if (answer != ANSWER_YES) return answer;
+    b->position = item;
     Loop *outer = in->loop;
     const LoopShape *shape = b->scan.shape;
     Turn turn = {
@@ -275,6 +288,7 @@ follow_body(Interp *in, Body *b, Value **leaves)
     in->loop = outer;
     in->turn = turn.around;
     *leaves = turn.leaves;
+    if (b->turn != NULL) *b->turn = turn;
     return answer;
 }
 
@@ -305,9 +319,9 @@ take_class(Interp *in, const Body *b, int i, Value **number)
                                                                              : answer;
 }
 
-/* What is carried, after the loop; *leaves: the number of the exit. */
+/* What is carried, after the loop, and what is needed to leave it. */
 static Answer
-take_results(Interp *in, Body *b, Value **leaves)
+take_results(Interp *in, Body *b, Leaving *leaving)
 {
     Activation *a = in->top;
     Loop *loop = b->loop;
@@ -317,7 +331,12 @@ take_results(Interp *in, Body *b, Value **leaves)
         NodeId result;
         if (loop_result(in, b, i, &result) != ANSWER_YES) return ANSWER_ERROR;
         if (i < b->ncarried) {
-            Value **to = b->carried[i] < 0 ? leaves : &a->slots[b->carried[i]];
+            Value **to = b->carried[i] < 0 ? &leaving->number : &a->slots[b->carried[i]];
+            Value *beside = b->carried[i] < CARRIED_EXIT ? value_node(in, result) : NULL;
+            if (beside != NULL) {
+                loop_take_beside(b->carried[i], beside, leaving);
+                continue;
+            }
             if ((*to = value_node(in, result)) == NULL) return ANSWER_ERROR;
             Answer answer = in->loop == NULL ? take_class(in, b, i, to) : ANSWER_YES;
             if (answer != ANSWER_YES) return answer;
@@ -347,8 +366,9 @@ begin_loop(Interp *in, Body *b)
     for (int i = 0; answer == ANSWER_YES && i < b->scan.nslots; i++)
         if (b->scan.read_first[i] || b->scan.read_after[i]) answer = loop_carried_start(in, b, i);
     b->leaves = b->scan.shape->nexits > 1;
+    if (answer == ANSWER_YES && b->scan.shape->sides != 0) answer = loop_carry_beside(in, b);
     if (answer == ANSWER_YES && b->leaves) {
-        b->carried[b->ncarried] = -1;
+        b->carried[b->ncarried] = CARRIED_EXIT;
         answer = int_node(in, 0, &b->args[3 + b->ncarried++]);
     }
     if (answer == ANSWER_YES) answer = arrays_ready(in, b);
@@ -374,6 +394,9 @@ end_loop(Interp *in, Body *b)
     int number = b->scan.number, effects = in->writes.effects.len;
     World before;
     Value *leaves = NULL;
+    Turn turn = {0};
+    Leaving leaving = {.shape = b->scan.shape, .iterator = b->iterator};
+    b->turn = &turn;
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
     Answer answer = follow_body(in, b, &leaves);
     if (answer == ANSWER_ERROR) return answer;
@@ -394,9 +417,9 @@ end_loop(Interp *in, Body *b)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return loop_unkept(in, number, loop_either_why(in, b->loop));
     loop_to_end(in->graph, b->outer, b->node);
-    answer = take_results(in, b, &leaves);
+    answer = take_results(in, b, &leaving);
     if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b->loop);
-    return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;
+    return answer == ANSWER_YES ? loop_leave(in, &leaving) : answer;
 }
 
 /* `iterator` is NULL for a `while`. */
@@ -443,6 +466,7 @@ follow_while(Interp *in, bool *whole)
     LoopShape *shape;
     *whole = false;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
+    if (shape == NULL && loop_begins_turn(in, &shape) < 0) return ANSWER_ERROR;
     bool begun = in->turn != NULL && in->turn->shape == shape && in->turn->of == in->top;
     if (shape == NULL || shape->counts || begun || !may_stay(in)) return ANSWER_YES;
     Answer answer = repeat_keep(in, shape, NULL);

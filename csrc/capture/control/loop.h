@@ -5,7 +5,11 @@
 
 #include "control.h"
 
-enum { MOST = 16 };
+enum {
+    MOST = 16,
+    RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
+    CARRIED = MOST + 2 + RESTS,     /* all that a loop carries, but for arrays */
+};
 _Static_assert((int)MOST <= (int)LOOP_ARRAYS,
                "a loop writes no more arrays than Loop has room for");
 
@@ -13,7 +17,8 @@ typedef struct {
     LoopShape *shape;
     int number;             /* the Instr at which the loop is entered: its name in what is learnt */
     int nslots, slot[MOST]; /* locals that the body stores */
-    int narrays, array_slot[MOST]; /* locals whose array the body writes elements of */
+    int narrays, array_slot[MOST]; /* locals whose array the body writes elements of … */
+    int array_at[MOST];            /* … and the first Instr that does */
     bool read_first[MOST];         /* an iteration may read it before it stores it */
     bool read_end[MOST];           /* after the loop, when no iteration was made */
     bool read_after[MOST];         /* it may be read after the loop */
@@ -23,6 +28,10 @@ typedef struct {
     int shared;      /* the Instr stores to this variable, or into it, which functions share; -1 */
 } Scan;
 
+/* What a loop carries beside locals: the number of the exit; where there are side exits, the next
+   item of its range, and what is left of the ranges of the loops inside of it (Turn.rest). */
+typedef enum { CARRIED_EXIT = -1, CARRIED_NEXT = -2, CARRIED_REST = -3 } CarriedBeside;
+
 /* A loop while it is captured. */
 typedef struct {
     Scan scan;
@@ -30,16 +39,18 @@ typedef struct {
     Loop *loop;            /* of the outermost loop */
     NodeId node;
     RegionId region, outer;
-    NodeId args[4 + 2 * MOST];       /* start, stop, step; what is carried; versions of arrays */
-    int ncarried, carried[MOST + 1]; /* locals; -1: the number of the exit */
-    bool keeps_type[MOST + 1];       /* without a turn the carried local has another type … */
-    bool keeps_int[MOST + 1];        /* … an int in place of a float, or the reverse */
-    bool is_zero[MOST + 1];          /* … an int or float that is 0 in place of a complex number */
-    bool was_weak[MOST + 1];         /* … and was Python's number */
-    LoopClass class[MOST + 1];
+    Value *position;                 /* in the range, of the turn that is followed */
+    Turn *turn;                      /* as that has ended */
+    NodeId args[3 + CARRIED + MOST]; /* start, stop, step; what is carried; versions of arrays */
+    int ncarried, carried[CARRIED];  /* locals; negative: a CarriedBeside */
+    bool keeps_type[CARRIED];        /* without a turn the carried local has another type … */
+    bool keeps_int[CARRIED];         /* … an int in place of a float, or the reverse */
+    bool is_zero[CARRIED];           /* … an int or float that is 0 in place of a complex number */
+    bool was_weak[CARRIED];          /* … and was Python's number */
+    LoopClass class[CARRIED];
     bool leaves;
     int narrays, array[MOST]; /* indices into loop->array */
-    bool hides[MOST + 1];     /* a turn does not see what the turn before left in the local */
+    bool hides[CARRIED];      /* a turn does not see what the turn before left in the local */
     bool needs_a_turn;
     bool asserts_a_turn; /* an inner loop without one leaves the outermost */
 } Body;
@@ -99,6 +110,14 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
 
+/* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
+   the number of the exit. */
+Answer loop_beside(Interp *in, const Body *b, int carried, Value **out);
+/* Begins to carry that. */
+Answer loop_carry_beside(Interp *in, Body *b);
+/* The same behind the loop. */
+void loop_take_beside(int carried, Value *value, Leaving *leaving);
+
 /* loop_append.c: */
 bool loop_is_list(Interp *in, Value *value);
 /* The loop carries what it appends to the list. */
@@ -127,6 +146,12 @@ bool loop_reads_items(Interp *in, const Value *iterator);
 Answer loop_iterator_is_reached(Interp *in, const Value *iterator, bool *out);
 /* The range itself, or that of the positions. */
 Answer loop_range(Interp *in, const Value *iterator, Value **out);
+/* Where it begins in an array; NULL with the error set. */
+Value *loop_first_position(Interp *in, const Value *iterator);
+/* Can it be left and entered again?  It is over an array, or an enumerate of such. */
+bool loop_can_go_on(Interp *in, const Value *iterator);
+/* The same iterator, of which the item at the position is the next. */
+Answer loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value **out);
 /* Guards that it makes a turn, or none. */
 Answer loop_makes_a_turn(Interp *in, const Value *iterator, bool *out);
 /* The item at a position, in the body. */

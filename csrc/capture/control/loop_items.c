@@ -117,6 +117,21 @@ less_of(Interp *in, Value *a, Value *b, Value **out)
     return answer;
 }
 
+/* The number that enumerate gives the item at the position. */
+static Answer
+number_of(Interp *in, const Value *iterator, Value *position, Value **out)
+{
+    Value *first = loop_first_position(in, iterator), *by = iterator->at;
+    if (by == NULL && iterator->position == 0) {
+        *out = position;
+        return ANSWER_YES;
+    }
+    if (by == NULL) by = value_const_new(in, PyLong_FromLongLong(iterator->position));
+    if (first == NULL || by == NULL) return ANSWER_ERROR;
+    if (iterator->at != NULL) TRY(operate_binary(in, OPERATOR_SUB, by, first, &by));
+    return operate_binary(in, OPERATOR_ADD, by, position, out);
+}
+
 static Answer
 length_of(Interp *in, const Value *iterator, Value **out)
 {
@@ -134,12 +149,42 @@ length_of(Interp *in, const Value *iterator, Value **out)
     return answer;
 }
 
+Value *
+loop_first_position(Interp *in, const Value *iterator)
+{
+    if (is_named(iterator, "enumerate")) return loop_first_position(in, iterator->walked);
+    return iterator->at != NULL ? iterator->at : value_const_new(in, PyLong_FromLong(0));
+}
+
+bool
+loop_can_go_on(Interp *in, const Value *iterator)
+{
+    if (is_named(iterator, "enumerate")) return loop_can_go_on(in, iterator->walked);
+    return iterator->name == NULL && value_is_array(in, iterator->walked);
+}
+
+Answer
+loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value **out)
+{
+    Value *copy = *out = value_new(in, V_ITER), *number;
+    if (copy == NULL) return ANSWER_ERROR;
+    copy->name = iterator->name;
+    copy->walked = iterator->walked;
+    copy->guarded = true;
+    copy->at = position;
+    if (iterator->name == NULL) return ANSWER_YES;
+    TRY(loop_iterator_at(in, iterator->walked, position, &copy->walked));
+    TRY(number_of(in, iterator, position, &number));
+    copy->at = number;
+    return ANSWER_YES;
+}
+
 Answer
 loop_range(Interp *in, const Value *iterator, Value **out)
 {
     *out = iterator->walked;
     if (is_range(iterator)) return ANSWER_YES;
-    Value *ends[3] = {value_const_new(in, PyLong_FromLong(0)), NULL,
+    Value *ends[3] = {loop_first_position(in, iterator), NULL,
                       value_const_new(in, PyLong_FromLong(1))};
     if (ends[0] == NULL || ends[2] == NULL) return ANSWER_ERROR;
     Answer answer = length_of(in, iterator, &ends[1]);
@@ -171,7 +216,8 @@ loop_makes_a_turn(Interp *in, const Value *iterator, bool *out)
         return answer == ANSWER_YES ? condition_known(in, test, out) : answer;
     }
     if (is_named(iterator, "enumerate")) return loop_makes_a_turn(in, iterator->walked, out);
-    *out = true;
+    *out = iterator->at == NULL; /* else it is not asked for */
+    if (!*out) return ANSWER_YES;
     for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems && *out; i++) {
         Answer answer = loop_makes_a_turn(in, iterator->items[i], out);
         if (answer != ANSWER_YES) return answer;
@@ -186,12 +232,8 @@ loop_makes_a_turn(Interp *in, const Value *iterator, bool *out)
 static Answer
 pair_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
-    Value *start = value_const_new(in, PyLong_FromLongLong(iterator->position));
     Value *pair[2] = {position, NULL};
-    if (start == NULL) return ANSWER_ERROR;
-    Answer answer = iterator->position == 0
-                        ? ANSWER_YES
-                        : operate_binary(in, OPERATOR_ADD, start, position, &pair[0]);
+    Answer answer = number_of(in, iterator, position, &pair[0]);
     if (answer == ANSWER_YES) answer = loop_item(in, iterator->walked, position, &pair[1]);
     if (answer != ANSWER_YES) return answer;
     *out = value_sequence(in, V_TUPLE, 2, pair);

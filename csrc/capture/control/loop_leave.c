@@ -6,22 +6,25 @@
    at its FOR_ITER. */
 #include "control.h"
 
-/* Puts iterators that have ended where the Instr expects what the loop itself had on the stack; the
-   depth there, or -1 with the error set. */
-static int
-depth_at(Interp *in, const LoopShape *shape, int number)
+/* Puts iterators that have ended where the Instr expects what the loop itself had on the stack;
+ *out: the depth there. */
+static Answer
+put_stack(Interp *in, const Leaving *leaving, int number, int *out)
 {
+    const LoopShape *shape = leaving->shape;
     Activation *a = in->top;
-    int depth = a->decoded->instrs[number].depth;
-    if (number == shape->exit[0]) depth = shape->base; /* FOR_ITER has dropped the iterator */
+    int depth = *out = a->decoded->instrs[number].depth;
+    if (number == shape->exit[0])
+        depth = *out = shape->base; /* FOR_ITER has dropped the iterator */
+    if (shape->sides != 0) return loop_put_iterators(in, leaving, number);
     for (int i = shape->base; i < depth; i++) {
         PyObject *none = PyTuple_New(0), *ended = none != NULL ? PyObject_GetIter(none) : NULL;
         Py_XDECREF(none);
         Value *value = value_const_new(in, ended);
-        if (value == NULL) return -1;
+        if (value == NULL) return ANSWER_ERROR;
         a->slots[a->decoded->nlocalsplus + i] = value;
     }
-    return depth;
+    return ANSWER_YES;
 }
 
 /* The branch for exit `first` is told apart from those for others by an Instr of its own. */
@@ -61,9 +64,9 @@ loop_leave_from(Interp *in, int first)
     int last = shape->counts ? 0 : shape->nexits - 1, this = next_exit(shape, first, last);
     int next = next_exit(shape, this + 1, last);
     int to[2] = {shape->exit[this], next == last ? shape->exit[last] : -next}, depth[2];
-    if ((depth[0] = depth[1] = depth_at(in, shape, to[0])) < 0 ||
-        (to[1] >= 0 && (depth[1] = depth_at(in, shape, to[1])) < 0))
-        return ANSWER_ERROR;
+    TRY(put_stack(in, leaving, to[0], &depth[0]));
+    depth[1] = depth[0];
+    if (to[1] >= 0) TRY(put_stack(in, leaving, to[1], &depth[1]));
     if (this == last) {
         a->number = to[0];
         a->depth = depth[0];
@@ -84,12 +87,13 @@ loop_leave_from(Interp *in, int first)
 }
 
 Answer
-loop_leave(Interp *in, const LoopShape *shape, Value *number)
+loop_leave(Interp *in, const Leaving *leaving)
 {
-    Leaving leaving = {.shape = shape, .number = number};
+    const LoopShape *shape = leaving->shape;
     const Leaving *outer = in->leaving;
-    in->leaving = &leaving;
-    Answer answer = loop_leave_from(in, 1);
+    bool ends = in->loop == NULL && shape->sides != 0;
+    in->leaving = leaving;
+    Answer answer = ends ? loop_exit_ways(in, leaving) : loop_leave_from(in, 1);
     in->leaving = outer;
     if (answer != ANSWER_BREAK || in->branched || in->attempt.again) return answer;
     return loop_unkept(in, shape->top, "its ways out lead to what is not followed as one graph");

@@ -99,8 +99,11 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     case I_STORE_SUBSCRIPT: {
         int array = at[depth - (instr->kind == I_SLICE_STORE ? 3 : 2)];
         scan->subscripts++;
-        return array < 0 || scan_add(scan->array_slot, &scan->narrays, array) ||
-               scan_refuses(scan, 0, "it writes too many arrays");
+        int before = scan->narrays;
+        if (array >= 0 && !scan_add(scan->array_slot, &scan->narrays, array))
+            return scan_refuses(scan, 0, "it writes too many arrays");
+        if (scan->narrays > before) scan->array_at[before] = number;
+        return true;
     }
     case I_SLICE_LOAD:
     case I_SUBSCRIPT: scan->subscripts++; break;
@@ -165,6 +168,8 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan
     if (shape->nexits < 0) return scan_refuses(scan, 0, "it is left in too many ways");
     if (!shape->inside[shape->head])
         return scan_refuses(scan, 0, "its body always leaves it, so it makes one turn at most");
+    if (!shape->counts && shape->nexits == 1)
+        return scan_refuses(scan, 0, "it ends by an exception alone");
     for (int i = 0; i < 256; i++) at[i] = -1;
     for (int i = shape->head; i < d->count; i++) {
         if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;

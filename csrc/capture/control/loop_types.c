@@ -20,11 +20,30 @@ same_kind(DType a, DType b)
            (dtype_is_integer(a) && dtype_is_integer(b));
 }
 
-static Answer
-not_a_number(Interp *in, const Scan *scan, int slot)
+/* The first Instr of the loop's body that stores the local. */
+static int
+first_store(const Interp *in, const Scan *scan, int slot)
 {
-    return loop_not_kept(in, scan->number, "it stores '%s', which holds no number before it",
-                         loop_slot_text(in, slot));
+    const Decoded *d = in->top->decoded;
+    int at = scan->shape->head;
+    while (at < d->count - 1 && !(scan->shape->inside[at] && d->instrs[at].arg == slot &&
+                                  d->instrs[at].kind == I_STORE_LOCAL))
+        at++;
+    return at;
+}
+
+/* Where one side of a branch alone stores it, that may become a side exit. */
+static Answer
+not_a_number(Interp *in, const Scan *scan, int slot, const Value *value)
+{
+    int at = first_store(in, scan, slot);
+    const char *holds = value_is_array(in, value)
+                            ? "an array before it, another one behind each turn"
+                            : "no number before it";
+    const char *why = arena_printf(in->arena, "it stores '%s', which holds %s, line %d",
+                                   loop_slot_text(in, slot), holds, line_at(in->top->decoded, at));
+    if (why == NULL || loop_note_side_of(in, scan->shape, at, why) < 0) return ANSWER_ERROR;
+    return loop_not_kept(in, scan->number, "%s", why);
 }
 
 static Answer
@@ -187,18 +206,18 @@ loop_carried_start(Interp *in, Body *b, int i)
         /* Stored before it is read: its initial value is not used.  What seems to be read first may
            be the variable of a loop inside, which makes a turn. */
         bool inner = b->scan.read_end[i] && in->loop != NULL;
-        if (inner && !b->scan.shape->counts) return not_a_number(in, &b->scan, slot);
+        if (inner && !b->scan.shape->counts) return not_a_number(in, &b->scan, slot, value);
         b->hides[b->ncarried] = b->scan.read_first[i];
         b->asserts_a_turn |= inner;
         b->needs_a_turn |= b->scan.read_end[i] && !inner;
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }
-    if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot);
+    if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot, value);
     const LoopPick *pick = picked_before(in, value);
     Answer answer =
         pick != NULL ? picked_start(in, b, pick, i, start) : value_as_loose_node(in, value, start);
-    if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot);
+    if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot, value);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
         return loop_not_kept(
             in, b->scan.number,

@@ -110,7 +110,10 @@ Answer
 loop_has(Interp *in, const Scan *scan)
 {
     const char *why = form_in_words(in, scan);
-    return why == NULL ? ANSWER_ERROR : loop_not_kept(in, scan->shape->top, "%s", why);
+    if (why == NULL ||
+        (scan->why == NULL && loop_note_side_of(in, scan->shape, scan->refused, why) < 0))
+        return ANSWER_ERROR;
+    return loop_not_kept(in, scan->shape->top, "%s", why);
 }
 
 /* "Python's int", "a numpy.int32" or "an array". */

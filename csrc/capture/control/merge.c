@@ -613,6 +613,31 @@ make_cond(Merge *m)
 
 /* ---- following ---- */
 
+/* The arm that begins there is not followed in a loop's body. */
+static int
+note_side(Merge *m, int start, const char *why)
+{
+    Interp *in = m->in;
+    if (start < 0 || in->loop == NULL || in->attempt.again) return 0;
+    if (in->break_code != BREAK_NONE) return loop_note_side(in, start, &in->told);
+    BreakFrame at;
+    Break broke = {.code = BREAK_SIDE, .detail = (char *)why, .nframes = 1, .frames = &at};
+    return break_frame(in->arena, m->d, start, &at) < 0 ? -1 : loop_note_side(in, start, &broke);
+}
+
+/* The first effect that the arm has had, in words; NULL: it has had none, or the error is set. */
+static const char *
+effect_in_words(Interp *in, int first)
+{
+    for (int i = first; i < in->writes.effects.len; i++) {
+        const Effect *effect = &in->writes.effects.at[i];
+        if (effect->what != NULL)
+            return arena_printf(in->arena, "a call of '%s', line %d", effect->what,
+                                effect->at.line);
+    }
+    return in->writes.effects.len > first ? "a change of an object other than arrays" : NULL;
+}
+
 static Answer
 follow_arm(Merge *m, int which, int start, int depth)
 {
@@ -674,14 +699,38 @@ merge_leaves(Merge *m, Value *const leaves[2])
     return merge_result(m, nodes, &m->turn->leaves);
 }
 
+/* What is left of the ranges of loops inside, where one of the arms left those for CPython. */
+static Answer
+merge_rests(Merge *m, Rest (*rest)[LOOP_DEEP])
+{
+    for (int i = 0; i < REST_PARTS * LOOP_DEEP; i++) {
+        int at = i / REST_PARTS, part = i % REST_PARTS;
+        Value **to = &m->turn->rest[at].part[part], *both[2];
+        for (int arm = 0; arm < 2; arm++) both[arm] = rest[arm][at].part[part];
+        if (both[0] == both[1]) {
+            *to = both[0];
+            continue;
+        }
+        for (int arm = 0; arm < 2; arm++) /* it is not looked at */
+            if (both[arm] == NULL && (both[arm] = loop_no_rest(m->in, part)) == NULL)
+                return ANSWER_ERROR;
+        NodeId nodes[2];
+        for (int arm = 0; arm < 2; arm++) TRY(merge_node(m, m->arm[arm], both[arm], &nodes[arm]));
+        TRY(merge_result(m, nodes, to));
+    }
+    return ANSWER_YES;
+}
+
 /* The arms of a branch in a kept loop's body. */
 static Answer
-close_in_loop(Merge *m, const Loop *before, const Loop arms[2], Value *const leaves[2])
+close_in_loop(Merge *m, const Loop *before, const Loop arms[2], Value *const leaves[2],
+              Rest (*rest)[LOOP_DEEP])
 {
     Loop *loop = m->in->loop; /* NULL in a repeat */
     Value *merged[LOOP_ARRAYS] = {NULL};
     Answer answer = merge_versions(m, before, arms, merged);
     if (answer == ANSWER_YES) answer = merge_leaves(m, leaves);
+    if (answer == ANSWER_YES && m->join == JOIN_TURN) answer = merge_rests(m, rest);
     if (answer == ANSWER_YES) answer = make_cond(m);
     for (int i = 0; i < before->narrays && answer == ANSWER_YES; i++)
         loop->version[i] = merged[i] != NULL ? merged[i]->node : arms[0].version[i];
@@ -696,14 +745,20 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     World before, arms[2];
     Loop versions = {0}, left[2];
     Value *result[2], *leaves[2] = {NULL, NULL};
+    Rest rest[2][LOOP_DEEP];
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
     if (in->loop != NULL) versions = *in->loop;
     m->made = in->attempt.values.len;
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
         Value *changed = NULL;
+        const char *effect = answer == ANSWER_YES ? effect_in_words(in, before.neffects) : NULL;
         if (answer == ANSWER_YES && !world_is_pure(in, &before, true, &changed))
             answer = merge_changes(m, "one side changes", changed);
+        in->top = a;
+        bool side = effect != NULL || answer == ANSWER_BREAK || answer == ANSWER_NO;
+        if (side && note_side(m, start[arm], effect != NULL ? effect : m->what) < 0)
+            return ANSWER_ERROR;
         if (answer != ANSWER_YES) return answer;
         if (in->loop != NULL) {
             left[arm] = *in->loop;
@@ -711,8 +766,12 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         }
         result[arm] = a->result;
         a->result = NULL;
-        if (m->turn != NULL) leaves[arm] = m->turn->leaves;
-        if (m->turn != NULL) m->turn->leaves = NULL;
+        if (m->turn != NULL) {
+            leaves[arm] = m->turn->leaves;
+            memcpy(rest[arm], m->turn->rest, sizeof(rest[arm]));
+            memset(m->turn->rest, 0, sizeof(m->turn->rest));
+            m->turn->leaves = NULL;
+        }
         if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
     }
     Answer answer = merge_writes(m, &before, arms);
@@ -731,7 +790,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     }
     if (answer == ANSWER_YES) answer = merge_effects(m, arms);
     if (answer != ANSWER_YES) return answer;
-    return in->loop != NULL || m->turn != NULL ? close_in_loop(m, &versions, left, leaves)
+    return in->loop != NULL || m->turn != NULL ? close_in_loop(m, &versions, left, leaves, rest)
                                                : make_cond(m);
 }
 

@@ -93,8 +93,8 @@ repeat_learn(Interp *in)
     LoopShape *shape;
     if (in->turn != NULL || in->leaving != NULL) return ANSWER_NO;
     if (loop_around(in, &shape) < 0) return ANSWER_ERROR;
-    if (shape == NULL || shape->nexits < 0 || (shape->counts && shape->nexits < 2) ||
-        note_of(in, shape->top) != NULL || in->attempt.learn->repeats.len == MOST_LOOPS)
+    if (shape == NULL || shape->nexits < 2 || note_of(in, shape->top) != NULL ||
+        in->attempt.learn->repeats.len == MOST_LOOPS)
         return ANSWER_NO;
     LoopNote note = {loop_name(in->top, shape->top), NULL};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
@@ -484,6 +484,7 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
 {
     const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
     if (note == NULL || note->why != NULL || in->region != 0 || in->turn != NULL) return false;
+    if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
     return iterator == NULL || loop_is_range(iterator);
@@ -503,6 +504,6 @@ repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
     if (answer == ANSWER_ERROR || in->attempt.again) return answer;
     if (answer != ANSWER_YES) return refuse(in, &r, "its body is not followed as one");
     TRY(take_results(in, &r, repeat, &leaves));
-    answer = loop_leave(in, shape, leaves);
-    return answer;
+    Leaving leaving = {.shape = shape, .number = leaves};
+    return loop_leave(in, &leaving);
 }

@@ -408,7 +408,8 @@ run_cost(const Capture *capture, bool from_start)
 {
     switch (capture->exit.kind) {
     case EXIT_BREAK: return RUN_BREAK;
-    case EXIT_BRANCH: return RUN_BRANCH;
+    case EXIT_BRANCH:
+    case EXIT_WAYS: return RUN_BRANCH;
     default: return from_start ? RUN_WHOLE : RUN_RETURN;
     }
 }

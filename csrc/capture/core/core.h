@@ -469,6 +469,8 @@ int loop_shape(Interp *in, const Decoded *d, int number, LoopShape **out);
 /* The number of the exit, 1 and up, by which the Instr, which is not inside, is reached; -1: none.
  */
 int loop_exit_number(const LoopShape *shape, const Decoded *d, int number);
+/* Is the Instr a side exit of it? */
+bool loop_is_side(const LoopShape *shape, int number);
 /* May the slot be read after an iteration that ends, before it is stored?  -1 with the error set.
  */
 int loop_reads(Interp *in, const LoopShape *shape, const Decoded *d, int slot);

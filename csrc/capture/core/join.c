@@ -42,7 +42,7 @@ flow_successors(const Flow *f, int at, int out[2])
         bool next = to[k] == f->loop->begin || to[k] == f->loop->top;
         if (!next && f->loop->inside[to[k]])
             out[n++] = to[k];
-        else if (next || !branch_raises(f->d, to[k]))
+        else if (next || loop_is_side(f->loop, to[k]) || !branch_raises(f->d, to[k]))
             out[n++] = f->n;
     }
     return n;

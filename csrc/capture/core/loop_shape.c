@@ -139,24 +139,45 @@ enters(const LoopShape *s, int at)
     return at == s->head || at == s->top;
 }
 
+/* Is the Instr where the loops around it are left for CPython? */
+static bool
+is_side(const Interp *in, const Decoded *d, int at)
+{
+    const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < marks->sides.len && d == in->bottom->decoded; i++)
+        if (marks->sides.at[i].taken && marks->sides.at[i].number == at) return true;
+    return false;
+}
+
+static bool
+has_sides(const Interp *in, const Decoded *d)
+{
+    const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < marks->sides.len && d == in->bottom->decoded; i++)
+        if (marks->sides.at[i].taken) return true;
+    return false;
+}
+
 /* The Instrs from which an iteration comes to its end: backwards from the jumps to the head, and
    from those to the first test, all of which stand before `last`: that Instr may be the head of a
-   loop around this one, too. */
+   loop around this one, too.  `leaves`: side exits are none of them. */
 static void
-mark_inside(const Decoded *d, LoopShape *s, int last)
+mark_inside(const Interp *in, const Decoded *d, LoopShape *s, int last, bool leaves)
 {
     int to[2];
     bool more = false;
     for (int at = s->head; at < d->count; at++) {
         int target = d->instrs[at].target;
         bool again = target == s->head || (target == s->top && at < last);
-        if (d->instrs[at].depth >= 0 && target >= 0 && target <= at && again)
+        if (d->instrs[at].depth >= 0 && target >= 0 && target <= at && again &&
+            !(leaves && is_side(in, d, at)))
             s->inside[at] = more = true;
     }
     while (more) {
         more = false;
         for (int at = d->count; at-- > s->head;) {
             if (s->inside[at] || d->instrs[at].depth < 0) continue;
+            if (leaves && is_side(in, d, at)) continue;
             for (int k = instr_successors(d, at, to); k-- > 0;)
                 if (to[k] < d->count && s->inside[to[k]] && !enters(s, to[k]))
                     s->inside[at] = more = true;
@@ -201,12 +222,26 @@ behind_drops(const LoopShape *s, const Decoded *d, int at)
     return at;
 }
 
+bool
+loop_is_side(const LoopShape *s, int number)
+{
+    for (int i = 1; i < s->nexits; i++)
+        if ((s->sides >> i & 1) != 0 && s->exit[i] == number) return true;
+    return false;
+}
+
 int
 loop_exit_number(const LoopShape *s, const Decoded *d, int number)
 {
+    if (loop_is_side(s, number)) {
+        int i = 1;
+        while (s->exit[i] != number) i++;
+        return i;
+    }
     number = behind_drops(s, d, number);
     for (int i = 1; i < s->nexits && number < d->count; i++) {
         int budget = EXIT_LONG;
+        if (s->sides >> i & 1) continue;
         if (d->instrs[s->exit[i]].depth == d->instrs[number].depth &&
             same_until_they_meet(d, s->exit[i], number, &budget))
             return i;
@@ -215,7 +250,7 @@ loop_exit_number(const LoopShape *s, const Decoded *d, int number)
 }
 
 static void
-find_exits(const Decoded *d, LoopShape *s)
+find_exits(const Interp *in, const Decoded *d, LoopShape *s, const bool *whole)
 {
     int to[2];
     s->nexits = 1;
@@ -224,20 +259,29 @@ find_exits(const Decoded *d, LoopShape *s)
     for (int at = s->head; at < d->count; at++) {
         if (!s->inside[at] || (s->counts && at == s->head)) continue;
         for (int k = instr_successors(d, at, to); k-- > 0;) {
-            if (to[k] >= d->count || s->inside[to[k]] || enters(s, to[k]) ||
-                branch_raises(d, to[k]) || loop_exit_number(s, d, to[k]) >= 0)
+            if (to[k] >= d->count || s->inside[to[k]] || enters(s, to[k])) continue;
+            bool side = is_side(in, d, to[k]) || whole[to[k]]; /* all ways from it lead to one */
+            if (side ? loop_is_side(s, to[k])
+                     : branch_raises(d, to[k]) || loop_exit_number(s, d, to[k]) >= 0)
                 continue;
-            if (s->nexits == LOOP_EXITS) {
+            int above = d->instrs[to[k]].depth - s->base - s->counts;
+            bool item = d->instrs[at].kind == I_FOR_ITER && to[k] == at + 1; /* on the stack */
+            if (s->nexits == LOOP_EXITS || item ||
+                (side && (above < 0 || above > LOOP_DEEP || d->instrs[to[k]].sub != 0))) {
                 s->nexits = -1;
                 return;
             }
+            if (side) {
+                s->sides |= 1u << s->nexits;
+                s->deep = Py_MAX(s->deep, above);
+            }
             s->left[s->nexits] = at;
-            s->exit[s->nexits++] = behind_drops(s, d, to[k]);
+            s->exit[s->nexits++] = side ? to[k] : behind_drops(s, d, to[k]);
         }
     }
     for (int i = 1; i < s->nexits && s->counts; i++) {
         int budget = EXIT_LONG;
-        if (d->instrs[s->exit[i]].depth == s->base &&
+        if ((s->sides >> i & 1) == 0 && d->instrs[s->exit[i]].depth == s->base &&
             same_until_they_meet(d, s->exit[0], s->exit[i], &budget))
             s->breaks = i;
     }
@@ -254,11 +298,19 @@ shape_new(Interp *in, const Decoded *d, int head, int last, int top, int begin)
     s->head = head;
     s->top = top;
     s->begin = begin;
+    s->last = last;
     s->counts = d->instrs[head].kind == I_FOR_ITER;
     s->base = d->instrs[head].depth - s->counts;
-    mark_inside(d, s, last);
+    bool *whole = arena_alloc(in->arena, (size_t)d->count + 1), *inside = s->inside;
+    if (whole == NULL) return NULL;
+    if (has_sides(in, d)) {
+        s->inside = whole;
+        mark_inside(in, d, s, last, false);
+        s->inside = inside;
+    }
+    mark_inside(in, d, s, last, true);
     if (drop_handlers(in, d, s) < 0) return NULL;
-    find_exits(d, s);
+    find_exits(in, d, s, whole);
     return s;
 }
 

@@ -89,6 +89,14 @@ print_source(const Capture *c, SourceId id, Text *out)
         print_source(c, s->base, out);
         text_printf(out, ".shape[%d]", s->index);
         break;
+    case SOURCE_REST:
+        print_source(c, s->base, out);
+        text_printf(out, ".rest[%d]", s->index);
+        break;
+    case SOURCE_WALKED:
+        print_source(c, s->base, out);
+        text_put(out, ".walked");
+        break;
     case SOURCE_TYPE:
         text_put(out, "type ");
         print_source(c, s->base, out);
@@ -160,12 +168,15 @@ print_build(const Capture *c, int number, Text *out)
 static void
 print_exit(const Exit *exit, Text *out)
 {
-    static const char *const names[] = {"return", "break", "branch"};
+    static const char *const names[] = {"return", "break", "branch", "ways"};
     text_printf(out, "exit %s", names[exit->kind]);
     if (exit->kind == EXIT_BRANCH)
         text_printf(out, " if b%d then @%d else @%d", exit->condition, exit->number, exit->other);
-    else if (exit->kind != EXIT_RETURN)
+    else if (exit->kind != EXIT_RETURN && exit->kind != EXIT_WAYS)
         text_printf(out, " @%d", exit->number);
+    if (exit->kind == EXIT_WAYS) text_printf(out, " b%d:", exit->condition);
+    for (int i = 0; i < exit->nways; i++)
+        text_printf(out, " @%d/%d", exit->way[i].number, exit->way[i].depth);
     for (int i = 0; i < exit->nslots; i++) {
         if (exit->kind != EXIT_RETURN) text_printf(out, " slot%d :=", exit->slot_index[i]);
         if (exit->slot_value[i] == NO_BUILD)

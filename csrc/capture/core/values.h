@@ -80,6 +80,8 @@ struct Value {
     Generator *generator; /* made here, or NULL */
     int64_t length;       /* number of items of its container when it was made */
     int64_t position;     /* items given so far; V_CHOICE: number of the branch's Instr */
+    Value *at; /* over an array: the position of the next item; enumerate: its number; NULL: as
+                  `position` says */
     /* V_BUILTIN_METHOD, V_VIEW */
     const char *name; /* of the method; V_ITER: its kind */
     bool paired;      /* LOAD_METHOD made it: CPython has function and object on the stack */
@@ -178,11 +180,16 @@ typedef struct {
 } StoredGlobal;
 
 /* Where a loop of a code begins, what is in it and where it is left: loop_shape.c. */
-enum { LOOP_EXITS = 8, LOOP_ITEMS = 16 };
+enum {
+    LOOP_EXITS = 8,
+    LOOP_ITEMS = 16,
+    LOOP_DEEP = 2, /* loops inside of one, out of which side exits lead */
+};
 typedef struct {
     int head;     /* FOR_ITER, or the Instr of a `while` to which its last Instr jumps back */
     int top;      /* where the loop is entered: the head, or the test of a `while` before it */
     int begin;    /* where an iteration begins: the head, or the same test behind the body */
+    int last;     /* the last Instr that jumps back */
     bool counts;  /* it begins with FOR_ITER, and leaves by exit[0] when that is done */
     int base;     /* entries of the value stack below the loop's own */
     bool *inside; /* per Instr */
@@ -190,18 +197,31 @@ typedef struct {
     int exit[LOOP_EXITS]; /* Instrs behind it, which do different things; exit[0] is FOR_ITER's */
     int left[LOOP_EXITS]; /* the Instrs of the loop that lead there; of exit[0] it is the head */
     int breaks;           /* but this exit leads to where exit[0] does; 0: there is none */
+    unsigned sides;       /* a bit for each exit that is a side exit: loop_side.c */
+    int deep;             /* loops inside of it out of which these lead, at most */
     int *joins;           /* per Instr of it, where branches meet; made when it is needed */
 } LoopShape;
+
+/* An iterator of a range, on the value stack where a side exit leads. */
+enum { REST_TURNS = 3, REST_PARTS };
+typedef struct {
+    Value *part[REST_PARTS]; /* what is left: start, stop, step; the turns made; NULL: none */
+} Rest;
+
+typedef struct {
+    const Value *iterator, *turns;
+} TurnsMade;
 
 /* An iteration of a kept loop that is being followed.  It ends where the next one would begin, or
    where the loop is left. */
 typedef struct Turn {
     LoopShape *shape;
     const Activation *of;
-    Value *leaves;   /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
-    int made;        /* values that were made before it */
-    unsigned writes; /* a bit for each of Loop.array that the loop carries */
-    struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
+    Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
+    Rest rest[LOOP_DEEP]; /* of the loops inside, at a side exit out of them */
+    int made;             /* values that were made before it */
+    unsigned writes;      /* a bit for each of Loop.array that the loop carries */
+    struct Turn *around;  /* of the loop around this one; NULL: it is the outermost */
 } Turn;
 
 /* A loop as attempts know it. */
@@ -439,7 +459,10 @@ typedef struct {
 /* Behind a loop with several exits: loop_leave.c. */
 typedef struct {
     const LoopShape *shape;
-    Value *number; /* of the exit */
+    const Value *iterator; /* NULL: a `while` */
+    Value *number;         /* of the exit */
+    Value *next;           /* item of its range, where it has side exits */
+    Rest rest[LOOP_DEEP];  /* of the iterators of the loops inside */
 } Leaving;
 
 struct Interp {
@@ -451,10 +474,11 @@ struct Interp {
     RegionId region;
     const CaptureRequest *request;
     Activation *top, *bottom;
-    int inlined;              /* activations above the bottom */
-    VEC(NodeId) data_lengths; /* sizes of opaque arrays */
-    VEC(LoopPick) picks;      /* of the loops that were kept so far */
-    BreakCode break_code;     /* set by interp_break: the code that following goes by */
+    int inlined;               /* activations above the bottom */
+    VEC(NodeId) data_lengths;  /* sizes of opaque arrays */
+    VEC(LoopPick) picks;       /* of the loops that were kept so far */
+    VEC(TurnsMade) turns_made; /* of loops that were left by side exits */
+    BreakCode break_code;      /* set by interp_break: the code that following goes by */
     Break told;    /* the break that the user is told: for a break inside a call, the inner one */
     bool branched; /* the exit is a branch */
     bool break_inlined;     /* the break was in an inlined function */
@@ -511,6 +535,16 @@ typedef struct {
     Break *broke;     /* … and this break kept its arms apart; NULL: none */
 } BranchMark;
 
+/* Where a branch in the body of a loop goes to what is not followed: loop_side.c. */
+typedef struct {
+    PyCodeObject *code;
+    int number; /* the Instr */
+    int top;    /* where the outermost loop around it is entered … */
+    int last;   /* … and its last Instr */
+    Break why;
+    bool taken; /* the loops around it are left there; else they were not kept because of it */
+} SideExit;
+
 /* A fact about inputs for which an instruction is not followed: obstacles.c. */
 typedef struct {
     GuardKind kind;       /* READONLY, OVERLAP */
@@ -530,6 +564,7 @@ typedef struct Marks {
     VEC(LoopType) loop_types;
     VEC(LoopWrite) loop_writes;
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
+    VEC(SideExit) sides;
     VEC(BranchMark) branches;
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
