@@ -1,7 +1,7 @@
 """Whole programs, plain and under `pycompile run`: python -m benchmarks.programs [--processes N].
 
-Programs of library calls, one that only imports, a short script, and two with a hot array function or
-loop.  Plain, run with an empty disk cache, and run with one that an earlier run has filled take turns,
+Programs of library calls, one that only imports, a short script, and some with a hot array function
+or loop: one that is called with its arrays, and loops that only show while they run.  Plain, run with an empty disk cache, and run with one that an earlier run has filled take turns,
 each in a process of its own.  What counts is processor time, and of all processes the least.
 """
 
@@ -96,9 +96,58 @@ SCRIPTS = {
             return total
         walk(np.arange(1500.0), np.arange(1500.0))
     """,
+    "module's loop": """
+        import numpy as np
+        x, y = np.arange(1500.0), np.arange(1500.0)
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(len(y)):
+                total += x[i] * y[j]
+    """,
+    "module's while": """
+        import numpy as np
+        n, x, steps = 0, 27, 0
+        while n < 10_000_000:
+            n += 1
+            x = x // 2 if x % 2 == 0 else 3 * x + 1
+            if x == 1:
+                x = 27 + n % 100
+            steps += x & 3
+    """,
+    "while, called once": """
+        import numpy as np
+        def settle():
+            u = np.zeros(int("64"))
+            u[0], change, turns = 1.0, 1.0, 0
+            while change > 1e-9:
+                change = 0.0
+                for i in range(1, 63):
+                    new = 0.5 * (u[i - 1] + u[i + 1])
+                    change = max(change, abs(new - u[i]))
+                    u[i] = new
+                turns += 1
+            return turns
+        settle()
+    """,
+    "many short loops": """
+        import numpy as np
+        functions = []
+        for k in range(300):
+            space = {}
+            exec(f"def f(n):\\n s = 0\\n for i in range(n):\\n  s += i % {k + 2}\\n while s > 9:\\n  s //= 7\\n return s", space)
+            functions.append(space["f"])
+        for turn in range(200):
+            for function in functions:
+                function(12)
+    """,
 }
-HOT = ("hot function", "hot loop")
-NEEDS = {name: name.split()[-1 if name.startswith("import") else 0] for name in SCRIPTS}
+HOT = ("hot function", "hot loop", "module's loop", "module's while", "while, called once")
+SHORT = ("many short loops",)
+NEEDS = {
+    name: name.split()[-1 if name.startswith("import") else 0]
+    for name in SCRIPTS
+    if name not in HOT + SHORT
+}
 
 
 def seconds(script: str, run: bool, cache: str) -> float:
@@ -134,7 +183,7 @@ def run(names: list[str], processes: int) -> list[dict[str, object]]:
     print(f"\n{'whole programs':<24}{'plain':>10}{'cold':>8}{'warm':>8}   of plain")
     rows: list[dict[str, object]] = []
     for name in names:
-        if name not in HOT and importlib.util.find_spec(NEEDS[name]) is None:
+        if name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
             print(f"{name:<24}{NEEDS[name]} is not installed")
             continue
         times = measure(name, processes)

@@ -274,6 +274,7 @@ typedef struct {
     int number;               /* the Instr to begin at */
     const VariedPath *varied; /* numbers, text, and lists and dicts by their lengths */
     int nvaried;
+    int64_t turns;  /* that a loop of unknown length is expected to make */
     int64_t effort; /* instructions that all attempts together may follow; 0: as many as it takes */
     const struct Config *config;
 } CaptureRequest;
@@ -286,6 +287,10 @@ void capture_free(Capture *capture);
 
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
+
+/* The first Instr of the first test of the `while` whose body begins at the Instr `head`; `head`
+   itself where there is no such test. */
+int loop_first_test(const Decoded *d, int head);
 
 bool is_enum_member(PyObject *object);
 

@@ -304,6 +304,17 @@ decode_handlers(Decoder *d)
     return 0;
 }
 
+/* Names that have no slot are looked up as by functions of the module. */
+static void
+globals_by_name(Decoded *out)
+{
+    for (int i = 0; code_stands_in(out->code) && i < out->count; i++) {
+        Instr *instr = &out->instrs[i];
+        if (instr->kind == I_LOAD_NAME) instr->kind = I_LOAD_GLOBAL;
+        if (instr->kind == I_STORE_NAME) instr->kind = I_STORE_GLOBAL;
+    }
+}
+
 static void
 find_marks(Decoder *d)
 {
@@ -348,6 +359,7 @@ decode_into(Decoder *d, PyCodeObject *code)
     if (decode_handlers(d) < 0) goto done;
     find_marks(d);
     mark_cell_loads(out);
+    globals_by_name(out);
     result = out->aside == NULL ? decode_depths(out) : 0;
 done:
     mem_free(lines);
@@ -363,6 +375,7 @@ decode(PyCodeObject *code)
     if (out == NULL) return NULL;
     out->code = code;
     out->nlocalsplus = code->co_nlocalsplus;
+    out->names_from = stand_in_names(code);
     out->argcount = code->co_argcount;
     out->kwonly = code->co_kwonlyargcount;
     out->varargs = (code->co_flags & CO_VARARGS) != 0;

@@ -147,7 +147,7 @@ hook_wake(void)
 
 /* Frame handlers and the evaluators that they call take C stack and recursion units of their
    own. */
-static bool
+bool
 recursion_is_nearly_spent(PyThreadState *ts)
 {
     enum { MARGIN = 50 };
@@ -178,14 +178,15 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-/* Is any of the `count` bytes set? They are read as two words, which may overlap. */
+/* Is any of the `count` bytes set, apart from the bits in `ours`? They are read as two words, which
+   may overlap. */
 static inline bool
-any_tool(const uint8_t *tools, size_t count)
+any_tool(const uint8_t *tools, size_t count, uint64_t ours)
 {
     uint64_t first, last;
     memcpy(&first, tools, sizeof(first));
     memcpy(&last, tools + count - sizeof(last), sizeof(last));
-    return (first | last) != 0;
+    return ((first | last) & ~ours) != 0;
 }
 
 _Static_assert(sizeof(((PyInterpreterState *)0)->monitors.tools) >= 8 &&
@@ -198,10 +199,10 @@ bool
 thread_is_observed(PyThreadState *ts, PyCodeObject *code)
 {
     const uint8_t *tools = ts->interp->monitors.tools;
-    if (any_tool(tools, sizeof(ts->interp->monitors.tools))) return true;
+    if (any_tool(tools, sizeof(ts->interp->monitors.tools), 0)) return true;
     if (code == NULL || code->_co_monitoring == NULL) return false;
     tools = code->_co_monitoring->local_monitors.tools;
-    return any_tool(tools, sizeof(code->_co_monitoring->local_monitors.tools));
+    return any_tool(tools, sizeof(code->_co_monitoring->local_monitors.tools), backedge_tools());
 }
 #else
 bool

@@ -67,41 +67,79 @@ on_function(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *P
 /* ---- sys.monitoring ----
 
    It reports the return from a function with another vectorcall as one from C, also for intercepted
-   functions.  So registering a callback there ends interception.  This is noticed by replacing the
-   method definition of sys.monitoring.register_callback; the function object stays. */
+   functions.  So registering a callback there ends interception; and asking for a tool gives back
+   the one that watches loops (backedge.c).  This is noticed by replacing the method definitions of
+   such functions of sys.monitoring; the function objects stay. */
 
-static PyMethodDef registering;
-static _PyCFunctionFast natural_register;
+typedef struct {
+    const char *name;
+    int flags;
+    PyMethodDef now;
+    PyCFunction natural;
+} Watched;
+
+static PyObject *on_register(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+static PyObject *on_use(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+static PyObject *on_get(PyObject *module, PyObject *tool);
+
+enum { REGISTER, USE, GET };
+static Watched watched[] = {
+    [REGISTER] = {.name = "register_callback", .flags = METH_FASTCALL},
+    [USE] = {.name = "use_tool_id", .flags = METH_FASTCALL},
+    [GET] = {.name = "get_tool", .flags = METH_O},
+};
 
 static PyObject *
 on_register(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    everything->end();
-    return natural_register(module, args, nargs);
+    if (!backedge_is_calling()) everything->end();
+    return ((_PyCFunctionFast)(void (*)(void))watched[REGISTER].natural)(module, args, nargs);
+}
+
+static PyObject *
+on_use(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    backedge_stop();
+    return ((_PyCFunctionFast)(void (*)(void))watched[USE].natural)(module, args, nargs);
+}
+
+static PyObject *
+on_get(PyObject *module, PyObject *tool)
+{
+    backedge_stop();
+    return watched[GET].natural(module, tool);
 }
 
 static void
 watch_monitoring(void)
 {
+    static const PyCFunction instead[] = {
+        [REGISTER] = (PyCFunction)(void (*)(void))on_register,
+        [USE] = (PyCFunction)(void (*)(void))on_use,
+        [GET] = on_get,
+    };
     PyObject *monitoring = PySys_GetObject("monitoring");
-    PyObject *function =
-        monitoring ? PyObject_GetAttrString(monitoring, "register_callback") : NULL;
-    if (function == NULL) PyErr_Clear();
-    if (function != NULL && PyCFunction_CheckExact(function) &&
-        PyCFunction_GET_FLAGS(function) == METH_FASTCALL) {
-        PyCFunctionObject *object = (PyCFunctionObject *)function;
-        registering = *object->m_ml;
-        natural_register = (_PyCFunctionFast)(void (*)(void))registering.ml_meth;
-        registering.ml_meth = (PyCFunction)(void (*)(void))on_register;
-        object->m_ml = &registering;
+    for (int i = 0; monitoring != NULL && i < COUNT_OF(watched); i++) {
+        Watched *w = &watched[i];
+        PyObject *function = PyObject_GetAttrString(monitoring, w->name);
+        if (function == NULL) PyErr_Clear();
+        if (function != NULL && PyCFunction_CheckExact(function) &&
+            PyCFunction_GET_FLAGS(function) == w->flags) {
+            PyCFunctionObject *object = (PyCFunctionObject *)function;
+            w->now = *object->m_ml;
+            w->natural = w->now.ml_meth;
+            w->now.ml_meth = instead[i];
+            object->m_ml = &w->now;
+        }
+        Py_XDECREF(function);
     }
-    Py_XDECREF(function);
 }
 
 int
 intercept_start(const Interceptor *interceptor)
 {
     if (everything != NULL) return 0;
+    backedge_start(&interceptor->loops);
     watch_monitoring();
     recursion_units = PyThreadState_Get()->c_recursion_remaining;
     everything = interceptor;

@@ -53,6 +53,7 @@ typedef struct {
     int first_traceable; /* number of the RESUME */
     int return_number;   /* number of the first RETURN with sub == 0, or -1 */
     int nlocalsplus, argcount, kwonly;
+    int names_from; /* slots from here on are variables of a module (stand_in.c) */
     bool varargs, varkeywords;
     const char *aside; /* why this code is never captured (generator, class body…), or NULL */
     bool generator;    /* not captured as a frame of its own, but can be followed inline */
@@ -213,6 +214,8 @@ PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t na
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
 /* The lasting half of it: does tracing, profiling or monitoring observe the thread? */
 bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
+/* Is so little of the recursion limit left that pycompile steps aside? */
+bool recursion_is_nearly_spent(PyThreadState *ts);
 /* True while the hook is installed (tests assert false after every call). */
 bool hook_is_armed(void);
 /* 3.11, where the resident hook is removed while frames are of no use: notes that a frame was of
@@ -237,6 +240,52 @@ uint64_t thread_states_made(void);
    for frame_raise there. */
 int frame_serve_breaker(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
+/* ---- backedge.c: loops that the interpreter runs ---- */
+
+typedef enum {
+    EDGE_GO,    /* the interpreter goes on where the frame says now */
+    EDGE_DONE,  /* the same, and no more is wanted of this jump */
+    EDGE_ERROR, /* the error that is set is raised as if by the instruction jumped to */
+} EdgeVerdict;
+
+typedef struct {
+    /* After a jump back from the idx `from` to `to` in the current frame, whose stack and
+       instruction are valid; they may be changed.  `ended`: before no more are told. */
+    EdgeVerdict (*taken)(PyThreadState *ts, Frame *frame, int from, int to);
+    void (*ended)(void);
+} BackEdges;
+
+/* All of this does nothing on 3.11. */
+void backedge_start(const BackEdges *edges); /* static */
+void backedge_stop(void);                    /* for good */
+/* From now on jumps of this code are told, those of running frames included.  False: it cannot be
+   done. */
+bool backedge_watch(PyCodeObject *code);
+void backedge_end(PyCodeObject *code);
+bool code_has_loop(PyCodeObject *code);
+/* The functions of this thread's frames, those of modules included. */
+void frames_visit(void (*visit)(PyFunctionObject *function));
+
+/* A frame that the interpreter runs, and that is current: the instruction at idx is the next, and
+   what tracebacks name. */
+void frame_set_running(Frame *frame, int idx);
+/* Are its variables those of a module? */
+bool frame_is_of_module(Frame *frame);
+/* frame_unwind for such a frame. */
+int frame_unwind_running(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
+
+/* What gives the rest of the iterator's items, of a range or of an object of the class `indexed`,
+   as an iterable: a new reference.  NULL: there is none, perhaps with the error set. */
+PyObject *iterator_rest(PyObject *iterator, PyTypeObject *indexed);
+
+/* ---- stand_in.c: the code of a module with variables as locals ---- */
+/* A new reference, with the names of these variables, which are its last slots, in order.  NULL:
+   there is none, perhaps with the error set. */
+PyCodeObject *code_stand_in(PyCodeObject *code, PyObject **names);
+bool code_stands_in(PyCodeObject *code);
+/* The first slot of a variable; co_nlocalsplus for any other code. */
+int stand_in_names(PyCodeObject *code);
+
 /* ---- intercept.c: every Python function that the program makes ---- */
 
 typedef struct {
@@ -251,6 +300,7 @@ typedef struct {
     /* Called before somebody begins to observe all calls: every function must be released for
        good. */
     void (*end)(void);
+    BackEdges loops;
 } Interceptor;
 
 /* Starts interception, which never ends; `interceptor` is static.  -1 with the error set. */

@@ -83,6 +83,11 @@ StepResult step_handler(Step *s);
 int breaker_serve(PyThreadState *ts);
 int breaker_init(void);
 
+/* backedge.c: the bits by which the tool that watches loops is seen in eight events' bytes. */
+uint64_t backedge_tools(void);
+/* Is sys.monitoring called to give the tool back? */
+bool backedge_is_calling(void);
+
 /* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`.  `rests`: it is
    removed while frames are of no use, until arrays are made again. */
 void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests);

@@ -270,3 +270,40 @@ earn_calls_wanted(const Patience *patience, bool on_disk, int gain)
     int64_t saved = Py_MAX(gain, 1) * patience->turns;
     return ((on_disk ? LOAD_COST : COMPILE_COST) + saved - 1) / saved;
 }
+
+/* ---- loops that are running ---- */
+
+LoopSight
+earn_loop(const CodeState *state, int number, PyObject *const *stack, int depth, int64_t otherwise)
+{
+    LoopRange loops[MOST_LOOPS];
+    LoopSight sight = {.end = number, .own = otherwise, .around = 1};
+    int n = find_loops(state->decoded, loops);
+    bool counted = state->decoded->instrs[number].kind == I_FOR_ITER && depth > 0;
+    for (int i = 0; i < n; i++)
+        if (loops[i].head == number) sight.end = loops[i].end;
+    int64_t left = counted ? turns_left(stack[depth - 1]) : -1;
+    if ((sight.told = left >= 0)) sight.own = left;
+    for (int i = 0; i < depth - counted; i++) {
+        left = turns_left(stack[i]);
+        if (left > 0) sight.around = Py_MIN(sight.around * (left + 1), MOST_TURNS);
+    }
+    sight.own = Py_MIN(sight.own, MOST_TURNS);
+    return sight;
+}
+
+int
+earn_loops_around(const CodeState *state, int number, int *heads, int most)
+{
+    LoopRange loops[MOST_LOOPS];
+    int n = find_loops(state->decoded, loops), found = 0;
+    for (int i = 0; i < n && found < most; i++)
+        if (loops[i].head < number && number <= loops[i].end) heads[found++] = loops[i].head;
+    return found;
+}
+
+Patience
+earn_live_patience(int64_t runs)
+{
+    return (Patience){Py_MAX(LOAD_COST / runs, 1), Py_MAX(COMPILE_COST / runs, 1), 1};
+}

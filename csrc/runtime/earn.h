@@ -29,4 +29,18 @@ Patience earn_patience(const CodeNote *note, const CodeState *state, int number,
    compiled. */
 int64_t earn_calls_wanted(const Patience *patience, bool on_disk, int gain);
 
+/* What can be seen of a running loop, whose header is the Instr `number`. */
+typedef struct {
+    int end;        /* the Instr of the last jump to the header */
+    int64_t own;    /* iterations that are left; `otherwise` where nothing tells … */
+    bool told;      /* … which this says */
+    int64_t around; /* how often the loops around come to it, this time included */
+} LoopSight;
+LoopSight earn_loop(const CodeState *state, int number, PyObject *const *stack, int depth,
+                    int64_t otherwise);
+/* The headers of the loops around the one at `number`, at most `most`. */
+int earn_loops_around(const CodeState *state, int number, int *heads, int most);
+/* For a plan that runs so often. */
+Patience earn_live_patience(int64_t runs);
+
 #endif

@@ -3,6 +3,8 @@
    are in one list, for reset.  Everything here runs under the GIL. */
 #include "entry.h"
 
+#include "live.h"
+
 #include <alloca.h>
 
 static CodeState *all_states;
@@ -66,6 +68,7 @@ note_free(void *extra)
         other = state->other;
         state_free(state);
     }
+    live_free(note->live);
     mem_free(note);
 }
 

@@ -73,12 +73,14 @@ typedef enum {
     VERDICT_LEFT,      /* left to CPython for good */
 } Verdict;
 
-typedef struct Counter Counter; /* program.c */
+typedef struct Counter Counter;   /* program.c */
+typedef struct LiveCode LiveCode; /* live.c */
 
 /* In the code's extra slot. */
 typedef struct {
     CodeState *states; /* one per config */
     Counter *counter;  /* NULL: calls are not counted */
+    LiveCode *live;    /* its loops; NULL: they are not counted */
     uint8_t verdict;
     uint8_t calls;     /* calls examined so far */
     uint16_t idle;     /* calls in a row in which no plan ran */
@@ -87,6 +89,7 @@ typedef struct {
     int32_t price;     /* heat at which it is captured; 0: unknown */
     uint8_t fruitless; /* captures without a plan since it was hot */
     bool installed;    /* code of an installed package */
+    bool called;       /* it is not its first call */
 } CodeNote;
 
 /* NULL when there is none; no exception. */

@@ -11,6 +11,7 @@
    library's too, plans whatever can be captured, and counts how much of each call plans did. */
 #include "earn.h"
 #include "hooks.h"
+#include "live.h"
 
 enum {
     LOOKS = 8,         /* calls without an array before code is left */
@@ -200,6 +201,7 @@ on_made(PyFunctionObject *function)
     if (note != NULL && note->verdict != VERDICT_NONE) return note->verdict != VERDICT_LEFT;
     if (first_verdict(function) != VERDICT_LEFT) return true;
     judge(function);
+    live_watch(function); /* perhaps a module that is about to run */
     return false;
 }
 
@@ -297,6 +299,10 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
     CodeNote *note = verdict_on(function);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     bool deep = intercept_is_deep();
+    if (note != NULL && !note->called) {
+        note->called = true;
+        if (note->verdict != VERDICT_LEFT) live_watch(function);
+    }
     if (note != NULL && deep && !capture_all) leave(note, (PyCodeObject *)function->func_code);
     bool candidate = note != NULL && decide(note, function, args, nargs);
     CodeState *state = candidate && !deep ? candidate_state(note, function, args, nargs) : NULL;
@@ -371,21 +377,26 @@ on_end(void)
 {
     if (ended) return;
     ended = true;
+    backedge_stop();
     if (sweep(let_go) < 0) PyErr_Clear();
 }
 
 static PyObject *
 py_program_start(PyObject *Py_UNUSED(self), PyObject *options)
 {
-    static Interceptor interceptor = {on_made, on_call, on_frame, false, on_end};
+    static Interceptor interceptor = {
+        .made = on_made, .called = on_call, .entered = on_frame, .end = on_end};
     if (active) Py_RETURN_NONE;
     if ((config = config_from_options(options)) == NULL) return NULL;
     capture_all = config->capture_all;
     interceptor.rests = !capture_all;
+    interceptor.loops = live_edges;
+    live_start(config);
     if (intercept_start(&interceptor) < 0) return NULL;
     if (hook_may_rest()) array_tell_made(hook_wake);
     active = true;
     if (sweep(take) < 0) return NULL;
+    live_watch_running();
     Py_RETURN_NONE;
 }
 

@@ -12,6 +12,7 @@
 #include "run.h"
 
 #include "earn.h"
+#include "live.h"
 
 #include <alloca.h>
 
@@ -807,9 +808,11 @@ resume(Runner *r, Held *held)
     Plan *beaten = r->beaten;
     if (beaten == NULL) return frame_resume(r->ts, r->frame, at->idx);
     if (r->way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
+    live_rests++;
     int64_t began = sample_begin(r->way);
     PyObject *result = frame_resume(r->ts, r->frame, at->idx);
     sample_end(beaten, r->state->code, r->way, began, result != NULL);
+    live_rests--;
     plan_release(beaten);
     return result;
 }

@@ -2,6 +2,8 @@
    a frame and run.c takes over. */
 #include "run.h"
 
+#include "live.h"
+
 #include <alloca.h>
 
 /* Positional arguments, keywords and defaults in localsplus order.  False: a frame is needed. */
@@ -45,9 +47,11 @@ run_plain(Held *held, Plan *plan, SampleWay way, PyFunctionObject *function, PyO
 {
     plan_acquire(plan);
     if (way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
+    live_rests++;
     int64_t began = sample_begin(way);
     *result = function_call(function, args, nargsf, kwnames);
     sample_end(plan, held->state->code, way, began, *result != NULL);
+    live_rests--;
     plan_release(plan);
     return *result == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -223,6 +223,8 @@ follow(Interp *in, const Instr *instr)
     case I_GET_ITER:
     case I_FOR_ITER: return follow_jump(in, instr);
     case I_RETURN:
+        if (code_stands_in(a->decoded->code)) /* its variables are stored before */
+            return interp_break(in, BREAK_INSTRUCTION, "the end of the module");
         a->result = top_value(in, 1);
         return a->result == NULL ? ANSWER_ERROR : ANSWER_YES;
     case I_RETURN_GENERATOR:

@@ -2,9 +2,12 @@
  */
 #include "control.h"
 
+/* Of a module: the variable may be one of builtins, or the error is another one. */
 static Answer
 unbound_local(Interp *in, int slot)
 {
+    if (slot >= in->top->decoded->names_from)
+        return interp_break(in, BREAK_INSTRUCTION, "a variable of the module without a value");
     return raise_new(in, PyExc_UnboundLocalError,
                      "cannot access local variable '%U' where it is not associated with a value",
                      code_slot_name(in->top->decoded->code, slot));
@@ -295,6 +298,8 @@ follow_stack(Interp *in, const Instr *instr)
     case I_STORE_LOCAL: {
         Value *value = top_value(in, 1);
         if (value == NULL) return ANSWER_ERROR;
+        if (instr->arg >= a->decoded->names_from && in->request->slots[instr->arg] == NULL)
+            return interp_break(in, BREAK_STORE, "a variable that is new in the module");
         Value *old = a->slots[instr->arg];
         Answer answer = old != NULL ? drop(in, old) : drop_unseen(in, instr->arg);
         if (answer != ANSWER_YES) return answer;

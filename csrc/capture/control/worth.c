@@ -120,6 +120,7 @@ typedef struct {
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
+    int64_t turns; /* expected of a loop of unknown length */
 } Scale;
 
 static int64_t
@@ -276,7 +277,7 @@ iterations_weight(Scale *scale, const Node *loop, int64_t likely)
 static int
 loop_weight(Scale *scale, const Node *node)
 {
-    int64_t likely = longest_axis(scale->graph, node->region[0]);
+    int64_t likely = Py_MAX(longest_axis(scale->graph, node->region[0]), scale->turns);
     return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
 
@@ -504,6 +505,7 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     Scale scale = {
         .graph = g, .capture = capture, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
+    scale.turns = request->turns;
     if (scale.kept == NULL || note_read(&scale) < 0) {
         PyErr_Clear();
         return 0;

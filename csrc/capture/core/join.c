@@ -297,6 +297,7 @@ int
 branch_reads(Interp *in, const Decoded *d, int at, int slot)
 {
     if (at >= d->count) return 0;
+    if (slot >= d->names_from) return 1; /* a module's, which anybody may read */
     if (slot >= d->nlocalsplus || code_slot_kind(d->code, slot) != SLOT_LOCAL) return 1;
     bool *seen = arena_alloc(in->arena, (size_t)d->count);
     return seen == NULL ? -1 : read_from(d, at, slot, seen);

@@ -346,6 +346,16 @@ loop_shape(Interp *in, const Decoded *d, int number, LoopShape **out)
 }
 
 int
+loop_first_test(const Decoded *d, int head)
+{
+    int last = 0, top, begin;
+    for (int at = head; at < d->count; at++)
+        if (d->instrs[at].target >= 0 && goes_back_to(d, at, head)) last = at;
+    if (last == 0) return -1;
+    return find_tests(d, head, last, &top, &begin) ? top : head;
+}
+
+int
 loop_reads(Interp *in, const LoopShape *s, const Decoded *d, int slot)
 {
     int reads = branch_reads(in, d, s->begin, slot);

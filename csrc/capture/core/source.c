@@ -455,20 +455,19 @@ method_value(Interp *in, SourceId source, PyObject *object)
     return value->items[0] == NULL || value->items[1] == NULL ? NULL : value;
 }
 
-/* A slice's start, stop and step are sources of their own, read like attributes. */
+/* The start, stop and step of a slice or a range are sources of their own, read like attributes. */
 static Value *
-slice_value(Interp *in, SourceId source, PyObject *object)
+ends_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
 {
-    const PySliceObject *slice = (PySliceObject *)object;
     static const char *const names[3] = {"start", "stop", "step"};
-    PyObject *const parts[3] = {slice->start, slice->stop, slice->step};
-    Value *value = container_value(in, V_SLICE, source, object, 3);
+    Value *value = container_value(in, kind, source, object, 3);
     for (int i = 0; value != NULL && i < 3; i++) {
         PyObject *name = interned(in, names[i]);
+        PyObject *end = name != NULL ? attribute_stored(object, name) : NULL;
         SourceId part =
-            name == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, source, 0, name, NULL);
+            end == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, source, 0, name, NULL);
         if (part == NO_SOURCE) return NULL;
-        if ((value->items[i] = value_from_source(in, part, parts[i])) == NULL) return NULL;
+        if ((value->items[i] = value_from_source(in, part, end)) == NULL) return NULL;
     }
     return value;
 }
@@ -603,7 +602,8 @@ value_made(Interp *in, SourceId source, PyObject *object)
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);
     if (PyCell_Check(object)) return cell_value(in, source, object);
-    if (PySlice_Check(object)) return slice_value(in, source, object);
+    if (PySlice_Check(object)) return ends_value(in, V_SLICE, source, object);
+    if (Py_TYPE(object) == &PyRange_Type) return ends_value(in, V_RANGE, source, object);
     return value_object(in, object, source);
 }
 

@@ -660,6 +660,8 @@ Answer
 builtin_globals(const BuiltinCall *call)
 {
     PyObject *globals = call->in->top->globals;
+    if (code_stands_in(call->in->bottom->decoded->code)) /* its variables are in slots */
+        return interp_break(call->in, BREAK_LOCALS, "globals()");
     SourceId source = source_of_const(call->in, globals);
     return give(call, source == NO_SOURCE ? NULL : value_object(call->in, globals, source));
 }

@@ -16,11 +16,23 @@ undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
     return raise_error(in);
 }
 
+/* Is the name a variable of the module whose loop is captured, which is in a slot meanwhile? */
+static bool
+is_in_slot(const Interp *in, PyObject *dict, PyObject *name)
+{
+    const Decoded *d = in->bottom->decoded;
+    for (int slot = d->names_from; dict == in->bottom->globals && slot < d->nlocalsplus; slot++)
+        if (PyUnicode_Compare(code_slot_name(d->code, slot), name) == 0) return true;
+    return false;
+}
+
 /* A name of a module's dict: the value that the program stored there, else the present one,
    watched. */
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
+    if (is_in_slot(in, dict, name))
+        return interp_break(in, BREAK_INSTRUCTION, "a variable that the module's loop stores");
     *out = pending_find(in, dict, name);
     bool deleted = *out != NULL && (*out)->kind == V_UNBOUND;
     if (*out != NULL && !deleted) return ANSWER_YES;
@@ -68,6 +80,10 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
 {
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
+    if (is_in_slot(in, dict, name))
+        return interp_break(in, BREAK_STORE, "a variable that the module's loop stores");
+    if (code_stands_in(in->bottom->decoded->code) && PyDict_GetItemWithError(dict, name) == NULL)
+        return interp_break(in, BREAK_STORE, "a variable that is new in the module");
     if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
