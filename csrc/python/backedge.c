@@ -242,7 +242,7 @@ done:
 }
 
 PyObject *
-iterator_rest(PyObject *iterator, PyTypeObject *indexed)
+iterator_left(PyObject *iterator, PyTypeObject *indexed)
 {
     if (Py_TYPE(iterator) == &PyRangeIter_Type) return range_rest(iterator);
     return Py_TYPE(iterator) == &PySeqIter_Type ? indexed_rest(iterator, indexed) : NULL;
@@ -311,7 +311,7 @@ frames_visit(void (*visit)(PyFunctionObject *function))
 }
 
 PyObject *
-iterator_rest(PyObject *iterator, PyTypeObject *indexed)
+iterator_left(PyObject *iterator, PyTypeObject *indexed)
 {
     (void)iterator;
     (void)indexed;

@@ -276,7 +276,7 @@ int frame_unwind_running(PyThreadState *ts, Frame *frame, const Decoded *decoded
 
 /* What gives the rest of the iterator's items, of a range or of an object of the class `indexed`,
    as an iterable: a new reference.  NULL: there is none, perhaps with the error set. */
-PyObject *iterator_rest(PyObject *iterator, PyTypeObject *indexed);
+PyObject *iterator_left(PyObject *iterator, PyTypeObject *indexed);
 
 /* ---- stand_in.c: the code of a module with variables as locals ---- */
 /* A new reference, with the names of these variables, which are its last slots, in order.  NULL:

@@ -347,7 +347,7 @@ find_entry(Live *l)
     if (l->head == 0 || d->instrs[l->head - 1].kind != I_GET_ITER || iterator == NULL ||
         Py_REFCNT(iterator) != 1)
         return -1;
-    l->rest = iterator_rest(iterator, array_class());
+    l->rest = iterator_left(iterator, array_class());
     if (l->rest == NULL) PyErr_Clear();
     return l->rest != NULL ? l->head - 1 : -1;
 }
