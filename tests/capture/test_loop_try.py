@@ -174,3 +174,32 @@ def test_plans_that_come_to_nothing_are_dropped():
     for _ in range(60):
         compiled(x, np.zeros(50))
     assert compiled.stats()["deopts"] < 40
+
+
+def picked(x):
+    return np.asarray(x.shape)[np.asarray(0)]
+
+
+def behind_a_with(x):
+    """CPython jumps from the handler of the `with` back to the code behind it, which is no loop."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y = np.abs(x)
+    n = picked(x)
+    return y, int(n)
+
+
+def behind_a_try(x, missed):
+    for row in x:
+        try:
+            missed[int(row[0])] = np.abs(row).max()
+        except IndexError:
+            continue
+        return picked(x)
+
+
+def test_code_behind_a_handler_is_no_loop():
+    x = RNG.standard_normal((60, 80)) * 3
+    for function, *args in ((behind_a_with, x), (behind_a_try, x, [0.0])):
+        compiled = pycompile.compile(function)
+        for _ in range(3):
+            np.testing.assert_equal(compiled(*args), function(*args))

@@ -289,6 +289,19 @@ find_exits(const Interp *in, const Decoded *d, LoopShape *s, const bool *whole)
 
 /* ---- all of a code ---- */
 
+/* Does a turn come to its end without an exception?  Code after a `with` or a `try` is no loop, though
+   the handler jumps back to it. */
+static bool
+comes_back(const Decoded *d, const LoopShape *s)
+{
+    for (int at = s->head; at < d->count; at++) {
+        int target = d->instrs[at].target;
+        if (s->inside[at] && target <= at && (target == s->head || target == s->top)) return true;
+    }
+    return false;
+}
+
+/* NULL without an error: it is none. */
 static LoopShape *
 shape_new(Interp *in, const Decoded *d, int head, int last, int top, int begin)
 {
@@ -310,6 +323,10 @@ shape_new(Interp *in, const Decoded *d, int head, int last, int top, int begin)
     }
     mark_inside(in, d, s, last, true);
     if (drop_handlers(in, d, s) < 0) return NULL;
+    if (!comes_back(d, s)) {
+        if (!s->counts) return NULL;
+        s->inside[s->head] = false;
+    }
     find_exits(in, d, s, whole);
     return s;
 }
@@ -328,7 +345,8 @@ find_loops(Interp *in, const Decoded *d)
             bool counts = d->instrs[head].kind == I_FOR_ITER;
             bool tests = !counts && find_tests(d, head, last, &top, &begin);
             if (tests != (rotated == 1)) continue;
-            if ((all[top] = shape_new(in, d, head, last, top, begin)) == NULL) return NULL;
+            all[top] = shape_new(in, d, head, last, top, begin);
+            if (all[top] == NULL && PyErr_Occurred()) return NULL;
             known[head] = known[top] = true;
         }
     return all;
