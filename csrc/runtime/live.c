@@ -447,13 +447,26 @@ leave_by_return(Live *l, PyObject *result)
     return 0;
 }
 
+/* What the stack has above so many entries. */
+static void
+drop_above(Live *l, int depth)
+{
+    PyObject **stack = frame_slots(l->frame) + l->live->code->co_nlocalsplus;
+    for (int top = frame_depth(l->frame); top > depth; top--) {
+        frame_set_depth(l->frame, top - 1);
+        Py_CLEAR(stack[top - 1]);
+    }
+}
+
 static int
 leave_plan(Live *l, const Exit *leave, PlanOutcome *outcome)
 {
     if (leave->kind == EXIT_RETURN) return leave_by_return(l, outcome->value[0]);
+    const ExitWay *way = leave->kind == EXIT_WAYS ? &leave->way[outcome->way] : NULL;
     int number = leave->kind == EXIT_BRANCH && !outcome->condition ? leave->other : leave->number;
     int failed = store_names(l, leave, outcome->value);
-    store_slots(l, leave, outcome->value, idx_of(l, number));
+    store_slots(l, leave, outcome->value, idx_of(l, way != NULL ? way->number : number));
+    if (way != NULL) drop_above(l, way->depth);
     return failed;
 }
 
@@ -796,8 +809,8 @@ py_live_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 }
 
 PyMethodDef live_methods[] = {
-    {"live_counts", py_live_counts, METH_NOARGS,
-     "live_counts() -> dict\n\nCodes whose loops are counted, captures of running loops, and how "
+    {"test_live_counts", py_live_counts, METH_NOARGS,
+     "test_live_counts() -> dict\n\nCodes whose loops are counted, captures of running loops, and how "
      "often one was entered by a plan."},
     {NULL, NULL, 0, NULL},
 };

@@ -229,7 +229,8 @@ def test_programs_run_so_by_default(tmp_path):
             x = np.linspace(0.1, 2.0, 200000)
             for _ in range(200):
                 f(x)
-            print(len(list(Path(os.environ["PYCOMPILE_CACHE_DIR"]).glob("work-*"))))
+            # the function's, and maybe the loop's
+            print(any(Path(os.environ["PYCOMPILE_CACHE_DIR"]).glob("work-*")))
             """
         )
     )
@@ -237,9 +238,9 @@ def test_programs_run_so_by_default(tmp_path):
     here += "import runpy; runpy.run_module('pycompile', run_name='__main__')"
     code = f"exec({here!r})"
     out, _ = child(tmp_path, code)
-    assert out == ["1"]
+    assert out == ["True"]
     out, _ = child(tmp_path, f"GO.touch()\n{code}", PYCOMPILE_BACKGROUND="0")
-    assert out == ["0"]
+    assert out == ["False"]
 
 
 @pytest.mark.parametrize("options", [{"mode": "background"}, {"options": {"background": True}}])
