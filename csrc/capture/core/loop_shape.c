@@ -289,8 +289,8 @@ find_exits(const Interp *in, const Decoded *d, LoopShape *s, const bool *whole)
 
 /* ---- all of a code ---- */
 
-/* Does a turn come to its end without an exception?  Code after a `with` or a `try` is no loop, though
-   the handler jumps back to it. */
+/* Does a turn come to its end without an exception?  Code after a `with` or a `try` is no loop,
+   though the handler jumps back to it. */
 static bool
 comes_back(const Decoded *d, const LoopShape *s)
 {
