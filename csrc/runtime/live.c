@@ -810,7 +810,7 @@ py_live_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 
 PyMethodDef live_methods[] = {
     {"test_live_counts", py_live_counts, METH_NOARGS,
-     "test_live_counts() -> dict\n\nCodes whose loops are counted, captures of running loops, and how "
-     "often one was entered by a plan."},
+     "test_live_counts() -> dict\n\nCodes whose loops are counted, captures of running loops, and "
+     "how often one was entered by a plan."},
     {NULL, NULL, 0, NULL},
 };

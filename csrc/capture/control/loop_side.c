@@ -58,18 +58,22 @@ static bool
 finds_way(const Decoded *d, const LoopShape *s, int at, int to, int without, bool *seen)
 {
     int next[2];
-    if (at == without || at >= d->count || seen[at]) return false;
-    if (at == to) return true;
-    if (!s->inside[at]) return false;
-    seen[at] = true;
-    for (int k = instr_successors(d, at, next); k-- > 0;) {
-        if (next[k] == s->head || next[k] == s->top) {
-            if (to < 0) return true;
-            continue;
+    for (;;) { /* on straight code, of which there may be much */
+        if (at == without || at >= d->count || seen[at]) return false;
+        if (at == to) return true;
+        if (!s->inside[at]) return false;
+        seen[at] = true;
+        int ways = instr_successors(d, at, next), ahead = 0;
+        for (int k = 0; k < ways; k++) {
+            if (next[k] != s->head && next[k] != s->top)
+                next[ahead++] = next[k];
+            else if (to < 0)
+                return true;
         }
-        if (finds_way(d, s, next[k], to, without, seen)) return true;
+        if (ahead == 0) return false;
+        if (ahead == 2 && finds_way(d, s, next[1], to, without, seen)) return true;
+        at = next[0];
     }
-    return false;
 }
 
 static bool
