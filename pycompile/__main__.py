@@ -176,6 +176,10 @@ def cache_clear() -> int:
         print(_NO_FOLDER)
         return 1
     _C.cache_clear()
+    left = _C.cache_info()
+    if left["entries"]:
+        print(f"not cleared: {left['entries']} entries of {left['folder']} cannot be removed")
+        return 1
     print("cache cleared")
     return 0
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C
+from pycompile.__main__ import main
 
 
 def run(*arguments, **variables):
@@ -67,6 +69,14 @@ def test_cache_list_and_clear(tmp_path):
     assert run("-m", "pycompile", "cache", "clear", PYCOMPILE_CACHE_DIR=folder).returncode == 0
     listed = run("-m", "pycompile", "cache", "list", PYCOMPILE_CACHE_DIR=folder)
     assert listed.stdout.startswith("0 files")
+
+
+def test_a_cache_that_cannot_be_cleared(monkeypatch, capsys):
+    """As on a file system that is mounted read-only, where root cannot remove anything either."""
+    monkeypatch.setattr(_C, "cache_clear", lambda: None)
+    monkeypatch.setattr(_C, "cache_info", lambda: {"folder": "/there", "entries": 3})
+    assert main(["cache", "clear"]) == 1
+    assert capsys.readouterr().out == "not cleared: 3 entries of /there cannot be removed\n"
 
 
 @pytest.mark.slow
@@ -191,6 +201,8 @@ pycompile.compile(wave, options={"plan_always": True})(np.ones(3))
 BEFORE_THE_FIRST = """
 import numpy as np
 import pycompile
+from pycompile import _C
+from pycompile.__main__ import main
 
 @pycompile.compile
 def before(x, n):

@@ -401,14 +401,13 @@ log_warn(const char *format, ...)
     free(text);
 }
 
-int
-log_init(void)
+/* Warns of the error that is set, and clears it. */
+static void
+warn_of_variable(void)
 {
-    const char *spec = getenv("PYCOMPILE_LOGS");
-    if (spec == NULL || log_configure(spec) == 0) return 0;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *text = PyObject_Str(value);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
     const char *message = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
     if (message != NULL) log_warn("PYCOMPILE_LOGS: %s", message);
     PyErr_Clear();
@@ -416,6 +415,25 @@ log_init(void)
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
+}
+
+int
+log_init(void)
+{
+    const char *spec = getenv("PYCOMPILE_LOGS");
+    char *known = spec != NULL ? calloc(1, strlen(spec) + 2) : NULL;
+    if (known == NULL) return 0; /* out of memory: nothing is logged */
+    Wanted ignored = {0};
+    for (const char *at = spec; *at != '\0'; at += *at != '\0') {
+        size_t length = strcspn(at, ", ");
+        if (length > 0 && configure_item(at, length, &ignored) < 0)
+            warn_of_variable();
+        else
+            strcat(strncat(known, at, length), ",");
+        at += length;
+    }
+    if (log_configure(known) < 0) warn_of_variable();
+    free(known);
     return 0;
 }
 

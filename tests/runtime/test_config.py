@@ -134,6 +134,8 @@ def test_configured_logging_is_left_alone():
 
 def test_wrong_variable_is_a_warning():
     assert "PycompileWarning: PYCOMPILE_LOGS: no channel nope" in stderr("", PYCOMPILE_LOGS="nope")
+    told = stderr("_C.test_log_emit('cache', 'kept')", PYCOMPILE_LOGS="nope,cache,neither")
+    assert "no channel nope" in told and "no channel neither" in told and "kept" in told
 
 
 def test_numbers_from_the_environment():
