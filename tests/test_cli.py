@@ -201,8 +201,6 @@ pycompile.compile(wave, options={"plan_always": True})(np.ones(3))
 BEFORE_THE_FIRST = """
 import numpy as np
 import pycompile
-from pycompile import _C
-from pycompile.__main__ import main
 
 @pycompile.compile
 def before(x, n):
