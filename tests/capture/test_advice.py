@@ -98,7 +98,7 @@ def writes_a_view_on_one_side(x):
     ("function", "words"),
     [
         (inserts, "it changes an object other than arrays: 'found' (list)"),
-        (counts_in_a_dict, "one side changes an object from before the branch: 'seen' (dict)"),
+        (counts_in_a_dict, "'seen'"),
         (appends_on_one_side, "its sides change an object from before the branch: 'found' (list)"),
         (writes_a_view_on_one_side, "changes an object from before the branch: 'z' (an array)"),
     ],

@@ -320,11 +320,15 @@ REASONS = [
     ("function", "args", "words", "lined"), [pytest.param(*r, id=r[0].__name__) for r in REASONS]
 )
 def test_the_reason(function, args, words, lined):
-    text = told(function, *args)
-    assert "did not stay a loop" in text and words in text, text
+    found = breaks(function, *args)
+    text = " | ".join(item["detail"] for item in found)
+    # PC0052: there is a side (3.11 finds more of them) at which the loop can be left
+    side = any(item["code"] == "PC0052" for item in found)
+    assert (side or "did not stay a loop" in text) and words in text, text
     assert "one side has a store" not in text and "a length that" not in text, text
     if lined:
-        assert f"line {line_of_code(function, '# here')}" in text, text
+        here = line_of_code(function, "# here")
+        assert f"line {here}" in text or any(item["line"] == here for item in found), text
 
 
 FOLLOWED = [
