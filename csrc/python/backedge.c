@@ -15,8 +15,6 @@
 #include "step.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
-#include <internal/pycore_range.h>
-
 static const BackEdges *edges;
 enum { TOOL = 5 }; /* sys.monitoring.OPTIMIZER_ID */
 
@@ -178,17 +176,6 @@ code_has_loop(PyCodeObject *code)
 
 /* ---- the frame, which is current ---- */
 
-void
-frame_set_running(Frame *frame, int idx)
-{
-    _Py_CODEUNIT *code = _PyCode_CODE(frame_code(frame));
-#if PY_VERSION_HEX >= 0x030D0000
-    frame->instr_ptr = code + idx;
-#else
-    frame->prev_instr = code + idx;
-#endif
-}
-
 bool
 frame_is_of_module(Frame *frame)
 {
@@ -211,41 +198,6 @@ frames_visit(void (*visit)(PyFunctionObject *function))
     for (Frame *frame = current_frame(PyThreadState_Get()); frame != NULL; frame = frame->previous)
         if (frame->owner == FRAME_OWNED_BY_THREAD && PyFunction_Check(frame->f_funcobj))
             visit(frame_function(frame));
-}
-static PyObject *
-range_rest(PyObject *iterator)
-{
-    const _PyRangeIterObject *it = (_PyRangeIterObject *)iterator;
-    long end;
-    if (__builtin_mul_overflow(it->len, it->step, &end) ||
-        __builtin_add_overflow(it->start, end, &end))
-        return NULL;
-    return PyObject_CallFunction((PyObject *)&PyRange_Type, "lll", it->start, end, it->step);
-}
-
-/* Of an object that is indexed: the iterator reduces to iter, (object,) and the index. */
-static PyObject *
-indexed_rest(PyObject *iterator, PyTypeObject *indexed)
-{
-    PyObject *parts = PyObject_CallMethod(iterator, "__reduce__", NULL), *rest = NULL;
-    if (parts == NULL || !PyTuple_CheckExact(parts) || PyTuple_GET_SIZE(parts) != 3) goto done;
-    PyObject *of = PyTuple_GET_ITEM(parts, 1), *index = PyTuple_GET_ITEM(parts, 2);
-    if (!PyTuple_CheckExact(of) || PyTuple_GET_SIZE(of) != 1 || !PyLong_CheckExact(index) ||
-        Py_TYPE(PyTuple_GET_ITEM(of, 0)) != indexed)
-        goto done;
-    PyObject *from = PySlice_New(index, NULL, NULL);
-    if (from != NULL) rest = PyObject_GetItem(PyTuple_GET_ITEM(of, 0), from);
-    Py_XDECREF(from);
-done:
-    Py_XDECREF(parts);
-    return rest;
-}
-
-PyObject *
-iterator_left(PyObject *iterator, PyTypeObject *indexed)
-{
-    if (Py_TYPE(iterator) == &PyRangeIter_Type) return range_rest(iterator);
-    return Py_TYPE(iterator) == &PySeqIter_Type ? indexed_rest(iterator, indexed) : NULL;
 }
 #else
 /* 3.11 has no sys.monitoring. */
@@ -280,13 +232,6 @@ code_has_loop(PyCodeObject *code)
     return false;
 }
 
-void
-frame_set_running(Frame *frame, int idx)
-{
-    (void)frame;
-    (void)idx;
-}
-
 bool
 frame_is_of_module(Frame *frame)
 {
@@ -308,13 +253,5 @@ void
 frames_visit(void (*visit)(PyFunctionObject *function))
 {
     (void)visit;
-}
-
-PyObject *
-iterator_left(PyObject *iterator, PyTypeObject *indexed)
-{
-    (void)iterator;
-    (void)indexed;
-    return NULL;
 }
 #endif

@@ -109,6 +109,24 @@ iterator_rest(PyObject *object, int64_t rest[3])
     return true;
 }
 
+PyObject *
+iterator_left(PyObject *iterator, PyTypeObject *indexed)
+{
+    int64_t rest[3];
+    if (!iterator_rest(iterator, rest)) return NULL;
+    if (Py_TYPE(iterator) == &PyRangeIter_Type)
+        return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)rest[0],
+                                     (long long)rest[1], (long long)rest[2]);
+    PyObject *walked = iterator_walked(iterator);
+    if (Py_TYPE(iterator) != &PySeqIter_Type || Py_TYPE(walked) != indexed) return NULL;
+    PyObject *index = PyLong_FromLongLong(rest[0]);
+    PyObject *from = index ? PySlice_New(index, NULL, NULL) : NULL;
+    PyObject *left = from ? PyObject_GetItem(walked, from) : NULL;
+    Py_XDECREF(index);
+    Py_XDECREF(from);
+    return left;
+}
+
 bool
 key_is_constant(PyObject *key)
 {

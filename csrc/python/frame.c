@@ -22,8 +22,8 @@ set_resume_point(Frame *frame, int idx)
 }
 
 /* Sets the instruction pointer as it is while the instruction at `at` runs. */
-static void
-set_executing(Frame *frame, int at)
+void
+frame_set_running(Frame *frame, int at)
 {
     _Py_CODEUNIT *code = _PyCode_CODE(frame_code(frame));
 #if PY_VERSION_HEX >= 0x030D0000
@@ -199,7 +199,7 @@ count_recursion(PyThreadState *ts, int levels)
 void
 frame_link(PyThreadState *ts, Frame *frame, int at, FrameLink *link)
 {
-    set_executing(frame, at);
+    frame_set_running(frame, at);
     count_recursion(ts, 1);
 #if PY_VERSION_HEX >= 0x030D0000
     link->saved[0] = ts->current_frame;
@@ -320,7 +320,7 @@ frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
     if (handler_at(decoded, instr->at) != handler_at(decoded, instr->at - 1))
         return raise_by_hand(ts, frame, decoded, number);
 #endif
-    set_executing(frame, instr->at);
+    frame_set_running(frame, instr->at);
     return _PyEval_EvalFrameDefault(ts, frame, 1);
 }
 
