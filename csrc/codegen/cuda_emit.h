@@ -52,6 +52,7 @@ void cuda_end(CudaEmit *e);
 
 /* ---- cuda_value.c ---- */
 const char *cuda_type(DType dtype);
+const char *cuda_memory_type(DType dtype); /* the same, but for a bool a byte */
 /* The expression of a row of ops.def for arguments of these names. */
 void cuda_expression(CudaEmit *e, const char *text, DType type, const char *const *args, Text *out);
 /* To be called for each kernel, before any value: which operations it has often. */

@@ -3,12 +3,6 @@
    "y0" + CudaEmit.written; with a pack of 1 that is an element. */
 #include "cuda_emit.h"
 
-static const char *
-memory_of(const Operand *o)
-{
-    return o->dtype == DT_BOOL ? "unsigned char" : cuda_type(o->dtype);
-}
-
 /* Marks the instructions from which the value is computed in this stage. */
 static void
 mark_needed(CudaEmit *e, int32_t at, int stage)
@@ -72,7 +66,8 @@ cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count)
         int operand = cuda_instr(e, i)->operand;
         char array[16] = "";
         if (count > 0 && !cuda_is_shared(e, operand)) snprintf(array, sizeof array, "[%d]", count);
-        cuda_line(e, "Pack<%s, %d> %c%d%s;", memory_of(&e->kernel->operands.at[operand]), e->pack,
+        cuda_line(e, "Pack<%s, %d> %c%d%s;",
+                  cuda_memory_type(e->kernel->operands.at[operand].dtype), e->pack,
                   kind == INSTR_LOAD ? 'x' : 'y', operand, array);
     }
 }
@@ -110,7 +105,7 @@ cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript, c
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_packed(e, i, kind, stage)) continue;
         int operand = cuda_instr(e, i)->operand, pack = e->pack;
-        const char *type = memory_of(&e->kernel->operands.at[operand]);
+        const char *type = cuda_memory_type(e->kernel->operands.at[operand].dtype);
         Text address = {0};
         cuda_address(e, operand, &address);
         if (kind == INSTR_LOAD && cuda_is_shared(e, operand))
@@ -142,7 +137,7 @@ move_elements(CudaEmit *e, InstrKind kind, const char *first, const char *limit)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_packed(e, i, kind, 0)) continue;
         int operand = cuda_instr(e, i)->operand;
-        const char *type = memory_of(&e->kernel->operands.at[operand]);
+        const char *type = cuda_memory_type(e->kernel->operands.at[operand].dtype);
         Text address = {0};
         cuda_address(e, operand, &address);
         if (kind == INSTR_LOAD)

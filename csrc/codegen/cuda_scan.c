@@ -21,12 +21,6 @@ typedef struct {
     bool only;          /* nothing is stored but the part's result */
 } Scan;
 
-static const char *
-memory_type(DType dtype)
-{
-    return dtype == DT_BOOL ? "unsigned char" : cuda_type(dtype);
-}
-
 static void
 put_identity(const Scan *s, Text *out)
 {
@@ -61,7 +55,7 @@ put_element(const Scan *s, int32_t operand, const char *at, Text *out)
 {
     const char *position = s->e->position;
     s->e->position = at;
-    text_printf(out, "*(%s *)(", memory_type(s->e->kernel->operands.at[operand].dtype));
+    text_printf(out, "*(%s *)(", cuda_memory_type(s->e->kernel->operands.at[operand].dtype));
     cuda_address(s->e, operand, out);
     text_put(out, ")");
     s->e->position = position;
@@ -197,7 +191,7 @@ store_tile(const Scan *s)
     CudaEmit *e = s->e;
     const CudaKernel *c = &e->kernel->cuda;
     const char *guard = c->lanes < c->threads ? "live && " : "";
-    const char *memory = memory_type(e->kernel->operands.at[s->to].dtype);
+    const char *memory = cuda_memory_type(e->kernel->operands.at[s->to].dtype);
     Text place = {0};
     if (c->pack > 1) {
         e->position = "first";
@@ -333,7 +327,8 @@ walk_down(const Scan *s)
     cuda_line(e, "if (at >= end) break;");
     combine(s, "carry", "carry", value.data);
     if (!s->only)
-        cuda_line(e, "%s = (%s)carry;", to.data, memory_type(e->kernel->operands.at[s->to].dtype));
+        cuda_line(e, "%s = (%s)carry;", to.data,
+                  cuda_memory_type(e->kernel->operands.at[s->to].dtype));
     cuda_end(e);
     cuda_end(e);
     text_free(&from);
@@ -388,7 +383,7 @@ cuda_scan(CudaEmit *e, bool done)
         if (v->kind == INSTR_STORE) s.to = v->operand;
     }
     s.type = cuda_type(s.scan->dtype);
-    s.memory = memory_type(s.scan->from);
+    s.memory = cuda_memory_type(s.scan->from);
     if (e->kernel->cuda.lanes > 1)
         scan_rows(&s);
     else

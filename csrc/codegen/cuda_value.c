@@ -25,8 +25,8 @@ cuda_type(DType dtype)
 }
 
 /* A bool in memory may be any byte. */
-static const char *
-memory_type(DType dtype)
+const char *
+cuda_memory_type(DType dtype)
 {
     return dtype == DT_BOOL ? "unsigned char" : types[dtype];
 }
@@ -257,7 +257,7 @@ put_load(CudaEmit *e, const Instr *v, Text *out)
         text_printf(out, "x%d%s%s", v->operand, cuda_is_shared(e, v->operand) ? ".at[e]" : e->read,
                     nonzero);
     } else {
-        text_printf(out, "*(const %s *)(", memory_type(v->dtype));
+        text_printf(out, "*(const %s *)(", cuda_memory_type(v->dtype));
         cuda_address(e, v->operand, out);
         text_printf(out, ")%s", nonzero);
     }
@@ -270,7 +270,7 @@ put_gather(CudaEmit *e, const Instr *v, Text *out)
     Text index = {0};
     cuda_value(e, v->args[0], &index);
     cuda_helper(e, "gathered", strlen("gathered"));
-    text_printf(out, "*(const %s *)(", memory_type(v->dtype));
+    text_printf(out, "*(const %s *)(", cuda_memory_type(v->dtype));
     cuda_address(e, v->operand, out);
     text_printf(out, " + gathered(%s, m%d) * m%d)%s", index.data != NULL ? index.data : "",
                 (int)v->bits[0], (int)v->bits[1], v->dtype == DT_BOOL ? " != 0" : "");
@@ -295,7 +295,7 @@ cuda_store(CudaEmit *e, int32_t at)
         cuda_line(e, "y%d%s = %s;", v->operand, e->written, name.data);
     } else {
         cuda_address(e, v->operand, &address);
-        cuda_line(e, "*(%s *)(%s) = %s;", memory_type(v->dtype), address.data, name.data);
+        cuda_line(e, "*(%s *)(%s) = %s;", cuda_memory_type(v->dtype), address.data, name.data);
     }
     text_free(&name);
     text_free(&address);
