@@ -51,6 +51,9 @@ def programs(xp):
     def add(x, y):
         return x + y
 
+    def turned(x, r):
+        return x.T + r
+
     def small(x):
         for _ in range(50):
             x = x * 0.99 + 0.01
@@ -107,6 +110,7 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
     ("cumsum of rows 8192^2", "running_rows", [(N, N)], 2 * N * N),
     ("cumsum of columns 8192^2", "running_columns", [(N, N)], 2 * N * N),
     ("x + y 8192^2", "add", [(N, N), (N, N)], 3 * N * N),
+    ("x.T + r 8192^2", "turned", [(N, N), (N, N)], 3 * N * N),
     ("150 operations, 1024 elements", "small", [(1024,)], 2 * 1024),
     ("x + 1, one element", "add_one", [(1,)], 2),
     ("Adam, 60 tensors of 64k", "adam", [[(ELEMENTS,)] * TENSORS] * 4, 7 * TENSORS * ELEMENTS),

@@ -31,31 +31,35 @@ cuda_outer(CudaEmit *e, int count)
 }
 
 void
+cuda_pointer(CudaEmit *e, int number, int count)
+{
+    const Operand *operand = &e->kernel->operands.at[number];
+    Text line = {0};
+    text_printf(&line, "char *const r%d = p%d", number, operand->pointer);
+    for (int i = 0; i < count; i++)
+        if (operand->stride[i] != STRIDE_ZERO)
+            text_printf(&line, " + i%d * n%d", i, operand->stride[i]);
+    cuda_line(e, "%s;", line.data);
+    text_free(&line);
+}
+
+void
 cuda_pointers(CudaEmit *e, int count)
 {
     const Kernel *k = e->kernel;
-    for (int o = 0; o < k->operands.len; o++) {
-        const Operand *operand = &k->operands.at[o];
-        if (operand->by_value) continue;
-        Text line = {0};
-        text_printf(&line, "char *const r%d = p%d", o, operand->pointer);
-        for (int i = 0; i < count; i++)
-            if (operand->stride[i] != STRIDE_ZERO)
-                text_printf(&line, " + i%d * n%d", i, operand->stride[i]);
-        cuda_line(e, "%s;", line.data);
-        text_free(&line);
-    }
+    for (int o = 0; o < k->operands.len; o++)
+        if (!k->operands.at[o].by_value && !k->operands.at[o].turned) cuda_pointer(e, o, count);
 }
 
-static void
-store_level(CudaEmit *e, Level level)
+void
+cuda_store_level(CudaEmit *e, Level level)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++)
         if (cuda_is_stored(cuda_instr(e, i)) && cuda_instr(e, i)->level == level) cuda_store(e, i);
 }
 
-static bool
-stores_level(const CudaEmit *e, Level level)
+bool
+cuda_stores_level(const CudaEmit *e, Level level)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++)
         if (cuda_is_stored(cuda_instr(e, i)) && cuda_instr(e, i)->level == level) return true;
@@ -87,9 +91,9 @@ emit_flat(CudaEmit *e)
     const Kernel *k = e->kernel;
     int each = k->cuda.each, threads = k->cuda.threads;
     const char *index = cuda_index(e);
-    if (stores_level(e, LEVEL_ONCE)) {
+    if (cuda_stores_level(e, LEVEL_ONCE)) {
         cuda_block(e, "if (blockIdx.x == 0 && threadIdx.x == 0)");
-        store_level(e, LEVEL_ONCE);
+        cuda_store_level(e, LEVEL_ONCE);
         cuda_end(e);
     }
     cuda_packs_begin(e, 0);
@@ -107,65 +111,6 @@ emit_flat(CudaEmit *e)
               threads * each, threads);
     cuda_block(e, "if (first < n%d)", k->size[0]);
     flat_pack(e);
-    cuda_end(e);
-    cuda_end(e);
-}
-
-/* The row in which the thread takes its pack number `i`, and what there is once in it. */
-static void
-walked_row(CudaEmit *e, int row)
-{
-    const CudaKernel *c = &e->kernel->cuda;
-    int across = c->threads / c->lanes;
-    cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int i = 0; i < %d; i++)", c->each);
-    cuda_line(e, "const %s unit = below * %d + i * %d + (int)threadIdx.x / %d;", cuda_index(e),
-              across * c->each, across, c->lanes);
-    cuda_block(e, "if (unit < n%d)", c->units);
-    cuda_outer(e, row);
-    cuda_pointers(e, row);
-}
-
-/* A thread walks `each` rows of the columns of its pack: it loads of all before it stores. */
-static void
-emit_rows(CudaEmit *e)
-{
-    const Kernel *k = e->kernel;
-    const CudaKernel *c = &k->cuda;
-    int row = k->nloops - 1;
-    const char *index = cuda_index(e);
-    e->walks = true;
-    cuda_packs_begin(e, 0);
-    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], c->lanes * c->pack - 1,
-              c->lanes * c->pack);
-    cuda_line(e, "const %s below = (%s)blockIdx.x / wide;", index, index);
-    cuda_line(e, "const %s across = ((%s)blockIdx.x - below * wide) * %d + (int)threadIdx.x %% %d;",
-              index, index, c->lanes, c->lanes);
-    cuda_line(e, "const %s first = across * %d;", index, c->pack);
-    cuda_line(e, "if (first >= n%d) return;", k->size[row]);
-    cuda_declare_packs(e, INSTR_LOAD, 0, c->each);
-    walked_row(e, row);
-    cuda_move_packs(e, INSTR_LOAD, 0, "[i]", "first");
-    cuda_end(e);
-    cuda_end(e);
-    walked_row(e, row);
-    cuda_scalars(e, LEVEL_ROW, 0);
-    cuda_declare_packs(e, INSTR_STORE, 0, 0);
-    if (cuda_has_packs(e, INSTR_STORE, 0)) {
-        cuda_line(e, "#pragma unroll");
-        cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
-        cuda_line(e, "const %s j = first + e;", index);
-        e->read = "[i].at[e]";
-        cuda_body(e, 0);
-        cuda_store_elements(e, 0);
-        cuda_end(e);
-        cuda_move_packs(e, INSTR_STORE, 0, "", "first");
-    }
-    if (stores_level(e, LEVEL_ROW)) {
-        cuda_block(e, "if (first == 0)");
-        store_level(e, LEVEL_ROW);
-        cuda_end(e);
-    }
     cuda_end(e);
     cuda_end(e);
 }
@@ -191,6 +136,7 @@ count_arguments(const Kernel *k, int *pointers, int *sizes)
     }
     for (int o = 0; o < k->operands.len; o++) {
         *pointers = most(*pointers, k->operands.at[o].pointer);
+        if (k->operands.at[o].turned) *sizes = most(*sizes, k->operands.at[o].across);
         for (int i = 0; i < k->nloops; i++) *sizes = most(*sizes, k->operands.at[o].stride[i]);
     }
     for (int i = 0; i < k->instrs.len; i++) {
@@ -323,8 +269,10 @@ emit_function(CudaEmit *e, const KernelStep *step, int number, bool done)
             cuda_columns(e);
         else if (reduces(k))
             cuda_reduced_rows(e);
+        else if (k->cuda.side > 0)
+            cuda_tiles(e);
         else
-            emit_rows(e);
+            cuda_rows(e);
     }
     text_put(e->out, "}\n");
 }

@@ -90,6 +90,12 @@ void cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscri
 void cuda_move_within(CudaEmit *e, InstrKind kind, const char *first);
 void cuda_store_elements(CudaEmit *e, int stage);
 
+/* ---- cuda_rows.c ---- */
+/* The kernel's loops, without a reduction: rows, and tiles of rows through which some operands are
+   read. */
+void cuda_rows(CudaEmit *e);
+void cuda_tiles(CudaEmit *e);
+
 /* ---- cuda_reduce.c ---- */
 /* Where the result of a part is: as many for each reduction as there are parts, one per unit.
    `before`: how many reductions of the kernel come first. */
@@ -135,7 +141,10 @@ extern const char cuda_hopper_helpers[];
 /* cuda.c */
 /* Declares i0 … from `unit`, for the loops [0, count), and the pointers of rows. */
 void cuda_outer(CudaEmit *e, int count);
-void cuda_pointers(CudaEmit *e, int count);
+void cuda_pointer(CudaEmit *e, int operand, int count);
+void cuda_pointers(CudaEmit *e, int count); /* but those of operands that are turned */
+bool cuda_stores_level(const CudaEmit *e, Level level);
+void cuda_store_level(CudaEmit *e, Level level);
 const char *cuda_index(const CudaEmit *e); /* the type of positions */
 
 /* ---- cuda_prelude.c ---- */

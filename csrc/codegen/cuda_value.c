@@ -253,6 +253,8 @@ put_load(CudaEmit *e, const Instr *v, Text *out)
         char name[24];
         snprintf(name, sizeof name, "p%d", o->pointer);
         put_argument(v->dtype, name, out);
+    } else if (v->level == LEVEL_ELEMENT && o->turned) {
+        text_printf(out, "q%d[place%d + e]%s", v->operand, (int)dtype_size(o->dtype), nonzero);
     } else if (v->level == LEVEL_ELEMENT) {
         text_printf(out, "x%d%s%s", v->operand, cuda_is_shared(e, v->operand) ? ".at[e]" : e->read,
                     nonzero);

@@ -7,6 +7,8 @@
      is a thread's.
    - No reduction: KERNEL_FLAT with a pack per thread; KERNEL_ROWS with a thread per pack of
    columns, which walks a few rows, so that no index is divided for each element.
+   - Operands that lie side by side along another loop than the row's are turned: a block reads
+   their part of a tile of rows and columns along that loop, into shared memory.
    - Rows are reduced by as many neighbouring threads as keep each at some 16 elements: lanes of a
      warp, or a block.  A row of up to LONGEST_HELD elements stays in registers between stages.
    - Few long rows, and columns of many rows, are divided into parts: one more launch combines the
@@ -81,6 +83,17 @@ row_length(const Nest *n)
     return loop_size(n, n->nloops - 1);
 }
 
+/* In bytes from one turn of the loop to the next. */
+static int64_t
+step_of(const Nest *n, const Operand *o, int loop)
+{
+    int32_t stride = o->stride[loop];
+    if (o->turned && loop == n->nloops - 1) stride = o->across;
+    if (stride == STRIDE_ZERO) return 0;
+    return stride == STRIDE_UNIT ? (int64_t)dtype_size(o->dtype)
+                                 : nest_value(n, n->sizes.at[stride]);
+}
+
 /* Do positions, and bytes from an operand's first element, exceed 31 bits? */
 static bool
 is_wide(const Nest *n)
@@ -92,61 +105,55 @@ is_wide(const Nest *n)
     most = elements;
     for (int o = 0; o < k->operands.len; o++) {
         double reach = 0;
-        for (int i = 0; i < n->nloops; i++) {
-            int32_t stride = k->operands.at[o].stride[i];
-            double step = stride == STRIDE_ZERO ? 0
-                          : stride == STRIDE_UNIT
-                              ? (double)dtype_size(k->operands.at[o].dtype)
-                              : (double)llabs(nest_value(n, n->sizes.at[stride]));
-            reach += step * (double)loop_size(n, i);
-        }
+        for (int i = 0; i < n->nloops; i++)
+            reach += (double)llabs(step_of(n, &k->operands.at[o], i)) * (double)loop_size(n, i);
         if (reach > most) most = reach;
     }
     return most >= (double)(INT32_MAX - MARGIN);
 }
 
-/* Are the element-level loads and stores of an operand in memory side by side along the row, and
+/* Are the element-level loads and stores of an operand in memory side by side along the loop, and
    each access of `count` of them a multiple of its size away from the memory's beginning? */
 static bool
-is_packed(const Nest *n, int operand, int count)
+is_packed(const Nest *n, const Operand *o, int along, int count)
 {
-    const Operand *o = &n->kernel->operands.at[operand];
     const Place *place = &n->places.at[o->pointer];
     const Buffer *buffer = &n->lw->program->buffers.at[place->buffer];
-    int64_t bytes = count * (int64_t)dtype_size(o->dtype);
+    int64_t size = (int64_t)dtype_size(o->dtype), bytes = count * size;
     int64_t offset = place->offset == NO_SIZE ? 0 : nest_value(n, place->offset);
-    if (o->stride[n->nloops - 1] != STRIDE_UNIT || buffer->type.loose || offset % bytes != 0)
-        return false;
-    for (int i = 0; i < n->nloops - 1; i++) {
-        int32_t stride = o->stride[i];
-        if (stride == STRIDE_UNIT) return false;
-        if (stride != STRIDE_ZERO && nest_value(n, n->sizes.at[stride]) % bytes != 0) return false;
-    }
+    if (step_of(n, o, along) != size || buffer->type.loose || offset % bytes != 0) return false;
+    for (int i = 0; i < n->nloops; i++)
+        if (i != along && step_of(n, o, i) % bytes != 0) return false;
     return true;
 }
 
-/* The elements of one access, if every operand allows that; else 1. */
+/* Of a load or store of elements; NULL: the instruction is another, or needs no memory. */
+static const Operand *
+operand_of_elements(const Nest *n, const Instr *v)
+{
+    if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE)) return NULL;
+    const Operand *o = &n->kernel->operands.at[v->operand];
+    return o->by_value ? NULL : o;
+}
+
+/* The elements of one access along the loop, if every operand of those that are turned, or of the
+   others, allows that; else 1. */
 static int
-pack_size(const Nest *n)
+pack_size(const Nest *n, bool turned, int along)
 {
     const Kernel *k = n->kernel;
-    int widest = 1, count;
+    int widest = 1;
     for (int i = 0; i < k->instrs.len; i++) {
-        const Instr *v = &k->instrs.at[i];
-        if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE))
-            continue;
-        int bytes = (int)dtype_size(k->operands.at[v->operand].dtype);
-        if (bytes > widest) widest = bytes;
+        const Operand *o = operand_of_elements(n, &k->instrs.at[i]);
+        if (o != NULL && o->turned == turned && (int)dtype_size(o->dtype) > widest)
+            widest = (int)dtype_size(o->dtype);
     }
-    count = Py_MIN(ACCESS / widest, MOST_PACK);
+    int count = Py_MIN(ACCESS / widest, MOST_PACK);
     for (int i = 0; i < k->instrs.len; i++) {
-        const Instr *v = &k->instrs.at[i];
-        if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE))
-            continue;
-        if (k->operands.at[v->operand].by_value) continue;
-        if (!is_packed(n, v->operand, count)) return 1;
+        const Operand *o = operand_of_elements(n, &k->instrs.at[i]);
+        if (o != NULL && o->turned == turned && !is_packed(n, o, along, count)) return 1;
     }
-    return k->kind == KERNEL_FLAT || row_length(n) % count == 0 ? count : 1;
+    return k->kind == KERNEL_FLAT || loop_size(n, along) % count == 0 ? count : 1;
 }
 
 /* ---- without a reduction ---- */
@@ -206,6 +213,89 @@ lay_rows(Nest *n, KernelStep *step, int64_t units)
     for (c->lanes = 1; c->lanes < THREADS && c->lanes < across;) c->lanes *= 2;
     for (c->each = c->pack > 1 ? 4 : 8; c->each > 1 && c->each * c->pack > most;) c->each /= 2;
     step->blocks[0] = ceiling(across, c->lanes) * ceiling(units, THREADS / c->lanes * c->each);
+}
+
+/* ---- tiles ---- */
+
+/* Is an operand that is only loaded in memory side by side along the loop, and not along the row?
+   What is read by an index is anywhere. */
+static bool
+lies_along(const Nest *n, int operand, int loop)
+{
+    const Kernel *k = n->kernel;
+    const Operand *o = &k->operands.at[operand];
+    int32_t row = o->stride[n->nloops - 1];
+    if (o->by_value || o->stored || row == STRIDE_UNIT || row == STRIDE_ZERO) return false;
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].kind == INSTR_GATHER && k->instrs.at[i].operand == operand)
+            return false;
+    return step_of(n, o, loop) == (int64_t)dtype_size(o->dtype);
+}
+
+/* The loop along which the first operand lies that is not along the row; -1: none does. */
+static int
+turned_along(const Nest *n)
+{
+    for (int o = 0; o < n->kernel->operands.len; o++)
+        for (int loop = n->nloops - 2; loop >= 0; loop--)
+            if (lies_along(n, o, loop)) return loop;
+    return -1;
+}
+
+/* Bytes of shared memory for the tiles of those that are turned; 0: none is. */
+static int64_t
+tile_bytes(const Nest *n, int loop, int side)
+{
+    int64_t bytes = 0;
+    for (int o = 0; o < n->kernel->operands.len; o++) {
+        DType dtype = n->kernel->operands.at[o].dtype;
+        if (lies_along(n, o, loop))
+            bytes += cuda_tile_pitch(dtype, side) * side * (int64_t)dtype_size(dtype);
+    }
+    return bytes;
+}
+
+/* Chooses the side of the tiles and marks what is read through them; returns false where tiles do
+   not pay: they would be empty for the most part, or there is too much to compute for an element.
+ */
+static bool
+turn(Nest *n)
+{
+    enum { SIDE = 64, LEAST_SIDE = 32, SHARED = 48 << 10 };
+    Kernel *k = n->kernel;
+    int along = n->reduces || k->kind != KERNEL_ROWS ? -1 : turned_along(n), row = n->nloops - 1;
+    if (along < 0 || loop_size(n, along) < LEAST_SIDE || row_length(n) < LEAST_SIDE) return false;
+    int64_t elements = 1;
+    for (int i = 0; i < n->nloops; i++) elements *= loop_size(n, i);
+    int side = SIDE, most = most_beside(n, elements);
+    if (elements < (int64_t)PROCESSORS * SIDE * SIDE || SIDE * SIDE / THREADS > most ||
+        tile_bytes(n, along, SIDE) > SHARED)
+        side = LEAST_SIDE;
+    if (side * side / THREADS > most || tile_bytes(n, along, side) > SHARED) return false;
+    for (int i = 0; i < k->operands.len; i++) {
+        Operand *o = &k->operands.at[i];
+        if (!lies_along(n, i, along)) continue;
+        o->turned = true;
+        o->across = o->stride[row];
+        o->stride[row] = STRIDE_UNIT;
+    }
+    k->cuda.side = side;
+    k->cuda.along = along;
+    return true;
+}
+
+/* A thread takes packs of `each` rows of the tile. */
+static void
+lay_tiles(Nest *n, KernelStep *step, int64_t outer)
+{
+    CudaKernel *c = &n->kernel->cuda;
+    int most = c->side * c->side / THREADS; /* elements of a thread */
+    c->pack = Py_MIN(c->pack, most);
+    c->turned_pack = Py_MIN(pack_size(n, true, c->along), most);
+    c->lanes = c->side / c->pack;
+    c->each = most / c->pack;
+    step->blocks[0] =
+        outer * ceiling(loop_size(n, c->along), c->side) * ceiling(row_length(n), c->side);
 }
 
 /* ---- reductions ---- */
@@ -337,10 +427,12 @@ cuda_schedule(Nest *n, KernelStep *step)
     if (n->lw->why != NULL) return 0;
     assign_stages(k);
     k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};
-    k->cuda.pack = pack_size(n);
+    bool tiles = turn(n);
+    k->cuda.pack = pack_size(n, false, n->nloops - 1);
     k->cuda.slot = slot_bytes(k);
     for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
     if (k->kind == KERNEL_COLUMNS) units = units / loop_size(n, n->nloops - 2) * row_length(n);
+    if (tiles) units /= loop_size(n, k->cuda.along);
     SizeId size = size_const(n->lw->graph, units);
     if (size == NO_SIZE || (k->cuda.units = nest_size(n, size)) < 0) return -1;
     step->units = size;
@@ -351,6 +443,8 @@ cuda_schedule(Nest *n, KernelStep *step)
         failed = lay_columns(n, step, units);
     else if (n->reduces)
         failed = lay_reduced_rows(n, step, units);
+    else if (tiles)
+        lay_tiles(n, step, units);
     else
         lay_rows(n, step, units);
     k->cuda.wide = is_wide(n);
@@ -417,7 +511,7 @@ cuda_schedule_scan(Nest *n, KernelStep *step)
                    k->operands.at[0].stride[k->nloops - 1] != STRIDE_UNIT;
     *c = (CudaKernel){.threads = THREADS, .parts = -1, .pack = 1, .slot = sizeof(int64_t)};
     c->lanes = columns ? 1 : length <= SHORT ? 32 : THREADS;
-    if (!columns) c->pack = pack_size(n);
+    if (!columns) c->pack = pack_size(n, false, n->nloops - 1);
     c->wide = is_wide(n);
     c->each = columns ? 8 : c->pack > 1 ? c->pack : SCALARS;
     int64_t blocks = ceiling(units, THREADS / c->lanes);

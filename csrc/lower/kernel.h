@@ -122,11 +122,24 @@ typedef struct {
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines, … */
     int32_t slot;    /* … of so many bytes each */
-    int32_t factor[4]; /* KERNEL_ATTENTION: the operands q, k, v and the result … */
-    int32_t score;     /* … and the instruction that makes the score */
-    int32_t head;      /* elements of a row of q, k and v */
-    int32_t stages;    /* tiles that are under way at once, by the copy engine; 0: it is not used */
+    int32_t factor[4];   /* KERNEL_ATTENTION: the operands q, k, v and the result … */
+    int32_t score;       /* … and the instruction that makes the score */
+    int32_t head;        /* elements of a row of q, k and v */
+    int32_t side;        /* KERNEL_ROWS: a block takes a tile of so many rows and columns, through
+                            which it reads the operands that are turned, in … */
+    int32_t turned_pack; /* … accesses of so many elements along … */
+    int32_t along;       /* … this loop; side 0: there are none */
+    int32_t stages; /* tiles that are under way at once, by the copy engine; 0: it is not used */
 } CudaKernel;
+
+/* Elements from one row to the next of a tile in shared memory: threads that write its columns, or
+   read its rows, are on different banks of 4 bytes. */
+static inline int64_t
+cuda_tile_pitch(DType dtype, int side)
+{
+    int size = (int)dtype_size(dtype);
+    return side + (size < 4 ? 4 / size : 1);
+}
 
 /* KERNEL_ATTENTION: the queries of a block; with the copy engine, of its groups of four warps; the
    columns that the copy engine takes at once, and their bytes in shared memory. */

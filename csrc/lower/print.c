@@ -133,6 +133,9 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
         text_printf(out, ", %d %s a thread", c->each,
                     k->kind == KERNEL_ROWS && k->nstages == 1 ? "rows" : "elements");
     if (c->pack > 1) text_printf(out, ", packs of %d", c->pack);
+    if (c->side > 0)
+        text_printf(out, ", tiles of %d along loop %d in packs of %d", c->side, c->along,
+                    c->turned_pack);
     if (c->parts >= 0) {
         text_put(out, ", ");
         put_size(g, s->sizes[c->parts], out);

@@ -112,7 +112,25 @@ PRODUCT = """%0: f16@cuda[24,16] = input(0)
 %4: f16@cuda[24,40] = sqrt(%3)
 outputs %4
 """
+TURNED = """%0: f32@cuda[8192,4096] = input(0)
+%1: f32@cuda[4096,8192] = input(1)
+%2: f32@cuda[4096,8192]{4,16384} = as_strided(%0)
+%3: f32@cuda[4096,8192] = add(%2, %1)
+outputs %3
+"""
+TURNED_TWICE = """%0: f64@cuda[5,300,100] = input(0)
+%1: f16@cuda[100,5,301] = input(1)
+%2: bool@cuda[100,301] = input(2)
+%3: f64@cuda[300,5,100]{800,240000,8} = as_strided(%0)
+%4: f16@cuda[300,5,100]{2,602,3010} = as_strided(%1)
+%5: bool@cuda[300,5,100]{1,0,301} = as_strided(%2)
+%6: f64@cuda[300,5,100] = cast(%4)
+%7: f64@cuda[300,5,100] = where(%5, %3, %6)
+outputs %7
+"""
 GRAPHS = [
+    TURNED,
+    TURNED_TWICE,
     GATHER,
     SCANS,
     PLACES,
@@ -248,6 +266,10 @@ def test_schedules():
     assert "32 lanes" in _C.lower_cuda(SOFTMAX.replace("1000", "500"))[0]
     assert "parts, combined by 1 blocks" in _C.lower_cuda(WHOLE)[0]
     assert "packs of 4" in _C.lower_cuda(CHAIN)[0]
+    assert "tiles of 64 along loop 0 in packs of 4" in _C.lower_cuda(TURNED)[0]
+    assert _C.lower_cuda(TURNED_TWICE)[0].count("{turned ") == 2
+    narrow = TURNED.replace("8192", "31")
+    assert "tiles of" not in _C.lower_cuda(narrow)[0]
     assert "64-bit indices" in _C.lower_cuda(WIDE)[0]
     assert "long long" not in _C.lower_cuda(BROADCAST)[1].split(")\n{")[1]
 
@@ -364,6 +386,7 @@ def executor(tmp_path_factory):
         "gathers_on_executor.py",
         "found_on_executor.py",
         "puts_on_executor.py",
+        "turned_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],
