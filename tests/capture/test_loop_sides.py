@@ -645,3 +645,30 @@ def test_iterators_are_not_kept():
         compiled(X, [])
     gc.collect()
     assert sum(type(o).__name__ == "range_iterator" for o in gc.get_objects()) <= before
+
+
+def returns_from_within(x, log, n, k):
+    """A `return` drops two iterators, the side further out needs one."""
+    for i in range(-n, n):
+        for j in range(0, n, 2):
+            if j >= k:
+                opaque(log, n)
+                return n
+        if x[i * i] > 4:
+            opaque(log, i)
+
+
+def returns_from_deeper(x, log, n, k):
+    for i in range(-n, n):
+        if x[i * i] > 4:
+            opaque(log, i)
+        for j in range(n):
+            for m in range(0, n, 2):
+                if m + j >= k:
+                    opaque(log, n)
+                    return n
+
+
+@pytest.mark.parametrize("function", [returns_from_within, returns_from_deeper])
+def test_a_return_from_a_loop_inside_one_with_a_side(function):
+    check(function, X, [], 20, 0, also=((X, [], 20, 10), (X, [], 20, 99), (X, [], 0, 0)))

@@ -159,6 +159,8 @@ Answer loop_at_side(Interp *in, Turn *turn, int number);
 Value *loop_no_rest(Interp *in, int part);
 /* Puts the iterators on the value stack that are there at a side exit. */
 Answer loop_put_iterators(Interp *in, const Leaving *leaving, int number);
+/* Iterators that have ended, for stack entries that will only be dropped. */
+Answer loop_put_ended(Interp *in, int from, int depth);
 /* The graph ends behind the outermost loop, which has side exits. */
 Answer loop_exit_ways(Interp *in, const Leaving *leaving);
 /* The `while` of which the current Instr begins a turn, but for the first, where capture began in

@@ -6,6 +6,20 @@
    at its FOR_ITER. */
 #include "control.h"
 
+Answer
+loop_put_ended(Interp *in, int from, int depth)
+{
+    Activation *a = in->top;
+    for (int i = from; i < depth; i++) {
+        PyObject *none = PyTuple_New(0), *ended = none != NULL ? PyObject_GetIter(none) : NULL;
+        Py_XDECREF(none);
+        Value *value = value_const_new(in, ended);
+        if (value == NULL) return ANSWER_ERROR;
+        a->slots[a->decoded->nlocalsplus + i] = value;
+    }
+    return ANSWER_YES;
+}
+
 /* Puts iterators that have ended where the Instr expects what the loop itself had on the stack;
  *out: the depth there. */
 static Answer
@@ -17,14 +31,7 @@ put_stack(Interp *in, const Leaving *leaving, int number, int *out)
     if (number == shape->exit[0])
         depth = *out = shape->base; /* FOR_ITER has dropped the iterator */
     if (shape->sides != 0) return loop_put_iterators(in, leaving, number);
-    for (int i = shape->base; i < depth; i++) {
-        PyObject *none = PyTuple_New(0), *ended = none != NULL ? PyObject_GetIter(none) : NULL;
-        Py_XDECREF(none);
-        Value *value = value_const_new(in, ended);
-        if (value == NULL) return ANSWER_ERROR;
-        a->slots[a->decoded->nlocalsplus + i] = value;
-    }
-    return ANSWER_YES;
+    return loop_put_ended(in, shape->base, depth);
 }
 
 /* The branch for exit `first` is told apart from those for others by an Instr of its own. */

@@ -407,7 +407,7 @@ loop_exit_ways(Interp *in, const Leaving *leaving)
     const LoopShape *shape = leaving->shape;
     const Decoded *d = in->top->decoded;
     ExitWay ways[LOOP_EXITS];
-    int deepest = 0;
+    int deepest = 0, depth_of_all = 0;
     if (interp_break_as(in, BREAK_SIDE, &side_of(in, shape)->why) == ANSWER_ERROR)
         return ANSWER_ERROR;
     in->told.code = BREAK_SIDE;
@@ -417,13 +417,16 @@ loop_exit_ways(Interp *in, const Leaving *leaving)
         int number = shape->exit[i] >= 0 ? shape->exit[i] : shape->exit[1];
         int depth = i == 0 && shape->counts ? shape->base : d->instrs[number].depth;
         ways[i] = (ExitWay){.number = number, .depth = depth};
+        depth_of_all = Py_MAX(depth_of_all, depth);
         bool side = (shape->sides >> i & 1) != 0;
         if (find_loops_around(in, shape, side, &ways[i]) < 0) return ANSWER_ERROR;
         if (!side) continue;
         if (deepest == 0 || depth > ways[deepest].depth) deepest = i;
     }
     TRY(loop_put_iterators(in, leaving, shape->exit[deepest]));
-    in->top->depth = ways[deepest].depth;
+    /* A `return` from a loop further inside drops iterators that no side needs. */
+    TRY(loop_put_ended(in, ways[deepest].depth, depth_of_all));
+    in->top->depth = depth_of_all;
     BuildId turns = NO_BUILD;
     Answer answer = build_turns(in, leaving, &turns);
     if (answer == ANSWER_YES) answer = exit_ways(in, leaving, shape->nexits, ways, turns);
