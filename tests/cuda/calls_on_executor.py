@@ -40,7 +40,8 @@ def by_numpy(name, function):
 
 
 FUNCTIONS = """matmul dot concatenate stack einsum tensordot cumsum sort argsort take argmax var median eye ones
-zeros full tril linalg.inv linalg.qr linalg.solve linalg.svd fft.fft copy""".split()
+zeros full tril linalg.inv linalg.qr linalg.solve linalg.svd fft.fft copy
+ascontiguousarray""".split()
 for name in FUNCTIONS:
     module = cp
     *folder, last = name.split(".")
@@ -175,6 +176,12 @@ def test_the_array_itself():
         np.testing.assert_array_equal(host(twice), host(x) * 2)
     with pytest.raises(pycompile.GraphBreakError, match="PC0051"):
         pycompile.compile(lambda x: cp.asarray(x, "f8") + 1, fullgraph=True)(x)
+
+
+def test_an_array_in_another_order_is_copied_by_a_kernel():
+    x = values((48, 70))
+    check(lambda xp, x: xp.ascontiguousarray(x.T) * 2, x, calls=[])
+    check(lambda xp, x: xp.ascontiguousarray(x[:, ::2]).reshape(-1) + 1, x, calls=[])
 
 
 def test_a_result_that_is_not_aligned():

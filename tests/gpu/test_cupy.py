@@ -620,6 +620,7 @@ CALLS = [
     lambda x: cp.modf(x * 2)[0] + 1,
     lambda x: cp.add(x * 2, 1, dtype="f8") * 2,
     lambda x: (x * 3).astype("i8") ** 2 + 1,
+    lambda x: cp.ascontiguousarray(x.T) + 1,
     lambda x: x * np.float64(2) + 1,
 ]  # fmt: skip
 

@@ -337,19 +337,23 @@ follow_device_call(const Call *call, const void *row)
                        call->out);
 }
 
-/* Functions that give an array of the device as it is, where it is in C order. */
-static const char *const converters[] = {"asarray", "asanyarray", "ascontiguousarray"};
+/* Functions that give an array of the device as it is, where it is in C order.  The last copies an
+   array in another order, and the call becomes a kernel (passes/copies.c). */
+static const Called converters[] = {
+    {"asarray", "", 1}, {"asanyarray", "", 1}, {"ascontiguousarray", "f", 1}};
 
 static Answer
 follow_converter(const Call *call, const void *row)
 {
     Interp *in = call->in;
+    const Called *called = row;
     if (call->nargs == 1 && call->kwnames == NULL && call->args[0]->kind == V_DEVICE) {
         Type type = node_type(in, call->args[0]->node);
         *call->out = call->args[0];
         if (type.rank > 0 && type_is_contiguous(in->graph, &type)) return ANSWER_YES;
+        if (called->kinds[0] == 'f') return follow_device_call(call, row);
     }
-    return interp_break(in, BREAK_DEVICE, "'%s' called this way", (const char *)row);
+    return interp_break(in, BREAK_DEVICE, "'%s' called this way", called->name);
 }
 
 /* A ufunc of the library for which there is no operation. */
@@ -397,7 +401,7 @@ int
 device_call_callables(void)
 {
     for (int i = 0; i < COUNT_OF(converters); i++)
-        if (add_function(converters[i], follow_converter, converters[i]) < 0) return -1;
+        if (add_function(converters[i].name, follow_converter, &converters[i]) < 0) return -1;
     for (int i = 0; i < COUNT_OF(calls); i++) {
         if (calls[i].kinds[0] == 'f' &&
             add_function(calls[i].name, follow_device_call, &calls[i]) < 0)
