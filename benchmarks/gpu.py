@@ -1,17 +1,14 @@
 """CuPy arrays on a CUDA device: the time of compiled functions, of CuPy, and of a copy of as many bytes.
 
-    python benchmarks/gpu.py [--peers torch,jax]
+    python benchmarks/gpu.py [--peers torch,graphs,jax,fuse]
 
 JAX would take most of the device's memory at its start, unless XLA_PYTHON_CLIENT_PREALLOCATE is false.
 
-"b2b": median over ten calls back to back between two events, so the kernels alone where these take
-longer than the host; "events": a call between two events; "sync": a call and a synchronisation;
-"host": the time of a call on the host where the kernel is short; "cold" and "warm": the first call in a
+gpu_clock.py says what "b2b", "events", "sync" and "host" are; "cold" and "warm": the first call in a
 process of its own, with an empty disk cache and with one that has the kernels."""
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,6 +17,8 @@ from pathlib import Path
 
 import cupy as cp
 from cupyx.scipy import special
+from gpu_clock import back_to_back, host, times_of
+from gpu_peers import PEERS, alternate, time_program
 
 import pycompile
 
@@ -123,131 +122,21 @@ Written by `make bench-gpu`, in microseconds. *cold* and *warm* are the first ca
 first kernel is behind it, with an empty disk cache (NVRTC's own cache is off) and with one that has the kernels; *b2b* a call in a
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
 copy; *events* a call between two events, by the device's clock; *sync* a call with a wait for the device on both sides, by the host's; *host* how long a short call keeps the
-host. JAX has streams of its own, so that its calls have no times by events. Adam takes four lists of 60 arrays and gives a list of 180. Attention is written
+host. The peers are torch.compile, by default and with CUDA graphs (`mode="reduce-overhead"`), JAX's `jit` and, where it can run the program, CuPy's `fuse`. JAX has streams of its own, so that its times are the host's. Adam takes four lists of 60 arrays and gives a list of 180. Attention is written
 plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`. CuPy has no batched products of bfloat16: the
 benchmark gives it one, so that the program can be captured; the compiled one does not call it. The multi-layer perceptron (4096 by 4096, then 16384 and 4096 columns) and the transformer's
 block are written plainly with matrix products, which are cuBLASLt's with what is done with their elements; in torch with its functions for layernorm,
 attention and gelu. Both timings of them: in a row of calls, and with a wait. *max-autotune* is the `mode` of either library.
 """
 
-
-def waiting(jax, function):
-    """A call that ends when its results are there: JAX may launch from a thread of its own."""
-    return lambda *args: jax.block_until_ready(function(*args))
-
-
-class Peer:
-    """A compiler of another array library over the same memory."""
-
-    def __init__(self, name):
-        self.name = name
-        if name == "torch":
-            import torch
-
-            self.compiled = {
-                program: torch.compile(function, dynamic=False)
-                for program, function in programs(torch).items()
-                if callable(function)
-            }
-            self.take = torch.from_dlpack
-        elif name == "jax":
-            import jax
-            import jax.numpy as jnp
-
-            self.compiled = {
-                program: waiting(jax, jax.jit(function))
-                for program, function in programs(jnp).items()
-                if callable(function)
-            }
-            self.take = lambda array: jnp.asarray(array.get())
-        else:
-            raise SystemExit(f"no peer {name}: torch or jax")
-
-    def time(self, program, args):
-        taken = [
-            [self.take(one) for one in array] if isinstance(array, list) else self.take(array)
-            for array in args
-        ]
-        function = self.compiled[program]
-        for _ in range(3):
-            function(*taken)
-        # JAX has streams of its own, which the events do not see.
-        if self.name == "jax":
-            return float("nan"), float("nan"), synchronised(function, taken)
-        return times_of(function, taken)
-
-
-def back_to_back(function, args, rounds=7, calls=10):
-    times = []
-    for _ in range(rounds):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        begin.record()
-        for _ in range(calls):
-            function(*args)
-        end.record()
-        end.synchronize()
-        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3 / calls)
-    return statistics.median(times)
-
-
-def between_events(function, args, rounds=30):
-    times = []
-    for _ in range(rounds):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        cp.cuda.Device().synchronize()
-        begin.record()
-        function(*args)
-        end.record()
-        end.synchronize()
-        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3)
-    return statistics.median(times)
-
-
-def times_of(function, args):
-    return (
-        back_to_back(function, args),
-        between_events(function, args),
-        synchronised(function, args),
-    )
-
-
-def alternate(entries, rounds=7):
-    """ "label b2b, sync; …" for (label, function, args), measured in turns: long products warm the
-    device, which is then slower."""
-    times = {label: ([], []) for label, _, _ in entries}
-    for _, function, args in entries:
-        for _ in range(4):
-            function(*args)
-    for _ in range(rounds):
-        for label, function, args in entries:
-            times[label][0].append(back_to_back(function, args, rounds=1))
-            times[label][1].append(synchronised(function, args, rounds=5))
-    return "; ".join(
-        f"{label} {statistics.median(alone):.1f}, {statistics.median(sync):.1f}"
-        for label, (alone, sync) in times.items()
-    )
-
-
-def synchronised(function, args, rounds=30):
-    times = []
-    for _ in range(rounds):
-        cp.cuda.Device().synchronize()
-        start = time.perf_counter()
-        function(*args)
-        cp.cuda.Device().synchronize()  # of all streams
-        times.append((time.perf_counter() - start) * 1e6)
-    return statistics.median(times)
-
-
-def host(function, args, calls=200, rounds=15):
-    times = []
-    for _ in range(rounds):
-        cp.cuda.Device().synchronize()
-        start = time.perf_counter()
-        for _ in range(calls):
-            function(*args)
-        times.append((time.perf_counter() - start) * 1e6 / calls)
-    return statistics.median(times)
+NOTES = """What the host does takes longer on some machines than on others with the same card (torch's and JAX's calls as well): in eight runs on
+eight machines `x + 1` had 2.1 to 3.8 us of host time, the 150 operations 2.3 to 4.1 and Adam 41 to 71. A third of Adam's is in the C
+library, most of it `malloc` and `free`: we take them for those of the two vectors that each of CuPy's arrays has. The block was 429 to 450 us in a row of calls, 458 to 492 with a wait: products 304, of which the
+gelu's 107, attention 92, the two layernorms 24.
+The block's first call was 353 to 770 ms with an empty cache, 99 to 171 with a warm one: 85 to 128 of them are cuBLASLt's first product in a process, measured by itself, whether its
+heuristic is asked (90 and 3) or the algorithm is known (0 and 114).
+First calls with an empty cache of CuPy's own kernels may wait for CuPy, too: it compiles what a trial call needs (docs/architecture.md).
+"""
 
 
 def copy_speed():
@@ -255,13 +144,13 @@ def copy_speed():
     return 2 * x.nbytes / back_to_back(lambda: cp.copyto(y, x), ()) / 1e3  # GB/s
 
 
-def attention(q, k, v, causal):
+def attention(q, k, v, causal, xp=cp):
     """Written plainly: 16-bit factors, whatever dtype is between them."""
     s = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
     if causal:
-        i = cp.arange(s.shape[-1])
-        s = cp.where(i[:, None] >= i, s, -cp.inf)
-    e = cp.exp(s - s.max(axis=-1, keepdims=True))
+        i = xp.arange(s.shape[-1])
+        s = xp.where(i[:, None] >= i, s, -xp.inf)
+    e = xp.exp(s - s.max(axis=-1, keepdims=True))
     return (e / e.sum(axis=-1, keepdims=True)).astype(v.dtype) @ v
 
 
@@ -278,15 +167,7 @@ def product_of_bfloats(a, b, product=cp.ndarray.__matmul__):
     return product(a.astype("f4"), b.astype("f4")).astype(a.dtype)
 
 
-def to_torch(array):
-    import torch
-
-    if array.dtype.kind == "V":
-        return torch.from_dlpack(array.view("u2")).view(torch.bfloat16)
-    return torch.from_dlpack(array)
-
-
-def tell_attention(tell, causal, head, dtype, torch):
+def tell_attention(tell, causal, head, dtype, peers):
     """TFLOP/s: two products of a multiplication and an addition each, half of them where causal."""
     batch, heads, length = 8, 1024 // head, 1024
     args = [x.astype(dtype) for x in arrays(*[(batch, heads, length, head)] * 3)]
@@ -298,10 +179,10 @@ def tell_attention(tell, causal, head, dtype, torch):
     ours = back_to_back(compiled, args)
     row = f"{'causal ' if causal else ''}attention 8x{heads}x1024x{head} {name_of(dtype)}"
     row = f"{row:42}{ours:9.1f} us {work / ours / 1e6:7.0f} TFLOP/s"
-    if torch:
+    if "torch" in peers:
         import torch.nn.functional as functional
 
-        taken = [to_torch(x) for x in args]
+        taken = [peers["torch"].take(x) for x in args]
         theirs = back_to_back(
             lambda *a: functional.scaled_dot_product_attention(*a, is_causal=causal), taken
         )
@@ -313,60 +194,69 @@ def name_of(dtype):
     return "f16" if dtype == "f2" else "bf16"
 
 
-def gelu_of(y, erf):
-    if erf:
-        return 0.5 * y * (1 + special.erf(y * 0.7071067811865476))
-    return 0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y)))
+def gelu_of(y, erf, xp=cp):
+    if erf is not None:
+        return 0.5 * y * (1 + erf(y * 0.7071067811865476))
+    return 0.5 * y * (1 + xp.tanh(0.7978845608 * (y + 0.044715 * y * y * y)))
 
 
-def tell_perceptron(tell, erf, torch, modes=("default", "max-autotune")):
+MODES = "default", "max-autotune"
+
+
+def tell_perceptron(tell, by_erf, peers):
     rows, inner = 4096, 16384
     rng = cp.random.default_rng(1)
     shapes = [(rows, rows), (rows, inner), (inner,), (inner, rows)]
     args = [(0.02 * rng.standard_normal(shape, dtype="f4")).astype(bfloat16()) for shape in shapes]
 
-    def perceptron(x, w, b, v):
-        return gelu_of((x @ w + b).astype("f4"), erf).astype(x.dtype) @ v
+    def perceptron(x, w, b, v, erf=special.erf if by_erf else None, xp=cp):
+        return gelu_of((x @ w + b).astype("f4"), erf, xp).astype(x.dtype) @ v
 
-    entries = [(mode, pycompile.compile(perceptron, mode=mode), args) for mode in modes]
-    if torch:
+    entries = [(mode, pycompile.compile(perceptron, mode=mode), args) for mode in MODES]
+    if "torch" in peers:
         import torch
         import torch.nn.functional as functional
 
-        kind = "none" if erf else "tanh"
-        taken = [to_torch(x) for x in args]
+        kind = "none" if by_erf else "tanh"
+        taken = [peers["torch"].take(x) for x in args]
 
         def other(x, w, b, v):
             return functional.gelu(x @ w + b, approximate=kind) @ v
 
-        for mode in modes:
+        for mode in MODES:
             theirs = torch.compile(other, dynamic=False, mode=mode)
             entries.append((f"torch {mode}", theirs, taken))
         ours = torch.from_dlpack(entries[0][1](*args).astype("f4"))
         assert (theirs(*taken).float() - ours).abs().max() < 0.05
-    tell(f"{'MLP 4096 bf16, gelu by ' + ('erf' if erf else 'tanh'):42}{alternate(entries)}")
+    if "jax" in peers:
+        from jax.scipy.special import erf
+
+        jax, by = peers["jax"], erf if by_erf else None
+        theirs = jax.compile(lambda x, w, b, v: perceptron(x, w, b, v, by, jax.xp))
+        entries.append(("jax", theirs, [jax.take(x) for x in args], jax))
+    tell(f"{'MLP 4096 bf16, gelu by ' + ('erf' if by_erf else 'tanh'):42}{alternate(entries)}")
 
 
 HEADS, HEAD = 16, 64
 
 
-def normalised(x, weight, bias):
+def normalised(x, weight, bias, xp=cp):
     """Rows of 16-bit floats, computed with in float32."""
     x = x.astype("f4")
     d = x - x.mean(axis=-1, keepdims=True)
-    return (d / cp.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5) * weight + bias).astype("f2")
+    return (d / xp.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5) * weight + bias).astype("f2")
 
 
-def block(x, w_qkv, w_out, w_up, b_up, w_down, b_down, g1, b1, g2, b2):
+def block(x, w_qkv, w_out, w_up, b_up, w_down, b_down, g1, b1, g2, b2, xp=cp):
     """A transformer's block: attention and two layers, each behind a layernorm, with residuals."""
     batch, length, width = x.shape
     rows = x.reshape(batch * length, width)
-    qkv = (normalised(rows, g1, b1) @ w_qkv).reshape(batch, length, 3, HEADS, HEAD)
+    qkv = (normalised(rows, g1, b1, xp) @ w_qkv).reshape(batch, length, 3, HEADS, HEAD)
     q, k, v = (qkv[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
-    mixed = attention(q, k, v, False).transpose(0, 2, 1, 3).reshape(batch * length, width)
+    mixed = attention(q, k, v, False, xp).transpose(0, 2, 1, 3).reshape(batch * length, width)
     rows = rows + mixed @ w_out
-    y = (normalised(rows, g2, b2) @ w_up + b_up).astype("f4")
-    y = (0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y)))).astype("f2")
+    y = (normalised(rows, g2, b2, xp) @ w_up + b_up).astype("f4")
+    y = gelu_of(y, None, xp).astype("f2")
     return (rows + y @ w_down + b_down).reshape(batch, length, width)
 
 
@@ -397,10 +287,10 @@ def block_arguments():
 BLOCK = 8, 1024, HEADS * HEAD
 
 
-def tell_block(tell, torch, modes=("default", "max-autotune")):
+def tell_block(tell, peers, modes=MODES):
     args = block_arguments()
     entries = [(mode, pycompile.compile(block, mode=mode), args) for mode in modes]
-    if torch:
+    if "torch" in peers:
         import torch
 
         taken = [torch.from_dlpack(x) for x in args]
@@ -409,6 +299,10 @@ def tell_block(tell, torch, modes=("default", "max-autotune")):
             entries.append((f"torch {mode}", theirs, taken))
         made = entries[0][1](*args)
         assert abs(cp.from_dlpack(theirs(*taken).clone()) - made).max() < 0.1
+    if "jax" in peers:
+        jax = peers["jax"]
+        theirs = jax.compile(lambda *args: block(*args, xp=jax.xp))
+        entries.append(("jax", theirs, [jax.take(x) for x in args], jax))
     tell(f"{'transformer block {}x{}x{} f16'.format(*BLOCK):42}{alternate(entries)}")
 
 
@@ -473,9 +367,23 @@ def first_calls():
     return found
 
 
+def tell_peers(tell, peers):
+    """The peers' times of the same programs."""
+    if peers:
+        tell(
+            f"\n{'':32}" + "".join(f"{name + ' b2b':>12}{'events':>9}{'sync':>9}" for name in peers)
+        )
+    for label, program, shapes, _ in WORKLOADS if peers else ():
+        args = arrays(*shapes)
+        times = [time_program(peer, programs(peer.xp)[program], args) for peer in peers.values()]
+        tell(f"{label:32}" + "".join("{:12.1f}{:9.1f}{:9.1f}".format(*three) for three in times))
+        del args
+        cp.get_default_memory_pool().free_all_blocks()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
+    parser.add_argument("--peers", default="", help=f"compare with these: {', '.join(PEERS)}")
     parser.add_argument("--first", action="store_true", help="times of first calls alone")
     parser.add_argument("--write", metavar="FILE", help="the table as Markdown")
     options = parser.parse_args()
@@ -483,6 +391,8 @@ def main():
         tell_first_calls()
         return
     names = [name for name in options.peers.split(",") if name]
+    if unknown := set(names) - set(PEERS):
+        parser.error(f"no peers {unknown}: {', '.join(PEERS)}")
     lines = []
 
     def tell(line):
@@ -516,28 +426,23 @@ def main():
         rows.append(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
-    for peer in map(Peer, names):  # with threads of their own, that would disturb the others
-        rows[0] += f"{peer.name + ' b2b':>12}{'events':>9}{'sync':>9}"
-        for number, (_, program, shapes, _) in enumerate(WORKLOADS, 1):
-            args = arrays(*shapes)
-            rows[number] += "{:12.1f}{:9.1f}{:9.1f}".format(*peer.time(program, args))
-            del args
-            cp.get_default_memory_pool().free_all_blocks()
     for row in rows:
         tell(row)
+    peers = {name: PEERS[name]() for name in names}  # whose threads would disturb the others
+    tell_peers(tell, peers)
     tell_store(tell, speed)
-    tell_block(tell, "torch" in names)
+    tell_block(tell, peers)
     tell("first call of the block: {:.0f} cold, {:.0f} warm".format(*first["block"]))
     cp.ndarray.__matmul__ = product_of_bfloats
     for dtype in ("f2", bfloat16()):
         for head in (64, 128):
             for causal in (False, True):
-                tell_attention(tell, causal, head, dtype, "torch" in names)
-    for erf in (False, True):
-        tell_perceptron(tell, erf, "torch" in names)
+                tell_attention(tell, causal, head, dtype, peers)
+    for by_erf in (False, True):
+        tell_perceptron(tell, by_erf, peers)
     if options.write:
         table = "\n".join(line.rstrip() for line in lines)
-        Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")
+        Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n\n{NOTES}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import sys
 
 import cupy as cp
 import gpu
+import gpu_clock
+from gpu_peers import PEERS
 
 import pycompile
 
@@ -31,7 +33,7 @@ def tell(label, function, args):
         function(*args)
     times = []
     for f in (compiled, function):
-        times += [gpu.back_to_back(f, args), gpu.synchronised(f, args)]
+        times += [gpu_clock.back_to_back(f, args), gpu_clock.synchronised(f, args)]
     print(
         f"{label:40}{times[0]:8.1f} /{times[1]:8.1f}   CuPy {times[2]:8.1f} /{times[3]:8.1f}",
         flush=True,
@@ -49,7 +51,8 @@ def main():
         args = [(rng.standard_normal(shape, dtype="f4") / 30).astype(dtype) for shape in shapes]
         for name, program in PROGRAMS.items():
             tell(f"{name}, {rows}x{inner}x{columns} {dtype}", program, args)
-    gpu.tell_block(print, "--torch" in sys.argv, ["default"])
+    peers = {"torch": PEERS["torch"]()} if "--torch" in sys.argv else {}
+    gpu.tell_block(print, peers, ["default"])
     for program, shapes in (
         ("small", [(1024,)]),
         ("adam", [[(gpu.ELEMENTS,)] * gpu.TENSORS] * 4),
@@ -59,9 +62,9 @@ def main():
         for _ in range(12):
             compiled(*args)
         times = (
-            gpu.back_to_back(compiled, args),
-            gpu.synchronised(compiled, args),
-            gpu.host(compiled, args),
+            gpu_clock.back_to_back(compiled, args),
+            gpu_clock.synchronised(compiled, args),
+            gpu_clock.host(compiled, args),
         )
         print(f"{program:40}{times[0]:8.1f} /{times[1]:8.1f}   host {times[2]:8.2f}", flush=True)
 
