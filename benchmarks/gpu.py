@@ -17,10 +17,10 @@ from pathlib import Path
 
 import cupy as cp
 from cupyx.scipy import special
-from gpu_clock import back_to_back, host, times_of
-from gpu_peers import PEERS, alternate, time_program
 
 import pycompile
+from benchmarks.gpu_clock import back_to_back, host, times_of
+from benchmarks.gpu_peers import PEERS, alternate, time_program
 
 
 def programs(xp):

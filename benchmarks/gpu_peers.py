@@ -5,7 +5,8 @@ import statistics
 import time
 
 import cupy as cp
-from gpu_clock import back_to_back, synchronised, times_of
+
+from benchmarks.gpu_clock import back_to_back, synchronised, times_of
 
 
 class Torch:

@@ -1,17 +1,16 @@
 """Products on a CUDA device with what is done with their elements, and calls whose time is the host's.
 
-    python benchmarks/gpu_products.py [--torch]
+    python -m benchmarks.gpu_products [--torch]
 
 In microseconds, "b2b / sync" as in gpu.py, which has the functions: compiled, then plain CuPy."""
 
 import sys
 
 import cupy as cp
-import gpu
-import gpu_clock
-from gpu_peers import PEERS
 
 import pycompile
+from benchmarks import gpu, gpu_clock
+from benchmarks.gpu_peers import PEERS
 
 
 def gelu(x):
