@@ -129,8 +129,8 @@ block are written plainly with matrix products, which are cuBLASLt's with what i
 attention and gelu. Both timings of them: in a row of calls, and with a wait. *max-autotune* is the `mode` of either library.
 """
 
-NOTES = """What the host does takes longer on some machines than on others with the same card (torch's and JAX's calls as well): in eight runs on
-eight machines `x + 1` had 2.1 to 3.8 us of host time, the 150 operations 2.3 to 4.1 and Adam 41 to 71. A third of Adam's is in the C
+NOTES = """What the host does takes longer on some machines than on others with the same card (torch's and JAX's calls as well): in nine runs on
+nine machines `x + 1` had 2.1 to 4.0 us of host time, the 150 operations 2.3 to 4.1 and Adam 41 to 71. A third of Adam's is in the C
 library, most of it `malloc` and `free`: we take them for those of the two vectors that each of CuPy's arrays has. The block was 429 to 450 us in a row of calls, 458 to 492 with a wait: products 304, of which the
 gelu's 107, attention 92, the two layernorms 24.
 The block's first call was 353 to 770 ms with an empty cache, 99 to 171 with a warm one: 85 to 128 of them are cuBLASLt's first product in a process, measured by itself, whether its
