@@ -59,6 +59,7 @@ static PyObject *(*get_allocator)(int skip_dispatch);
 static int (*has_hooks)(int skip_dispatch); /* whether the thread has ever had one */
 static PyObject *(*get_hooks)(int skip_dispatch);
 static intptr_t (*current_stream)(void);
+static int (*current_device)(int); /* NULL: there is one */
 static PyObject *accepted; /* the allocator from which the blocks of this era are, or NULL */
 static unsigned era;
 static bool any_allocator; /* for tests */
@@ -270,6 +271,15 @@ cupy_without_device(void *stream)
     stream_of_test = (intptr_t)stream;
     any_allocator = true;
     current_stream = test_stream;
+    current_device = NULL;
+}
+
+bool
+cupy_is_current(int device)
+{
+    int current = current_device != NULL ? current_device(0) : device;
+    if (current < 0) PyErr_Clear(); /* CUDA fails: whoever needs the device will say so */
+    return current < 0 || current == device;
 }
 
 void *
@@ -426,6 +436,12 @@ cupy_blocks_find(PyTypeObject *pointer)
                      "__pyx_skip_dispatch)");
     current_stream = (intptr_t (*)(void))cupy_offered("cupy.cuda.stream", "get_current_stream_ptr",
                                                       "intptr_t (void)");
+    int (*count)(int) = (int (*)(int))cupy_offered(
+        "cupy_backends.cuda.api.runtime", "getDeviceCount", "int (int __pyx_skip_dispatch)");
+    current_device = (int (*)(int))cupy_offered("cupy_backends.cuda.api.runtime", "getDevice",
+                                                "int (int __pyx_skip_dispatch)");
+    if (count != NULL && count(0) <= 1) current_device = NULL;
+    PyErr_Clear();
     no_arguments = PyTuple_New(0);
     out_of_memory = (PyObject *)cupy_type_named("cupy.cuda.memory", "OutOfMemoryError");
     if (alloc == NULL || current_stream == NULL || no_arguments == NULL) return false;

@@ -27,6 +27,8 @@ void cupy_begin(int device);
 void cupy_changed(void);
 void cupy_end(void);
 void *cupy_stream(void);
+/* Is it the thread's current device? */
+bool cupy_is_current(int device);
 /* For tests without a device, of which CuPy would ask for the stream: it is this one.  Blocks are
    kept whatever the allocator is. */
 void cupy_without_device(void *stream);
