@@ -279,35 +279,81 @@ cache_note_path(const char *name, char path[CACHE_PATH])
     return folder != NULL && snprintf(path, CACHE_PATH, "%s/%s", folder, name) < CACHE_PATH;
 }
 
-Answer
-cache_read_note(const char *name, char *out, size_t size)
+static Answer
+read_note(const char *name, char *out, size_t size, size_t *length)
 {
     char path[CACHE_PATH];
     int fd = cache_note_path(name, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
     if (fd < 0) return ANSWER_NO;
-    size_t length;
-    char *data = read_file(fd, &length);
+    char *data = read_file(fd, length);
     close(fd);
-    bool good = data != NULL && length < size;
+    bool good = data != NULL && *length < size;
     if (good) {
-        memcpy(out, data, length);
-        out[length] = '\0';
+        memcpy(out, data, *length);
+        out[*length] = '\0';
     }
     free(data);
     return good ? ANSWER_YES : ANSWER_NO;
 }
 
-void
-cache_write_note(const char *name, const char *text)
+static void
+write_note(const char *name, const char *data, size_t length)
 {
     char path[CACHE_PATH], temporary[CACHE_PATH + 32];
     if (!cache_note_path(name, path)) return;
     snprintf(temporary, sizeof(temporary), "%s.%ld", path, (long)getpid()); /* the GIL is held */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return;
-    size_t length = strlen(text);
-    bool good = write(fd, text, length) == (ssize_t)length;
+    bool good = write(fd, data, length) == (ssize_t)length;
     if (close(fd) != 0 || !good || rename(temporary, path) < 0) unlink(temporary);
+}
+
+Answer
+cache_read_note(const char *name, char *out, size_t size)
+{
+    size_t length;
+    return read_note(name, out, size, &length);
+}
+
+void
+cache_write_note(const char *name, const char *text)
+{
+    write_note(name, text, strlen(text));
+}
+
+/* Behind the text and its NUL: a digest of name and text. */
+static int
+put_sealed(const char *name, const char *text, char out[NOTE_BYTES + DIGEST_HEX])
+{
+    Hash hash;
+    char hex[DIGEST_HEX];
+    hash_begin(&hash);
+    hash_add_string(&hash, name);
+    hash_add_string(&hash, text);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+    return snprintf(out, NOTE_BYTES + DIGEST_HEX, "%s%c%s", text, '\0', hex);
+}
+
+Answer
+cache_read_sealed(const char *name, char out[NOTE_BYTES])
+{
+    char data[NOTE_BYTES + DIGEST_HEX], good[NOTE_BYTES + DIGEST_HEX];
+    size_t length;
+    if (read_note(name, data, sizeof(data), &length) != ANSWER_YES) return ANSWER_NO;
+    text_copy_cut(out, NOTE_BYTES, data);
+    if (put_sealed(name, out, good) == (int)length && memcmp(data, good, length) == 0)
+        return ANSWER_YES;
+    log_emit(LOG_CACHE, "%s/%s is damaged or not ours: ignored", cache_folder(), name);
+    return ANSWER_NO;
+}
+
+void
+cache_write_sealed(const char *name, const char *text)
+{
+    char data[NOTE_BYTES + DIGEST_HEX];
+    int length = put_sealed(name, text, data);
+    if (length < (int)sizeof(data)) write_note(name, data, (size_t)length);
 }
 
 int

@@ -92,7 +92,7 @@ typedef struct {
     char *argument[MAX_ARGUMENTS]; /* the command's own words; [0] is a full path */
     int arguments;
     char path[CACHE_PATH];
-    char version[256];
+    char version[NOTE_BYTES];
     char file_id[128];   /* size, inode and time of the file */
     CacheNoteName note;  /* the note with its version */
     char described[256]; /* command and version, for people */
@@ -252,10 +252,10 @@ learn_version(void)
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
     snprintf(compiler.note, sizeof(compiler.note), NOTE "%s", hex);
-    if (cache_read_note(compiler.note, compiler.version, sizeof(compiler.version)) == ANSWER_YES)
+    if (cache_read_sealed(compiler.note, compiler.version) == ANSWER_YES)
         return true;
     if (!ask_version()) return false;
-    cache_write_note(compiler.note, compiler.version);
+    cache_write_sealed(compiler.note, compiler.version);
     return true;
 }
 
@@ -353,8 +353,8 @@ void
 toolchain_record(void)
 {
     char version[sizeof(compiler.version)];
-    if (cache_read_note(compiler.note, version, sizeof(version)) != ANSWER_YES)
-        cache_write_note(compiler.note, compiler.version);
+    if (cache_read_sealed(compiler.note, version) != ANSWER_YES)
+        cache_write_sealed(compiler.note, compiler.version);
 }
 
 int
@@ -364,7 +364,7 @@ toolchain_recorded(Digest *identities, int room)
     int count = cache_list_notes(NOTE, names, Py_MIN(room, MAX_RECORDED_COMPILERS)), known = 0;
     for (int i = 0; i < count; i++) {
         char version[sizeof(compiler.version)];
-        if (cache_read_note(names[i], version, sizeof(version)) == ANSWER_YES)
+        if (cache_read_sealed(names[i], version) == ANSWER_YES)
             identities[known++] = identity_of(names[i], version);
     }
     return known;
@@ -581,6 +581,14 @@ flags_list(void)
     return list;
 }
 
+/* Words of the system's, in whatever encoding; None for NULL. */
+static PyObject *
+words_object(const char *words)
+{
+    if (words == NULL) return Py_NewRef(Py_None);
+    return PyUnicode_DecodeUTF8(words, (Py_ssize_t)strlen(words), "replace");
+}
+
 /* Compiler path and version, flags, CPU, cache folder, counts: a new dict.  "compiler" is None, and
    "broken" says why, after it was found not to work. */
 static PyObject *
@@ -592,11 +600,13 @@ toolchain_info(void)
     PyObject *list = flags_list();
     if (list == NULL) return NULL;
     bool found = state == FOUND;
-    return Py_BuildValue("{s:z,s:z,s:z,s:N,s:s,s:z,s:i,s:L,s:L,s:d}", "compiler",
-                         found ? compiler.path : NULL, "version", found ? compiler.version : NULL,
-                         "broken", *broken ? broken : NULL, "flags", list, "cpu", cpu,
-                         "cache_folder", cache_folder(), "threads", threads_count(), "compiled",
-                         counts.compiled, "failed", counts.failed, "seconds", counts.seconds);
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:s,s:N,s:i,s:L,s:L,s:d}", "compiler",
+                         words_object(found ? compiler.path : NULL), "version",
+                         words_object(found ? compiler.version : NULL), "broken",
+                         words_object(*broken ? broken : NULL), "flags", list, "cpu", cpu,
+                         "cache_folder", words_object(cache_folder()), "threads", threads_count(),
+                         "compiled", counts.compiled, "failed", counts.failed, "seconds",
+                         counts.seconds);
 }
 
 static PyObject *
@@ -617,8 +627,7 @@ py_toolchain_try(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
         if (!no_folder) cache_work_end(folder);
         if (works) Py_RETURN_NONE;
     }
-    const char *why = toolchain_problem();
-    return PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+    return words_object(toolchain_problem());
 }
 
 PyMethodDef toolchain_methods[] = {

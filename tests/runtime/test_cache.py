@@ -181,6 +181,29 @@ def test_info_and_clear(folder):
     assert (folder / "note").exists()
 
 
+@pytest.mark.parametrize("junk", [b"junk", b"ju\x01\xffnk\nmore", b"cc (Debian) 12\n" + b"0" * 32])
+def test_a_note_that_is_damaged_is_none(tmp_path, junk):
+    store = tmp_path / "store"
+    (number,) = itertools.islice(numbers, 1)
+    code = (
+        f"print(_C.test_code_run({source(number)!r}), _C.toolchain_info()['version'],"
+        " _C.cache_info()['hits'])"
+    )
+    said = child(code, PYCOMPILE_CACHE_DIR=str(store))[0].split()
+    (note,) = store.glob("compiler-*")
+    kept = note.read_bytes()
+    note.write_bytes(junk)
+    (store / "compiler-junk").write_bytes(junk)
+    again, log = child(code, PYCOMPILE_CACHE_DIR=str(store), PYCOMPILE_LOGS="cache")
+    assert again.split() == [*said[:-1], "1"] and said[-1] == "0", again
+    assert f"{note} is damaged or not ours: ignored" in log
+    assert note.read_bytes() == kept
+    missing = {"PATH": str(tmp_path), "CC": "/nonexistent/cc"}
+    note.write_bytes(junk)
+    out, log = child(code, PYCOMPILE_CACHE_DIR=str(store), **missing)
+    assert out.split() == ["None", "None", "0"] and log.count("Warning:") == 1
+
+
 def test_stale_work_folders_go(folder):
     old, new = folder / "work-abcdef", folder / "work-ghijkl"
     for work in (old, new):
