@@ -181,10 +181,21 @@ def _require_function(function: Any, asked: str) -> None:
             "decorate its methods"
         )
     if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
-        hint = "; put @property above it" if isinstance(function, property) else ""
         raise TypeError(
-            f"pycompile.{asked} takes a callable, not {type(function).__name__!r}{hint}"
+            f"pycompile.{asked} takes a callable, not {type(function).__name__!r}"
+            f"{_instead(function, asked)}"
         )
+
+
+def _instead(function: Any, asked: str) -> str:
+    """What to do about a descriptor with a function in it."""
+    if isinstance(function, property):
+        return "; put @property above it"
+    if isinstance(function, functools.partialmethod):
+        return f": give it a function, functools.partialmethod(pycompile.{asked}(f), ...)"
+    if isinstance(function, (functools.cached_property, functools.singledispatchmethod)):
+        return f"; put @functools.{type(function).__name__} above it"
+    return ""
 
 
 def _compile(function: Any, settings: dict[str, Any]) -> Any:

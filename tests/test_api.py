@@ -191,6 +191,36 @@ def test_a_property_is_refused_with_what_to_do():
         pycompile.compile(property(len))
 
 
+@pytest.mark.parametrize("asked", ["compile", "disable"])
+def test_other_descriptors_are_refused_with_what_to_do(asked):
+    def scaled(self, x, factor):
+        return x * factor
+
+    wrap = getattr(pycompile, asked)
+    with pytest.raises(TypeError, match=rf"partialmethod\(pycompile\.{asked}\(f\), \.\.\.\)"):
+        wrap(functools.partialmethod(scaled, factor=2.0))
+    for kind in (functools.cached_property, functools.singledispatchmethod):
+        with pytest.raises(TypeError, match=f"put @functools.{kind.__name__} above it"):
+            wrap(kind(scaled))
+
+    class Followed:  # what the messages say
+        twice = functools.partialmethod(wrap(scaled), factor=2.0)
+
+        @functools.cached_property
+        @wrap
+        def total(self):
+            return X.sum()
+
+        @functools.singledispatchmethod
+        @wrap
+        def added(self, x):
+            return x + 1
+
+    made = Followed()
+    assert (made.twice(X) == X * 2).all() and made.total == X.sum()
+    assert (made.added(X) == X + 1).all()
+
+
 def test_functions_without_bytecode_come_back():
     for thing in (len, np.add, np.sum, [].append):
         assert pycompile.compile(thing) is thing
