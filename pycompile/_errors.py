@@ -1,9 +1,13 @@
 """What pycompile raises and warns with by itself.  All else that comes out of a compiled function is
-the program's own."""
+the program's own.
+
+Tracebacks and pickles name these classes by the module that users import them from."""
 
 
 class PycompileError(Exception):
     """Base of all errors of pycompile's own."""
+
+    __module__ = "pycompile"
 
 
 class GraphBreakError(PycompileError):
@@ -11,6 +15,8 @@ class GraphBreakError(PycompileError):
 
     `code` is the stable code ("PC0002"), `file` and `line` the user's own; None when unknown.
     """
+
+    __module__ = "pycompile"
 
     def __init__(
         self,
@@ -28,7 +34,11 @@ class GraphBreakError(PycompileError):
 class BackendError(PycompileError):
     """A backend that is not registered, or that returned what cannot be called."""
 
+    __module__ = "pycompile"
+
 
 class PycompileWarning(UserWarning):
     """Warned once where pycompile stops helping: no compiler, a backend that fails, too many
     recompiles; and of variables of the environment that it does not understand."""
+
+    __module__ = "pycompile"

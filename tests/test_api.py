@@ -5,6 +5,7 @@ import asyncio
 import functools
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 import types
@@ -831,3 +832,25 @@ def test_reset_sets_the_counts_to_zero():
     assert compiled.stats()["plan_runs"] == compiled.stats()["plans"] == 0
     compiled(np.ones(8))
     assert compiled.stats()["plan_runs"] == compiled.stats()["plans"] == 1
+
+
+ERRORS = ["BackendError", "GraphBreakError", "PycompileError", "PycompileWarning"]
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_named_as_users_import_them(name):
+    kind = getattr(pycompile, name)
+    assert f"{kind.__module__}.{kind.__qualname__}" == f"pycompile.{name}"
+    assert type(pickle.loads(pickle.dumps(kind("said")))) is kind
+
+
+def test_an_error_is_pickled_whole():
+    error = pycompile.GraphBreakError("PC0002: ...", "PC0002", "f.py", 7)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.code, again.file, again.line) == (str(error), "PC0002", "f.py", 7)
+
+
+def test_a_program_that_ends_by_an_error_names_it():
+    code = "import pycompile\n@pycompile.compile(fullgraph=True)\ndef f(): yield 1\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "\npycompile.GraphBreakError: PC0020" in done.stderr, done.stderr
