@@ -20,6 +20,15 @@ from pycompile._filters import warnings_as
 
 UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
 
+# Python's operators on NumPy's ints report an overflow, which ufuncs of them do not.
+SCALARS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "negative": operator.neg,
+    "absolute": operator.abs,
+}
+
 CLIP = vars(np)["_core"].umath.clip  # the ufunc behind np.clip
 
 
@@ -231,6 +240,8 @@ class _Run:
         if node.op == "cast":
             return np.asarray(args[0]).astype(node.dtype)
         name = UFUNCS[node.op]
+        if name in SCALARS and node.form == "scalar" and isinstance(args[0], np.integer):
+            return SCALARS[name](*args)
         return CLIP(*args) if name == "clip" else getattr(np, name)(*args)
 
     def kind_ufunc(self, node: Any, args: list[Any], values: Any) -> Any:
