@@ -252,8 +252,7 @@ learn_version(void)
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
     snprintf(compiler.note, sizeof(compiler.note), NOTE "%s", hex);
-    if (cache_read_sealed(compiler.note, compiler.version) == ANSWER_YES)
-        return true;
+    if (cache_read_sealed(compiler.note, compiler.version) == ANSWER_YES) return true;
     if (!ask_version()) return false;
     cache_write_sealed(compiler.note, compiler.version);
     return true;
