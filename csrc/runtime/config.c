@@ -317,8 +317,40 @@ edit_distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* Warns of variables whose names are almost those of options; other names with the same prefix may
-   belong to other programs. */
+/* How to ask for the option that the variable seems to be meant for, where no variable sets it;
+   NULL: it is none. */
+static const char *
+option_meant(const char *variable, size_t length)
+{
+    static const struct {
+        const char *option, *variable, *asked;
+    } options[] = {
+        {"dynamic", NULL, "dynamic=..."},
+        {"mode", NULL, "mode=..."},
+        {"backend", NULL, "backend=..."},
+        {"fullgraph", NULL, "fullgraph=..."},
+#define OPTION(name, type, value, variable, ...) {#name, variable, "options={'" #name "': ...}"},
+#include "../config.def"
+#undef OPTION
+    };
+    const char *asked = NULL;
+    int least = MISSPELT + 1;
+    for (int i = 0; i < COUNT_OF(options); i++) {
+        char name[LONGEST_VARIABLE + 1];
+        if (options[i].variable != NULL) continue;
+        int written = snprintf(name, sizeof(name), "PYCOMPILE_%s", options[i].option);
+        for (int k = 0; k < written; k++) name[k] = (char)toupper((unsigned char)name[k]);
+        int distance = edit_distance(variable, length, name);
+        bool near = distance == 0 || strlen(options[i].option) > 2 * MISSPELT; /* not by chance */
+        if (!near || distance >= least) continue;
+        asked = options[i].asked;
+        least = distance;
+    }
+    return asked;
+}
+
+/* Warns of variables whose names are almost those of variables, or are those of options that no
+   variable sets; other names with the same prefix may belong to other programs. */
 static void
 tell_misspelt(void)
 {
@@ -339,7 +371,11 @@ tell_misspelt(void)
             if (distance < least) nearest = known[i];
             if (distance < least) least = distance;
         }
-        if (least > 0 && nearest != NULL)
+        const char *meant = least > 0 ? option_meant(*variable, length) : NULL;
+        if (meant != NULL)
+            log_warn("%.*s is no variable of pycompile's: ignored; there is pycompile.compile(%s)",
+                     (int)length, *variable, meant);
+        else if (least > 0 && nearest != NULL)
             log_warn("%.*s is no variable of pycompile's: ignored; did you mean %s?", (int)length,
                      *variable, nearest);
     }

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -159,6 +161,12 @@ def test_numbers_from_the_environment():
         ("PYCOMPILE_DISABLED", "1", "did you mean PYCOMPILE_DISABLE?"),
         ("PYCOMPILE_CACHEDIR", "/tmp", "did you mean PYCOMPILE_CACHE_DIR?"),
         ("PYCOMPILE_LOG", "graph", "did you mean PYCOMPILE_LOGS?"),
+        ("PYCOMPILE_FULLGRAPH", "1", "PYCOMPILE_FULLGRAPH is no variable of pycompile's: ignored; "
+         "there is pycompile.compile(fullgraph=...)"),
+        ("PYCOMPILE_FULL_GRAPH", "1", "there is pycompile.compile(fullgraph=...)"),
+        ("PYCOMPILE_BACKEND", "eager", "there is pycompile.compile(backend=...)"),
+        ("PYCOMPILE_MODE", "background", "there is pycompile.compile(mode=...)"),
+        ("PYCOMPILE_UNROLL", "9", "there is pycompile.compile(options={'unroll': ...})"),
     ],
 )  # fmt: skip
 def test_what_the_environment_does_not_mean(name, value, text):
@@ -170,6 +178,21 @@ def test_what_the_environment_does_not_mean(name, value, text):
 def test_variables_that_are_not_ours_are_not_told():
     names = {"PYCOMPILE_SOMETHING_ELSE": "1", "PYCOMPILE_" + "X" * 300: "1", "PYCOMPILED": "2"}
     assert stderr("", **names) == ""
+
+
+def test_variables_of_our_own_are_not_told():
+    """All that the sources, tests and tools read or set."""
+    root, names = Path(__file__).parents[2], set()
+    for folder in ("benchmarks", "conformance", "csrc", "docs", "examples", "pycompile", "tests"):
+        for path in (root / folder).rglob("*"):
+            if path.suffix in (".py", ".c", ".def", ".h", ".sh") and path != Path(__file__):
+                found = re.findall(r"PYCOMPILE_[A-Z_]+", path.read_text())
+                names |= {name for name in found if not name.endswith("_H")}
+    for path in ("Makefile", "setup.py", "README.md", "docs/settings.md"):
+        names |= set(re.findall(r"PYCOMPILE_[A-Z_]+", (root / path).read_text()))
+    wrong = {"PYCOMPILE_FUZZ", "PYCOMPILE_BUILD_FLAGS", "PYCOMPILE_CACHE_DIR"} - names
+    assert not wrong and len(names) > 20
+    assert "is no variable" not in stderr("", **dict.fromkeys(names, "1"))
 
 
 @pytest.mark.parametrize(
