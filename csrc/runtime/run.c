@@ -345,9 +345,10 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
-/* Did the warning about another place of the function say to change the same? */
-static bool
-is_said_again(const CodeState *state, Entry *entry, const char *remedies)
+/* The line of another place of the function, about which the warning said to change the same; 0:
+   none did. */
+static int
+line_said(const CodeState *state, Entry *entry, const char *remedies)
 {
     static const Digest none;
     Hash hash;
@@ -355,12 +356,13 @@ is_said_again(const CodeState *state, Entry *entry, const char *remedies)
     hash_add_string(&hash, remedies);
     entry->advice = none;
     Digest advice = hash_end(&hash);
-    bool again = false;
-    for (int i = 0; i < state->decoded->count && !again; i++)
-        again = state->entries[i] != NULL &&
-                memcmp(&advice, &state->entries[i]->advice, sizeof(advice)) == 0;
+    int line = 0;
+    for (int i = 0; i < state->decoded->count && line == 0; i++)
+        if (state->entries[i] != NULL &&
+            memcmp(&advice, &state->entries[i]->advice, sizeof(advice)) == 0)
+            line = Py_MAX(state->decoded->instrs[i].line, 1);
     entry->advice = advice;
-    return again;
+    return line;
 }
 
 /* The message: all that keeps plans from holding now, and what to change. */
@@ -383,8 +385,9 @@ explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
     Text because = {0}, remedies = {0};
     if (guards_facts_put(facts, &because, &remedies)) {
         text_printf(out, "; because %s. To have it compiled: ", because.data ? because.data : "?");
-        if (warns && is_said_again(r->state, entry, remedies.data ? remedies.data : ""))
-            text_put(out, "as said of another place of this function");
+        int line = warns ? line_said(r->state, entry, remedies.data ? remedies.data : "") : 0;
+        if (line > 0)
+            text_printf(out, "as said of another place of this function, line %d", line);
         else if (remedies.data != NULL && strcmp(remedies.data, guard_counted) == 0)
             text_put(out, remedies.data);
         else

@@ -1,5 +1,6 @@
 """The limit of plans at one place: what plans gain decides, by counters, not by the clock."""
 
+import re
 import threading
 import warnings
 
@@ -414,6 +415,8 @@ def test_advice_is_given_once():
     advice = "pass fewer different texts, or do what depends on the text outside"
     assert len(f.told) == 2 and advice in f.told[0] and advice not in f.told[1]
     assert "name == " in f.told[1] and "as said of another place of this function" in f.told[1]
+    first = re.search(r"test_limits\.py:(\d+)\)", f.told[0])[1]
+    assert f"as said of another place of this function, line {first}" in f.told[1], f.told
 
 
 def test_nothing_is_said_where_nothing_is_lost():
