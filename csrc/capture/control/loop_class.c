@@ -276,5 +276,5 @@ loop_pick_class(Interp *in, Value *number, Value *is_numpy, DType python, Value 
     Op op = python == DT_C128 ? OP_copy : python_conversion(python);
     both[0] = scalar_emit(in, op, python, 1, &number, NULL);
     Value *pair = both[0] != NULL ? value_sequence(in, V_TUPLE, 2, both) : NULL;
-    return pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, is_numpy, out);
+    return pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, is_numpy, NULL, 0, out);
 }

@@ -479,10 +479,16 @@ merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
         Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
         if (answer != ANSWER_YES) return answer;
     }
-    Waiting waiting = {.op = OP_extern, .args = {m->test, both[0], both[1]}};
+    Waiting waiting = {.op = OP_extern, .args = {m->test, both[0], both[1]}, .name = m->name};
     *out = waiting.value = value_new(m->in, V_NODE);
     return *out == NULL || VEC_PUSH(m->in->arena, &m->waiting, waiting) < 0 ? ANSWER_ERROR
                                                                             : ANSWER_YES;
+}
+
+static Answer
+choose_loose(Merge *m, Value *pair, Value *test, const char *name, Value **out)
+{
+    return loose_choice(m->in, pair, test, name, line_at(m->d, m->number), out);
 }
 
 /* A waiting value becomes the number that is chosen. */
@@ -491,7 +497,7 @@ finish_loose(Merge *m, const Waiting *w)
 {
     Interp *in = m->in;
     Value *both[2] = {w->args[2], w->args[1]}, *pair = value_sequence(in, V_TUPLE, 2, both), *made;
-    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, w->args[0], &made);
+    Answer answer = pair == NULL ? ANSWER_ERROR : choose_loose(m, pair, w->args[0], w->name, &made);
     if (answer != ANSWER_YES) return answer;
     if (made->kind == V_NODE && branch_note(in, made->node, m->d->code, m->number) < 0)
         return ANSWER_ERROR;
@@ -509,7 +515,7 @@ merge_loose(Merge *m, Value *x, Value *y, Value **out)
     if (in->region != m->outer) return ANSWER_NO;
     if (!is_simple(m, x) || !is_simple(m, y)) return merge_left_loose(m, x, y, out);
     Value *pair = value_sequence(in, V_TUPLE, 2, both);
-    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
+    Answer answer = pair == NULL ? ANSWER_ERROR : choose_loose(m, pair, m->test, m->name, out);
     if (answer == ANSWER_YES && (*out)->kind == V_NODE &&
         branch_note(in, (*out)->node, m->d->code, m->number) < 0)
         return ANSWER_ERROR;

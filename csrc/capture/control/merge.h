@@ -18,8 +18,9 @@ typedef struct {
     int index;
     Value *args[3];
     Type type;
-    bool either; /* its class depends on the arm … */
-    bool ints;   /* … and it may be an int in place of a float */
+    bool either;      /* its class depends on the arm … */
+    bool ints;        /* … and it may be an int in place of a float */
+    const char *name; /* Merge.name */
 } Waiting;
 
 /* A value of an arm, or the memory `storage` of one (with x NULL), and its value in the rest of the
@@ -47,6 +48,7 @@ typedef struct {
     VEC(Waiting) waiting; /* in the order in which they get their nodes, after the results */
     VEC(Left) left;
     const char *what; /* for the message: what does not come together */
+    const char *name; /* … and what is being merged: "'x'"; NULL: an expression's value */
 } Merge;
 
 /* ---- merge.c ---- */

@@ -123,13 +123,14 @@ lose(Merge *m, Value **out)
     return ANSWER_YES;
 }
 
-static Answer
-slot_differs(Merge *m, int slot, Value *x, Value *y)
+/* For messages: which slot is being merged. */
+static int
+name_slot(Merge *m, int slot)
 {
-    const char *name = "the value of an expression";
-    if (slot < m->d->nlocalsplus)
-        name = arena_printf(m->in->arena, "'%s'", text_of_str(code_slot_name(m->d->code, slot)));
-    return name == NULL ? ANSWER_ERROR : merge_differ(m, name, x, y);
+    m->name = NULL;
+    if (slot >= m->d->nlocalsplus) return 0;
+    m->name = arena_printf(m->in->arena, "'%s'", text_of_str(code_slot_name(m->d->code, slot)));
+    return m->name == NULL ? -1 : 0;
 }
 
 Answer
@@ -162,13 +163,16 @@ merge_slots(Merge *m, const World arms[2])
         if (reads < 0) return ANSWER_ERROR;
         Answer answer = m->turn != NULL ? loop_slot_changes(m->in, slot, x, y) : ANSWER_YES;
         if (answer != ANSWER_YES) return answer;
-        answer = ANSWER_NO;
-        if (reads || m->keep) answer = merge_value(m, x, y, &a->slots[slot]);
+        answer = name_slot(m, slot) < 0 ? ANSWER_ERROR : ANSWER_NO;
+        if (answer == ANSWER_NO && (reads || m->keep))
+            answer = merge_value(m, x, y, &a->slots[slot]);
         if (!reads && (answer == ANSWER_NO || answer == ANSWER_BREAK)) {
             break_take(m->in);
             answer = lose(m, &a->slots[slot]);
         }
-        if (answer == ANSWER_NO) answer = slot_differs(m, slot, x, y);
+        if (answer == ANSWER_NO)
+            answer =
+                merge_differ(m, m->name != NULL ? m->name : "the value of an expression", x, y);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

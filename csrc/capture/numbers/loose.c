@@ -78,15 +78,38 @@ loose_member(Interp *in, int operator_, Value *other, Value **value)
     return *value == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-Answer
-loose_choice(Interp *in, Value *pair, Value *test, Value **out)
+/* What to write in place of values of two classes. */
+static const char *
+one_class(const char *one, const char *other)
 {
-    if (in->loop != NULL)
+    static const char *const wider[] = {"complex", "float", "int"};
+    if (strcmp(one, "NoneType") == 0 || strcmp(other, "NoneType") == 0)
+        return "use a number in place of None";
+    if (strcmp(one, "str") == 0 || strcmp(other, "str") == 0) return "use numbers alone";
+    bool numpy = strchr(one, '.') != NULL || strchr(other, '.') != NULL;
+    for (int i = 0; i < COUNT_OF(wider) && !numpy; i++)
+        if (strcmp(one, wider[i]) == 0 || strcmp(other, wider[i]) == 0)
+            return i == 0   ? "make it complex(...) on each way"
+                   : i == 1 ? "make it float(...) on each way"
+                            : "make it int(...) on each way";
+    return "make it one of the two on each way: bool(...), int(...), float(...)";
+}
+
+Answer
+loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, Value **out)
+{
+    if (in->loop != NULL) {
+        const char *one = value_describe(in, pair->items[1]);
+        const char *other = value_describe(in, pair->items[0]), *remedy = one_class(one, other);
+        if (name == NULL)
+            return interp_break(in, BREAK_UNROLL,
+                                "a value that is %s after some branches and %s after others (%s)",
+                                one, other, remedy);
         return interp_break(
             in, BREAK_UNROLL,
-            "a value that is %s after some branches and %s after others (make it one of "
-            "the two on each way: bool(...), int(...), float(...))",
-            value_describe(in, pair->items[1]), value_describe(in, pair->items[0]));
+            "%s, which is %s on one side and %s on the other of the branch of line %d (%s)", name,
+            one, other, line, remedy);
+    }
     Value *args[3] = {pair->items[0], pair->items[1], test};
     PyObject *pick = module_kept(in, "pycompile._C", "_pick");
     return pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;

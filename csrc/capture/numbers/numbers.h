@@ -63,8 +63,8 @@ Answer loose_operands(Interp *in, Value **left, Value **right);
 /* A member of an enum of ints, next to an array, becomes its int; other values are unchanged.
    Comparisons are numbered from IN_PLACE on. */
 Answer loose_member(Interp *in, int operator_, Value *other, Value **value);
-/* pair[test] */
-Answer loose_choice(Interp *in, Value *pair, Value *test, Value **out);
+/* pair[test].  For messages: the variable's name in quotes, or NULL, and the line of the branch. */
+Answer loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, Value **out);
 Answer loose_extreme(Interp *in, const char *name, Value *items, Value **out);
 Answer loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* The same for a result of unknown length. */
