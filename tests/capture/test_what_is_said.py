@@ -47,3 +47,75 @@ def test_a_value_of_two_types_is_named():
         "(make it float(...) on each way)" in text
     ), text
     check(floats, X, whole=True)
+
+
+def makes_each_turn(x):
+    for i in range(len(x)):
+        v = x * 2
+        v[i] = 1  # here
+    return v
+
+
+def holds_a_row(x):
+    for i in range(len(x)):
+        v = x
+        v[i] = 1.0
+    return v
+
+
+def has_none(x):
+    v = None
+    for i in range(len(x)):
+        if v is None:
+            v = np.zeros(3)
+        v[0] += x[i]
+    return v
+
+
+def has_a_list(x):
+    a = [0.0] * 3
+    for i in range(len(x)):
+        a[0] += x[i]
+    return a
+
+
+def told(function, *args):
+    return " | ".join(_explain_text.reason(item) for item in breaks(function, *args))
+
+
+def test_what_is_no_array_is_told_as_what_it_is():
+    text = told(makes_each_turn, X)
+    line = line_of_code(makes_each_turn, "# here")
+    assert "'v' (an array), which was not there before the loop" in text, text
+    assert f"line {line}" in text and "nothing" not in text
+    text = told(holds_a_row, X.copy())
+    assert "'v' is no number after a turn, but an array" in text and "int before" not in text, text
+    assert "elements of 'v', which is no array before it (NoneType)" in told(has_none, X)
+    assert "elements of 'a', which is no array before it (list)" in told(has_a_list, X)
+
+
+def selected(x):
+    v = x[x > 0]
+    n = 0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            v = x
+            n += 1
+    return v, n
+
+
+def after_a_list(x):
+    v = [1]
+    n = 0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            v = n
+            n += 1
+    return v, n
+
+
+def test_what_a_loop_cannot_carry_is_told_as_what_it_is():
+    assert "'v', which holds an array before it, another one behind each turn" in told(selected, X)
+    assert "'v', which holds no number before it (list)" in told(after_a_list, X)
+    for function in (selected, after_a_list, has_a_list, has_none, makes_each_turn):
+        check(function, X, also=((-X,), (X[:1],)))

@@ -99,7 +99,7 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
 
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
-Answer loop_writes(Interp *in, const Value *array);
+Answer loop_writes(Interp *in, Value *array);
 
 /* loop_picked.c: what a list of ints selects, read and stored. */
 bool key_is_picked(Interp *in, const Value *array, const Value *key);

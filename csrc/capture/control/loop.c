@@ -78,10 +78,12 @@ bounds(Interp *in, Value *range, NodeId *args)
 
 /* Why elements of the local cannot be written in the loop, or NULL. */
 static const char *
-unfit_array(Interp *in, const Scan *scan, int slot, const Value *array)
+unfit_array(Interp *in, const Scan *scan, int slot, Value *array)
 {
     if (value_is_opaque(in, array)) return "has a shape that is only known when the code runs";
-    if (!value_is_array(in, array)) return "is no array";
+    if (array->kind == V_UNBOUND || array->kind == V_LOST) return "has no value before it";
+    if (!value_is_array(in, array))
+        return arena_printf(in->arena, "is no array before it (%s)", value_describe(in, array));
     const Node *node = graph_node(in->graph, array->node);
     if (node->type.rank < 1) return "has no axes";
     if (node->type.rank > LOOP_RANK) return "has too many axes";
@@ -197,6 +199,7 @@ body_results(Interp *in, const Body *b, Value *leaves)
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return no_number(in, b, i, value);
         const Type *type = &graph_node(g, node)->type;
+        if (b->unset[i] && type->rank > 0) return no_number(in, b, i, value);
         if (!loop_same_scalar(type, &graph_node(g, b->args[3 + i])->type))
             return loop_changes_type(in, b->scan.number, b->carried[i],
                                      &graph_node(g, b->args[3 + i])->type, type);

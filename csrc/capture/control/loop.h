@@ -46,6 +46,7 @@ typedef struct {
     bool keeps_type[CARRIED];        /* without a turn the carried local has another type … */
     bool keeps_int[CARRIED];         /* … an int in place of a float, or the reverse */
     bool is_zero[CARRIED];           /* … an int or float that is 0 in place of a complex number */
+    bool unset[CARRIED];             /* has no value before the loop */
     bool was_weak[CARRIED];          /* … and was Python's number */
     LoopClass class[CARRIED];
     bool leaves;

@@ -32,15 +32,26 @@ first_store(const Interp *in, const Scan *scan, int slot)
     return at;
 }
 
+/* An array, of whatever shape. */
+static bool
+holds_array(Interp *in, const Value *value)
+{
+    return value_is_array(in, value) ||
+           (value_is_opaque(in, value) && opaque_sample(in, value) != NULL);
+}
+
 /* Where one side of a branch alone stores it, that may become a side exit. */
 static Answer
-not_a_number(Interp *in, const Scan *scan, int slot, const Value *value)
+not_a_number(Interp *in, const Scan *scan, int slot, Value *value)
 {
     int at = first_store(in, scan, slot);
-    const char *holds = value_is_array(in, value)
-                            ? "an array before it, another one behind each turn"
-                            : "no number before it";
-    const char *why = arena_printf(in->arena, "it stores '%s', which holds %s, line %d",
+    const char *holds =
+        holds_array(in, value) ? "holds an array before it, another one behind each turn"
+        : value->kind == V_UNBOUND || value->kind == V_LOST
+            ? "has no value before it"
+            : arena_printf(in->arena, "holds no number before it (%s)", value_describe(in, value));
+    if (holds == NULL) return ANSWER_ERROR;
+    const char *why = arena_printf(in->arena, "it stores '%s', which %s, line %d",
                                    loop_slot_text(in, slot), holds, line_at(in->top->decoded, at));
     if (why == NULL || loop_note_side_of(in, scan->shape, at, why) < 0) return ANSWER_ERROR;
     return loop_not_kept(in, scan->number, "%s", why);
@@ -208,12 +219,13 @@ loop_carried_start(Interp *in, Body *b, int i)
         bool inner = b->scan.read_end[i] && in->loop != NULL;
         if (inner && !b->scan.shape->counts) return not_a_number(in, &b->scan, slot, value);
         b->hides[b->ncarried] = b->scan.read_first[i];
+        b->unset[b->ncarried] = true;
         b->asserts_a_turn |= inner;
         b->needs_a_turn |= b->scan.read_end[i] && !inner;
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }
-    if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot, value);
+    if (holds_array(in, value)) return not_a_number(in, &b->scan, slot, value);
     const LoopPick *pick = picked_before(in, value);
     Answer answer =
         pick != NULL ? picked_start(in, b, pick, i, start) : value_as_loose_node(in, value, start);

@@ -94,7 +94,8 @@ loop_written(Interp *in, int number, Value **arrays)
         if (!loop_is(&marks->loop_writes.at[i].loop, &loop)) continue;
         Value *array = find_array(in, &marks->loop_writes.at[i]);
         if (array == NULL && PyErr_Occurred()) return -1;
-        if (array != NULL) arrays[n++] = array;
+        bool there = array != NULL && array->kind != V_UNBOUND && array->kind != V_LOST;
+        if (there) arrays[n++] = array;
     }
     return n;
 }
@@ -122,8 +123,19 @@ learn_write(Interp *in, const LoopWrite *write)
                                                                               : ANSWER_YES;
 }
 
+static Answer
+not_before(Interp *in, Value *array)
+{
+    const char *name = value_named(in, array);
+    return name == NULL ? ANSWER_ERROR
+                        : interp_break(in, BREAK_UNROLL,
+                                       "a store into %s, which was not there before the loop (make "
+                                       "it before the loop)",
+                                       name);
+}
+
 Answer
-loop_writes(Interp *in, const Value *array)
+loop_writes(Interp *in, Value *array)
 {
     int number = 0;
     bool carried = true;
@@ -148,9 +160,7 @@ loop_writes(Interp *in, const Value *array)
         write.loop = loop_name(turn->of, turn->shape->top);
         Answer answer = learn_write(in, &write);
         if (answer == ANSWER_ERROR) return answer;
-        if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_UNROLL,
-                                "a store into an array that is not found before the loop");
+        if (answer == ANSWER_NO) return not_before(in, array);
     }
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;

@@ -42,7 +42,7 @@ value_describe(Interp *in, Value *value)
     if (value_is_array(in, value) || value_is_opaque(in, value)) return "an array";
     PyTypeObject *type = value_type(in, value);
     PyErr_Clear();
-    return type != NULL ? type->tp_name : "an unknown value";
+    return type != NULL ? type->tp_name : "an object known only when the code runs";
 }
 
 const char *
