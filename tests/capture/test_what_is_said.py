@@ -2,8 +2,10 @@
 to do can be done there."""
 
 import numpy as np
+import pytest
 from differential import check
 
+import pycompile
 from pycompile import _explain_text
 from tests.reports import breaks, line_of_code
 
@@ -14,6 +16,83 @@ def said(function, *args):
     """The only break's reason and hint."""
     (item,) = breaks(function, *args)
     return _explain_text.reason(item), item["hint"]
+
+
+# ---- draws in a part that may not run ----
+
+
+def draws_on_one_side(x, rng):
+    y = np.sqrt(x * x) + 1
+    if y.sum() > 10:
+        y = y + rng.normal()  # here
+    return y * 2
+
+
+def draws_before(x, rng):
+    y = np.sqrt(x * x) + 1
+    r = rng.normal()
+    if y.sum() > 10:
+        y = y + r
+    return y * 2
+
+
+def draws_by_a_number(x, t):
+    y = np.sqrt(x * x) + 1
+    if t > 0.5:
+        z = np.random.normal(size=3)  # here
+    else:
+        z = np.zeros(3)
+    return y * 2, z
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [(draws_on_one_side, (X, rng())), (draws_by_a_number, (X, np.float64(0.75)))],
+)
+def test_a_draw_on_one_side_is_told_as_that(function, args):
+    text, hint = said(function, *args)
+    assert text.startswith("branch on a value that is only known when the code runs"), text
+    line = line_of_code(function, "# here")
+    assert text.endswith(f": one side draws a random number, line {line}"), text
+    assert "draw before the branch" in hint
+    with pytest.raises(pycompile.GraphBreakError, match=f"draws a random number, line {line}"):
+        pycompile.compile(function, fullgraph=True)(*args)
+
+
+def test_a_draw_before_the_branch_is_no_break():
+    check(draws_before, X, rng(), whole=True)
+
+
+def walks(rng, n):
+    t = 0.0
+    for _ in range(n):
+        if rng.random() < 0.5:  # here
+            t += 1.5
+        else:
+            t -= 1.0
+    return t
+
+
+def walks_by_an_array(rng, n):
+    t, r = 0.0, rng.random(size=n)
+    for i in range(n):
+        if r[i] < 0.5:
+            t += 1.5
+        else:
+            t -= 1.0
+    return t
+
+
+def test_a_draw_in_a_loop_is_told_as_that():
+    text, hint = said(walks, rng(), 3000)
+    assert f"a draw of a random number, line {line_of_code(walks, '# here')}" in text, text
+    assert "value of an array" not in text and "Draw them before the loop" in hint
+    assert walks(rng(), 3000) == walks_by_an_array(rng(), 3000)
+    check(walks_by_an_array, rng(), 3000, whole=True)
 
 
 # ---- loops: variables by their names ----

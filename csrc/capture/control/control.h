@@ -297,6 +297,8 @@ Answer loop_not_kept(Interp *in, int head, const char *format, ...)
 const char *loop_why(Interp *in, int head);
 /* The same of the one that is entered or begins at `head`; *why is NULL where it was not tried. */
 int loop_refusal(Interp *in, int head, const char **why);
+/* What to do about a loop that did not stay one, if that is not what `otherwise` says. */
+BreakHint loop_note_hint(const Interp *in, int number, BreakHint otherwise);
 /* Breaks for that: it is in a loop that would stay one. */
 Answer inner_loop_unkept(Interp *in, int head);
 /* A reason: there is nothing to change about it where the loop computes with whole arrays. */

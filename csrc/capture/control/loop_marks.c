@@ -50,10 +50,22 @@ loop_note(const Interp *in, int number)
     return why;
 }
 
+BreakHint
+loop_note_hint(const Interp *in, int number, BreakHint otherwise)
+{
+    const Marks *marks = in->attempt.marks;
+    LoopName loop = loop_name(in->top, number);
+    for (int i = 0; i < marks->no_loop.len; i++)
+        if (loop_is(&marks->no_loop.at[i].loop, &loop) && marks->no_loop.at[i].hint != HINT_OF_CODE)
+            return marks->no_loop.at[i].hint;
+    return otherwise;
+}
+
 int
 loop_learn_refusal(Interp *in, int number, char *why)
 {
-    LoopNote note = {loop_name(in->top, number), why};
+    bool draws = in->break_code != BREAK_NONE && in->told.hint == HINT_DRAWN;
+    LoopNote note = {loop_name(in->top, number), why, draws ? HINT_LOOP_DRAWS : HINT_OF_CODE};
     return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, note);
 }
 

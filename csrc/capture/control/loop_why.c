@@ -49,7 +49,8 @@ loop_not_kept(Interp *in, int head, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    LoopNote note = {loop_name(in->top, head), arena_vprintf(in->arena, format, args)};
+    LoopNote note = {.loop = loop_name(in->top, head),
+                     .why = arena_vprintf(in->arena, format, args)};
     va_end(args);
     if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
     return ANSWER_NO;
@@ -335,7 +336,7 @@ tell_refused_loop(Interp *in)
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
     own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
-    in->told.hint = decides ? HINT_REFUSED : in->told.hint;
+    if (decides) in->told.hint = loop_note_hint(in, shape->top, HINT_REFUSED);
     in->told.detail = arena_printf(
         in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
         own && *in->told.detail != '\0' ? "; " : "", line_at(in->top->decoded, shape->top), why);

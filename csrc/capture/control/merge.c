@@ -44,6 +44,9 @@ what_broke(Interp *in)
     if (in->attempt.again) return in->attempt.apart;
     if (told->code == BREAK_BRANCH && *told->detail != '\0')
         return arena_copy(in->attempt.learn_arena, told->detail, strlen(told->detail) + 1);
+    if (told->hint == HINT_DRAWN)
+        return arena_printf(in->attempt.learn_arena, "one side draws a random number, line %d",
+                            told->frames[0].line);
     bool in_loop = told->code == BREAK_UNROLL; /* the detail is of a loop that was to stay one */
     if (told->code == BREAK_EXCEPTION)
         return arena_printf(in->attempt.learn_arena, "one side raises%s: %s, line %d",
@@ -88,7 +91,8 @@ merge_refuse(Merge *m)
     bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
                 (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
     bool raises = in->break_code != BREAK_NONE && in->told.code == BREAK_EXCEPTION && in_try(in);
-    BreakHint hint = ends ? in->told.hint : raises ? HINT_RAISES : HINT_OF_CODE;
+    bool draws = in->break_code != BREAK_NONE && in->told.hint == HINT_DRAWN;
+    BreakHint hint = ends || draws ? in->told.hint : raises ? HINT_RAISES : HINT_OF_CODE;
     int inside = ends ? has_loop_inside(m) : 0;
     if (inside < 0) return ANSWER_ERROR;
     if (in->break_code != BREAK_NONE) m->what = what_broke(in);

@@ -96,7 +96,7 @@ repeat_learn(Interp *in)
     if (shape == NULL || shape->nexits < 2 || note_of(in, shape->top) != NULL ||
         in->attempt.learn->repeats.len == MOST_LOOPS)
         return ANSWER_NO;
-    LoopNote note = {loop_name(in->top, shape->top), NULL};
+    LoopNote note = {.loop = loop_name(in->top, shape->top)};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
         return ANSWER_ERROR;
     return start_again(in, shape);

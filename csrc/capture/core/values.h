@@ -411,6 +411,7 @@ typedef struct {
 typedef struct {
     LoopName loop;
     char *why;
+    BreakHint hint; /* what to do about it; HINT_OF_CODE: that of other loops */
 } LoopNote;
 
 /* This attempt: its progress, what earlier attempts found out, and what it adds to that. */

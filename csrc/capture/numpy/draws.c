@@ -98,8 +98,7 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
     Value *all[MOST + 2], *both;
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     if (in->region != 0 || in->loop != NULL)
-        return interp_break(in, BREAK_NUMPY,
-                            "a draw in a part that may not run, or more than once");
+        return break_hinted(in, BREAK_CLOCK, HINT_DRAWN, "a draw of a random number");
     if (config != NULL && config->backend_call != NULL)
         return interp_break(in, BREAK_NUMPY, "a draw, with another backend");
     if (nargs + nkw > MOST) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
