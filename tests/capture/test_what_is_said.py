@@ -95,6 +95,77 @@ def test_a_draw_in_a_loop_is_told_as_that():
     check(walks_by_an_array, rng(), 3000, whole=True)
 
 
+# ---- lengths ----
+
+
+def counted(x, found):
+    m = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            found[m] = x[i]
+            m += 1
+    return np.sqrt(found[:m]) + 1  # here
+
+
+def counted_and_masked(x, found):
+    m = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            found[m] = x[i]
+            m += 1
+    return np.where(np.arange(len(found)) < m, np.sqrt(found) + 1, 0)
+
+
+def test_what_the_function_counts_is_not_to_come_from_the_caller():
+    text, hint = said(counted, X, np.zeros(3000))
+    assert text.endswith("a bound of a slice") and "caller" not in hint
+    assert "np.where(np.arange(len(x)) < m, x, 0)" in hint
+    check(counted_and_masked, X, np.zeros(3000), whole=True)
+
+
+def made_by_a_count(x, found):
+    m = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            found[m] = x[i]
+            m += 1
+    return [0.0] * m, np.sqrt(found)
+
+
+def test_a_list_that_is_counted_has_no_mask():
+    _, hint = said(made_by_a_count, X, np.zeros(3000))
+    assert "caller" not in hint and "np.where" not in hint and "return the number" in hint
+
+
+def of_the_argument(x):
+    y = np.sqrt(x * x) + 1
+    return y[: int(x[-1] * 9)] * 2
+
+
+def test_what_the_caller_can_compute_is_told_so():
+    assert "Compute the number in the caller" in said(of_the_argument, X)[1]
+
+
+def goes_through_places(x):
+    s = 0.0
+    for j in np.flatnonzero(x > 0):
+        s += x[j]
+    return s
+
+
+def goes_through_different(x):
+    y = np.sqrt(x * x) + 1
+    for v in np.unique(np.round(x)):
+        y = y + v
+    return y
+
+
+def test_a_mask_is_named_where_there_is_one():
+    assert "np.where(mask, a, 0)" in said(goes_through_places, X)[1]
+    items = breaks(goes_through_different, X, code="PC0045")
+    assert items and not any("mask" in item["hint"] for item in items)
+
+
 # ---- loops: variables by their names ----
 
 

@@ -59,7 +59,7 @@ tell_branch(Interp *in, Value *condition)
         return break_hinted(in, BREAK_BRANCH, hint, "%s", why);
     }
     if (why == NULL) why = "a branch on it, whose sides do not come together";
-    return interp_break_told(in, BREAK_BRANCH, BREAK_DATA_SIZE, why);
+    return break_of_size(in, BREAK_BRANCH, condition->node, why);
 }
 
 Answer

@@ -185,6 +185,28 @@ is_counted(const Interp *in, const Value *number)
     return false;
 }
 
+/* Does a mask decide the length, or the array's shape?  `depth` bounds the walk. */
+static bool
+is_by_mask(Interp *in, NodeId id, int depth)
+{
+    const Node *node = graph_node(in->graph, id);
+    const Opaque *opaque = opaque_of(in, id);
+    if (opaque != NULL && opaque->mask != NO_NODE) return true;
+    for (int i = 0; i < node->nargs && depth > 0; i++) {
+        const Type *type = &graph_node(in->graph, node->args[i])->type;
+        if (type->dtype == DT_BOOL && type->rank > 0) return true;
+        if (type->rank == 0 && is_by_mask(in, node->args[i], depth - 1)) return true;
+    }
+    return false;
+}
+
+/* The hint for what depends on the length or shape. */
+static void
+tell_size(Interp *in, NodeId id)
+{
+    if (in->told.code == BREAK_DATA_SIZE && is_by_mask(in, id, 8)) in->told.hint = HINT_MASK;
+}
+
 /* Does it come of Python's numbers alone, through functions of NumPy's?  `depth` bounds the walk.
  */
 static bool
@@ -198,6 +220,40 @@ is_of_numbers(const Graph *g, NodeId id, int depth)
     return true;
 }
 
+/* Could the caller compute it?  It comes of what the function was given, by operations alone: none
+   of its loops and none of its writes.  `budget` bounds the walk. */
+static bool
+is_of_arguments(const Interp *in, NodeId id, int *budget)
+{
+    const Node *node = graph_node(in->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_INPUT || kind == KIND_CONST) return true;
+    if (--*budget < 0 || kind == KIND_REGION || kind == KIND_SCATTER ||
+        node->op == OP_element_store)
+        return false;
+    for (int i = 0; i < node->nargs; i++)
+        if (!is_of_arguments(in, node->args[i], budget)) return false;
+    return true;
+}
+
+static BreakHint
+hint_of_number(const Interp *in, NodeId number)
+{
+    int budget = 100;
+    if (is_of_numbers(in->graph, number, 32)) return HINT_OF_NUMBERS;
+    bool begins = in->request->number == in->request->decoded->first_traceable;
+    return begins && is_of_arguments(in, number, &budget) ? HINT_OUT_OF_ARRAY : HINT_COMPUTED;
+}
+
+Answer
+break_of_size(Interp *in, BreakCode code, NodeId node, const char *what)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
+    Answer answer = interp_break_told(in, code, BREAK_DATA_SIZE, what);
+    tell_size(in, node);
+    return answer;
+}
+
 Answer
 break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
 {
@@ -206,8 +262,9 @@ break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what
     bool of_data = value_is_unknown_scalar(in, number);
     Answer answer = interp_break_told(in, code, of_data ? BREAK_DATA_SIZE : BREAK_VARIES, what);
     if (of_data && !value_is_data_length(in, number))
-        in->told.hint =
-            is_of_numbers(in->graph, number->node, 32) ? HINT_OF_NUMBERS : HINT_OUT_OF_ARRAY;
+        in->told.hint = hint_of_number(in, number->node);
+    else if (of_data)
+        tell_size(in, number->node);
     if (!of_data && is_counted(in, number)) in->told.hint = HINT_COUNTER;
     return answer;
 }

@@ -109,6 +109,8 @@ Answer break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *form
 Answer break_raised(Interp *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Breaks at a number that has to be known and is not: it comes out of an array, or its guard by
    value has failed too often.  `what` is its role in the message. */
+/* The same where the shape of `node`, an array or a number that depends on one, is not known. */
+Answer break_of_size(Interp *in, BreakCode code, NodeId node, const char *what);
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
 /* What to say of an index that is such a number. */
 BreakCode break_of_index(Interp *in, const Value *number);

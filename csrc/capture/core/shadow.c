@@ -37,8 +37,8 @@ token_truth(Interp *in, Value *value)
         known = is_true;
         bool length = answer == ANSWER_NO && value_is_data_length(in, node);
         if (answer == ANSWER_NO)
-            answer = interp_break_told(in, BREAK_OPERATOR, length ? BREAK_DATA_SIZE : BREAK_ORDER,
-                                       length ? "a comparison of it" : "");
+            answer = length ? break_of_size(in, BREAK_OPERATOR, node->node, "a comparison of it")
+                            : interp_break_told(in, BREAK_OPERATOR, BREAK_ORDER, "");
     }
     if (answer == ANSWER_YES) return known;
     token_fail(in, answer);

@@ -31,7 +31,9 @@ slice_bound(Interp *in, Value *value, int64_t *out, bool *given)
     if (!*given) return ANSWER_YES;
     Answer answer = value_as_int(in, value, out);
     if (answer != ANSWER_NO) return answer;
-    return break_unknown_number(in, BREAK_INDEX, value, "a bound of a slice");
+    answer = break_unknown_number(in, BREAK_INDEX, value, "a bound of a slice");
+    if (in->told.hint == HINT_COMPUTED) in->told.hint = HINT_COMPUTED_BOUND;
+    return answer;
 }
 
 static Answer
@@ -265,11 +267,18 @@ unknown_place(Interp *in, const Type *from, const Item *items, int n)
 }
 
 static Answer
+told_mask(Interp *in)
+{
+    Answer answer = interp_break_told(in, BREAK_INDEX, BREAK_DATA_SIZE, "a mask as index");
+    if (in->told.code == BREAK_DATA_SIZE) in->told.hint = HINT_MASK;
+    return answer;
+}
+
+static Answer
 advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, NodeId *out)
 {
     for (int i = 0; i < n; i++)
-        if (items[i].kind == ITEM_MASK)
-            return interp_break_told(in, BREAK_INDEX, BREAK_DATA_SIZE, "a mask as index");
+        if (items[i].kind == ITEM_MASK) return told_mask(in);
     Type from = node_type(in, array);
     Value *number = unknown_place(in, &from, items, n);
     if (number != NULL)

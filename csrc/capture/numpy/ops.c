@@ -41,7 +41,9 @@ operand(Interp *in, Value *value, NodeId *out)
                 in, BREAK_OPERATOR, HINT_EITHER,
                 "a number that is Python's or NumPy's, according to the branches that were taken");
         BreakCode told = dtype_break(sample, opaque ? opaque->why : BREAK_DATA_SIZE);
-        return interp_break_told(in, dtype_break(sample, BREAK_DTYPE), told, "an operand");
+        BreakCode code = dtype_break(sample, BREAK_DTYPE);
+        return told == BREAK_DATA_SIZE ? break_of_size(in, code, *out, "an operand")
+                                       : interp_break_told(in, code, told, "an operand");
     }
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;

@@ -253,7 +253,7 @@ iterate_node(Interp *in, Value *iterable, Value **out)
         return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
     if (answer == ANSWER_YES) return iterate_items(in, iterable, out);
     if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
-        return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE, "iteration over an array");
+        return break_of_size(in, BREAK_ITERATION, iterable->node, "iteration over an array");
     if (value_is_opaque_object(in, iterable))
         return break_hinted(in, BREAK_ITERATION, HINT_RETURNED,
                             "%s that a library function returns", value_describe(in, iterable));
