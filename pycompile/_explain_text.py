@@ -226,7 +226,7 @@ def _fold(line: str) -> list[str]:
     ) or [line]
 
 
-def _break_lines(item: Record, hinted: set[str]) -> list[str]:
+def _break_lines(item: Record, hinted: dict[str, str]) -> list[str]:
     """What broke, where in the user's files, through which of the library's, and what to do."""
     met = f" (in {item['captures']} captures)" if item["captures"] > 1 else ""
     lines = [f"break {item['code']} at {place(*item['user'][:2])}{met}: {reason(item)}"]
@@ -243,10 +243,22 @@ def _break_lines(item: Record, hinted: set[str]) -> list[str]:
     if callers:
         called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
         lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
-    if item.get("hint") and item["hint"] not in hinted and not item["idle"]:
-        lines.append(f"    hint: {item['hint']}")
-        hinted.add(item["hint"])
+    if not item["idle"]:
+        lines.extend("    " + line for line in _hint(item, hinted))
     return lines
+
+
+def _hint(item: Record, hinted: dict[str, str]) -> list[str]:
+    """The hint; where it has been given before, of which break, if that is not at the same place.
+    `hinted`: by hint, the place."""
+    if not item.get("hint"):
+        return []
+    here = place(*item["user"][:2]) if "user" in item else place(item["file"], item["line"])
+    given = hinted.get(item["hint"])
+    hinted.setdefault(item["hint"], here)
+    if given is None:
+        return [f"hint: {item['hint']}"]
+    return [] if given == here else [f"hint: as for {given}"]
 
 
 def reason(item: Record) -> str:
@@ -254,7 +266,7 @@ def reason(item: Record) -> str:
     return f"{item['text']}: {item['detail']}" if item.get("detail") else str(item["text"])
 
 
-def _function_lines(row: Record, hinted: set[str]) -> list[str]:
+def _function_lines(row: Record, hinted: dict[str, str]) -> list[str]:
     parts = [plural(row["plans"], "plan") if row["plans"] else "no plan"]
     back = row["plans"] and row["deopts"] and not row["plan_runs"]
     if back:
@@ -295,7 +307,7 @@ def summary(explanation: Explanation) -> str:
     end = [_library_line(library)] if library else []
     if explanation.records:
         end.append(explanation.more)
-    hinted: set[str] = set()  # hints that have been given
+    hinted: dict[str, str] = {}  # hints that have been given, and where
     for number, row in enumerate(mine):
         told = _function_lines(row, hinted)
         if number and len(lines) + len(told) + len(end) + 1 > SCREEN:
@@ -355,13 +367,14 @@ def _so_far(stats: Record) -> list[str]:
 def verbose(explanation: Explanation) -> str:
     """The summary's heading, then each attempt to make a plan."""
     lines = head(explanation)
+    hinted: dict[str, str] = {}
     for number, record in enumerate(explanation.records, 1):
         lines.append("")
-        lines.extend(describe(number, record))
+        lines.extend(describe(number, record, hinted))
     return "\n".join(lines)
 
 
-def describe(number: int, record: Record) -> list[str]:
+def describe(number: int, record: Record, hinted: dict[str, str]) -> list[str]:
     """The lines about one record; the first is its heading."""
     where = f"{record.get('file', '?')}:{record.get('line', '?')}"
     outcome = {
@@ -377,7 +390,7 @@ def describe(number: int, record: Record) -> list[str]:
             f"  leaves by {record['exit']} after {record.get('instructions', '?')} instructions"
         )
     for item in record.get("breaks") or ():
-        lines.extend("  " + line for line in describe_break(item))
+        lines.extend("  " + line for line in describe_break(item, hinted))
     lines.extend(_section("graph", record.get("graph")))
     lines.extend(_section("guards", record.get("guards")))
     kernels = kernel_count(record)
@@ -392,12 +405,11 @@ def describe(number: int, record: Record) -> list[str]:
     return lines
 
 
-def describe_break(item: Record) -> list[str]:
+def describe_break(item: Record, hinted: dict[str, str]) -> list[str]:
     """The reason, the user's stack with the innermost line first, the hint."""
     lines = [f"break {item['code']}: {reason(item)}"]
     lines.extend(item.get("stack", "").splitlines())
-    if item.get("hint"):
-        lines.append(f"  hint: {item['hint']}")
+    lines.extend("  " + line for line in _hint(item, hinted))
     return lines
 
 
@@ -417,19 +429,20 @@ def as_html(explanation: Explanation) -> str:
     breaks = found_breaks(explanation)
     mine = [item for item in breaks if not is_library(item["user"][0])]
     library = [item for item in breaks if is_library(item["user"][0])]
-    parts = [f"<p>{top}</p>", _list_of(mine)]
+    hinted: dict[str, str] = {}
+    parts = [f"<p>{top}</p>", _list_of(mine, hinted)]
     if library:
         text = plural(len(library), "break") + " in libraries"
-        parts.append(f"<details><summary>{text}</summary>{_list_of(library)}</details>")
+        parts.append(f"<details><summary>{text}</summary>{_list_of(library, hinted)}</details>")
     for number, record in enumerate(explanation.records, 1):
-        title, *rest = describe(number, record)
+        title, *rest = describe(number, record, hinted)
         body = html.escape("\n".join(rest))
         parts.append(f"<details><summary>{html.escape(title)}</summary><pre>{body}</pre></details>")
     return "".join(parts)
 
 
-def _list_of(breaks: list[Record]) -> str:
-    texts = (html.escape("\n".join(describe_break(item))) for item in breaks)
+def _list_of(breaks: list[Record], hinted: dict[str, str]) -> str:
+    texts = (html.escape("\n".join(describe_break(item, hinted))) for item in breaks)
     return "<ul>" + "".join(f"<li><pre>{text}</pre></li>" for text in texts) + "</ul>"
 
 

@@ -156,15 +156,24 @@ put_stack(Text *out, const Break *item)
     }
 }
 
-/* "PC0002: call of a C function …: call of 'f' (file.py:12)", the stack, the hint. */
+/* "PC0002: call of a C function …: call of 'f' (file.py:12)", the stack, the hint.  The log has
+   each hint once, and then where that was. */
 static void
-put_break(Text *out, const Break *item)
+put_break(Text *out, const Break *item, bool logged)
 {
     const BreakFrame *at = &item->frames[0];
     text_printf(out, "%s: %s%s%s (%s:%d)\n", break_code(item->code), break_text(item->code),
                 *item->detail ? ": " : "", item->detail, at->file, at->line);
     put_stack(out, item);
-    if (*break_hint(item)) text_printf(out, "\n  hint: %s", break_hint(item));
+    const char *hint = break_hint(item), *given = NULL;
+    if (*hint == '\0') return;
+    if (logged) {
+        Text place = {0};
+        text_printf(&place, "%s:%d", at->file, at->line);
+        given = log_hint_given(hint, place.data ? place.data : "?");
+        text_free(&place);
+    }
+    text_printf(out, "\n  hint: %s%s", given ? "as for " : "", given ? given : hint);
 }
 
 /* (file, line, function) of each, innermost first. */
@@ -204,7 +213,7 @@ tell_break(Job *job, const Break *item)
 {
     if (log_enabled(LOG_GRAPH_BREAKS)) {
         Text text = {0};
-        put_break(&text, item);
+        put_break(&text, item, true);
         log_emit(LOG_GRAPH_BREAKS, "%s", text.data ? text.data : "?");
         text_free(&text);
     }
@@ -349,7 +358,7 @@ raise_graph_break(const Break *item)
     PyObject *class = errors_class("GraphBreakError"), *error = NULL;
     if (class == NULL) return;
     Text text = {0};
-    put_break(&text, item);
+    put_break(&text, item, false);
     PyObject *message = text_to_str(&text);
     text_free(&text);
     if (message != NULL)

@@ -65,10 +65,27 @@ is_given(const char *text)
     return false;
 }
 
+static struct {
+    const char *hint;
+    char place[200];
+} hinted[128];
+static int nhinted;
+
+const char *
+log_hint_given(const char *hint, const char *place)
+{
+    for (int i = 0; i < nhinted; i++)
+        if (hinted[i].hint == hint) return hinted[i].place;
+    if (nhinted == COUNT_OF(hinted)) return NULL;
+    text_copy_cut(hinted[nhinted].place, sizeof(hinted[0].place), place);
+    hinted[nhinted++].hint = hint;
+    return NULL;
+}
+
 void
 log_forget_hints(void)
 {
-    ngiven = 0;
+    ngiven = nhinted = 0;
 }
 
 /* ---- the levels of the loggers ---- */

@@ -33,6 +33,9 @@ bool log_enabled(LogChannel channel);
 /* Passes the text to the logger `pycompile.CHANNEL`, a hint (LOG_PERF_HINTS) once.  Never leaves an
    exception set. */
 void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Where the log has given the hint; NULL: not yet, and now it does, at `place`.  `hint` is static.
+ */
+const char *log_hint_given(const char *hint, const char *place);
 void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */

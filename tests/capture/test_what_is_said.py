@@ -1,6 +1,9 @@
 """What is said of a break is true where it is said, names what the user knows, and what its hint says
 to do can be done there."""
 
+import logging
+import re
+
 import numpy as np
 import pytest
 from differential import check
@@ -10,6 +13,7 @@ from pycompile import _explain_text
 from tests.reports import breaks, line_of_code
 
 X = np.linspace(-1.0, 1.0, 3000)
+LOOPS = "`while` loops stay loops"
 
 
 def said(function, *args):
@@ -269,3 +273,62 @@ def test_what_a_loop_cannot_carry_is_told_as_what_it_is():
     assert "'v', which holds no number before it (list)" in told(after_a_list, X)
     for function in (selected, after_a_list, has_a_list, has_none, makes_each_turn):
         check(function, X, also=((-X,), (X[:1],)))
+
+
+# ---- hints are given once ----
+
+
+def three_loops(x, d):
+    for i in range(len(x)):
+        d["a"] = x[i]
+    for i in range(len(x)):
+        d["b"] = x[i]
+    for i in range(len(x)):
+        d["c"] = x[i] + 1
+    return np.sqrt(x * x)
+
+
+def test_a_hint_is_given_once_by_explain():
+    found = pycompile.explain(three_loops)(X, {})
+    for text in (str(found), found.verbose(), found._repr_html_()):
+        assert text.count(LOOPS) == 1, text
+
+
+def sums(x):
+    s = [0.0]
+    for i in range(len(x)):
+        s[0] += x[i]
+    return s
+
+
+def largest(x):
+    t = [0.0]
+    for i in range(len(x)):
+        t[0] = max(t[0], x[i])
+    return t
+
+
+def long_loops(x):
+    return sums(x), largest(np.sqrt(x * x))
+
+
+def test_later_hints_refer_to_the_first():
+    text = str(pycompile.explain(long_loops)(X))
+    assert text.count("break PC0013") >= 2 and text.count(LOOPS) == 1, text
+    assert re.search(r"hint: as for \S+:\d+\n", text), text
+
+
+def test_a_hint_is_given_once_by_the_log(caplog):
+    caplog.set_level(logging.DEBUG)
+    pycompile.reset()
+    with pycompile.set_logs("graph_breaks"):
+        pycompile.compile(three_loops)(X, {})
+        first = "\n".join(caplog.messages)
+        assert first.count(LOOPS) == 1 and "hint: as for " in first, first
+    caplog.clear()
+    pycompile.reset()
+    with pycompile.set_logs("graph_breaks"):
+        pycompile.compile(three_loops)(X, {})
+    assert "\n".join(caplog.messages).count(LOOPS) == 1
+    with pytest.raises(pycompile.GraphBreakError, match="hint: Loops over"):
+        pycompile.compile(three_loops, fullgraph=True)(X, {})

@@ -336,7 +336,7 @@ tell_refused_loop(Interp *in)
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
     own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
-    if (decides) in->told.hint = loop_note_hint(in, shape->top, HINT_REFUSED);
+    if (decides) in->told.hint = loop_note_hint(in, shape->top, HINT_KEPT);
     in->told.detail = arena_printf(
         in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
         own && *in->told.detail != '\0' ? "; " : "", line_at(in->top->decoded, shape->top), why);
