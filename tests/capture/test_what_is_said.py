@@ -332,3 +332,33 @@ def test_a_hint_is_given_once_by_the_log(caplog):
     assert "\n".join(caplog.messages).count(LOOPS) == 1
     with pytest.raises(pycompile.GraphBreakError, match="hint: Loops over"):
         pycompile.compile(three_loops, fullgraph=True)(X, {})
+
+
+# ---- arrays that are not compiled ----
+
+
+def dates(t, x):
+    y = np.sqrt(x * x) + 1
+    return y[1:] / (t[1:] - t[:-1]).astype(float)  # here
+
+
+def fields(r):
+    y = np.sqrt(r["a"]) + r["b"]
+    return y * 2
+
+
+def objects(x, o):
+    return np.sqrt(x * x) + o.sum()
+
+
+def test_arrays_of_other_dtypes_are_told_by_what_they_are():
+    t = np.datetime64("2020-01-01", "s") + np.arange(3000)
+    items = breaks(dates, t, X)
+    assert {item["code"] for item in items} == {"PC0035"}
+    assert {item["hint"] for item in items} == {
+        "Compute on its integers, taken before the array code: x.view(np.int64)."
+    }
+    items = breaks(fields, np.ones(3000, [("a", "f8"), ("b", "f8")]))
+    assert items and all("Take its fields before" in item["hint"] for item in items)
+    items = breaks(objects, X, np.array([1, 2.5], object))
+    assert {item["code"] for item in items} == {"PC0033"}

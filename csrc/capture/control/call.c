@@ -172,7 +172,11 @@ not_followed(const Call *c)
     if (Py_TYPE(object)->tp_call == NULL && !type_is_heap(Py_TYPE(object)))
         return raise_new(c->in, PyExc_TypeError, "'%.200s' object is not callable",
                          Py_TYPE(object)->tp_name);
-    return interp_break(c->in, BREAK_CALL_C, "call of '%s'", value_describe(c->in, c->callable));
+    bool method = Py_IS_TYPE(object, &PyMethodDescr_Type) && c->nargs > 0;
+    BreakCode code = method ? value_break(c->args[0], BREAK_CALL_C) : BREAK_CALL_C;
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+    if (self != NULL && array_is_exact(self)) code = dtype_break(self, BREAK_CALL_C);
+    return interp_break(c->in, code, "call of '%s'", value_describe(c->in, c->callable));
 }
 
 Answer

@@ -74,10 +74,10 @@ item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Valu
     if (args[0]->kind == V_OBJECT && args[0]->object != NULL && PyList_CheckExact(args[0]->object))
         return break_hinted(in, BREAK_INDEX, HINT_GROWS, "items of a list whose length varies");
     Answer answer = special_call(in, args[0], name, nargs - 1, args + 1, out);
-    if (answer == ANSWER_YES && *out == NULL)
-        return break_hinted(in, value_break(args[0], BREAK_INDEX), HINT_ITEM, "a subscript of %s",
-                            value_describe(in, args[0]));
-    return answer;
+    if (answer != ANSWER_YES || *out != NULL) return answer;
+    BreakCode code = value_break(args[0], BREAK_INDEX);
+    BreakHint hint = code == BREAK_INDEX ? HINT_ITEM : HINT_OF_CODE;
+    return break_hinted(in, code, hint, "a subscript of %s", value_describe(in, args[0]));
 }
 
 /* Class[key]: a member of an enum; a generic class with its parameters. */
