@@ -275,6 +275,30 @@ def test_what_a_loop_cannot_carry_is_told_as_what_it_is():
         check(function, X, also=((-X,), (X[:1],)))
 
 
+def makes_arrays(x):
+    out = []
+    for i in range(len(x)):
+        v = np.array([x[i], 1.0])  # here
+        out.append(v[0])
+    return out
+
+
+def letters(s):
+    n = 0
+    for ch in s:
+        if ch == "a":
+            n += 1
+    return n
+
+
+def test_what_is_named_is_in_the_program():
+    text = told(makes_arrays, X)
+    line = line_of_code(makes_arrays, "# here")
+    assert f"what line {line} computes has no native form" in text and "build" not in text, text
+    text = told(letters, "abc" * 3000)
+    assert "`while` loops do, and this one goes over 's' (str)" in text, text
+
+
 # ---- hints are given once ----
 
 

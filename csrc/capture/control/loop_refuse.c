@@ -114,6 +114,18 @@ rare_dtype(const Graph *g, const Node *node)
     return NULL;
 }
 
+/* A function of pycompile's own does for the graph what the line says in other words. */
+static bool
+is_own_step(PyObject *callable)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    const char *name = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool own = name != NULL && strncmp(name, "pycompile.", strlen("pycompile.")) == 0;
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return own;
+}
+
 Answer
 loop_learn_odd(Interp *in, int number, NodeId odd)
 {
@@ -121,6 +133,11 @@ loop_learn_odd(Interp *in, int number, NodeId odd)
     bool call = op_info(node->op)->kind == KIND_EXTERN;
     Value *called = call ? value_const(in, node->attrs.object) : NULL;
     if (call && called == NULL) return ANSWER_ERROR;
+    if (call && is_own_step(node->attrs.object))
+        return loop_unkept(in, number,
+                           arena_printf(in->arena,
+                                        "what line %d computes has no native form in a loop",
+                                        (int)node->line));
     const char *rare = rare_dtype(in->graph, node);
     bool ufunc = op_info(node->op)->kind == KIND_UFUNC;
     const char *name = call    ? value_describe(in, called)

@@ -244,8 +244,14 @@ static const char *
 goes_over(Interp *in, LoopShape *shape)
 {
     static const char only[] = "only loops over ranges or arrays, and `while` loops do";
-    const Value *array = elements_of(in, shape);
+    const Value *array = elements_of(in, shape), *iterator = iterator_of_loop(in, shape);
     const char *name = array != NULL ? name_of(in, array) : NULL;
+    Value *other_thing = array == NULL && iterator != NULL ? iterator->walked : NULL;
+    if (other_thing != NULL && !value_is_array(in, other_thing)) {
+        const char *what = value_named(in, other_thing);
+        return what == NULL ? NULL
+                            : arena_printf(in->arena, "%s, and this one goes over %s", only, what);
+    }
     if (array == NULL) return only;
     Scan scan; /* would it be kept if it went over a range? */
     int fits = loop_scan(in, in->top->decoded, shape, true, &scan);
