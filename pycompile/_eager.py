@@ -97,7 +97,7 @@ def run(graph: _C.Graph, inputs: Sequence[Any]) -> list[Any]:
         raise TypeError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
     values = {node.id: value for node, value in zip(graph.inputs, inputs, strict=True)}
     sizes = {name: _symbol(name, values) for name in graph.symbols}
-    run_ = _Run(sizes)
+    run_ = _Run(sizes, SCALARS)
     run_.nodes(graph.nodes, values)
     return [values[node.id] for node in graph.outputs]
 
@@ -110,7 +110,7 @@ def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Callable[..., lis
 def fold(node: Any) -> Any:
     """The value of a node whose arguments are all constants, or NotImplemented where NumPy would raise,
     warn or report a floating-point event: that is left to happen when the program runs."""
-    run_ = _Run({})
+    run_ = _Run({}, {})
     try:
         with np.errstate(all="raise"), warnings_as(0):
             args = [run_.place(arg, arg.object) for arg in node.args]
@@ -160,8 +160,9 @@ def _empty(dtype: Any, shape: Lengths, strides: Lengths) -> Array:
 
 
 class _Run:
-    def __init__(self, sizes: dict[str, int]):
+    def __init__(self, sizes: dict[str, int], scalars: dict[str, Callable[..., Any]]):
         self.sizes = sizes
+        self.scalars = scalars  # what is done with NumPy's ints in place of the ufunc
         self.owned: set[int] = set()  # id() of arrays that a loop may write in place
         self.words: dict[int, np.ndarray] = {}  # what loops have appended, by address
 
@@ -240,8 +241,8 @@ class _Run:
         if node.op == "cast":
             return np.asarray(args[0]).astype(node.dtype)
         name = UFUNCS[node.op]
-        if name in SCALARS and node.form == "scalar" and isinstance(args[0], np.integer):
-            return SCALARS[name](*args)
+        if name in self.scalars and node.form == "scalar" and isinstance(args[0], np.integer):
+            return self.scalars[name](*args)
         return CLIP(*args) if name == "clip" else getattr(np, name)(*args)
 
     def kind_ufunc(self, node: Any, args: list[Any], values: Any) -> Any:
