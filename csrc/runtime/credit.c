@@ -3,7 +3,8 @@
    A plan has a debt: PAYS times what its making has cost, less what its runs have saved.  Plans
    whose debt is paid off do not count; of the others, and of those that went before they had paid,
    there may be `limit` (the option recompile_limit).  Then the place is given up: a plan takes the
-   place of the one that was hit longest ago, and only where it has been earned,
+   place of the one that was hit longest ago, of those whose runs have not even saved what making
+   them again would cost, and only where it has been earned,
 
      - by a call that is likely to save the cost at once, because its arrays are that much larger
        than those of the last try, or
@@ -99,7 +100,7 @@ promised(const Credit *credit, int larger)
 {
     int64_t gain = credit->gain > 0 ? credit->gain : 1;
     gain = larger >= 0 ? gain << larger : gain >> -larger;
-    return gain > 0 ? gain : 1;
+    return Py_MAX(gain, credit->gain > 0 ? LEAST_SAVED : 1);
 }
 
 /* ---- the account ---- */
@@ -143,9 +144,10 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     if (note->text != 0) credit->text = note->text;
     if (note->useful) credit->gain = note->saves;
     if (note->useful || credit->gain == 0) note_sizes(credit, roots, note->useful);
-    if (plan != NULL)
+    if (plan != NULL) {
         plan->debt = PAYS * credit->price;
-    else if (note->useful)
+        plan->used_at = plan->debt - note->cost;
+    } else if (note->useful)
         credit->lost++;
     else
         credit->refused++;

@@ -13,7 +13,7 @@ static CodeState *all_states;
 static void
 entry_forget(Entry *entry)
 {
-    entry->nplans = entry->nrefusals = entry->misses = entry->nvaried = 0;
+    entry->nplans = entry->nrefusals = entry->misses = entry->rest = entry->nvaried = 0;
     entry->given_up = entry->told = entry->left_early = false;
     entry->credit = (Credit){0};
     entry->behind = (Refusal){.until = -1};
@@ -241,19 +241,23 @@ entry_bury(Entry *entry)
 void
 entry_missed(Entry *entry)
 {
-    if (!entry->given_up || entry->nplans == 0 || ++entry->misses < MAX_MISSES) return;
+    if (!entry->given_up || entry->nplans == 0 || entry->rest > 0) return;
+    if (++entry->misses < MAX_MISSES) return;
     int nplans = entry->nplans, dropped = 0;
     Plan *plans[MAX_PLANS];
-    entry->nplans = entry->misses = 0;
+    entry->nplans = 0;
     for (int i = 0; i < nplans; i++) {
         Plan *plan = entry->plans[i];
-        if (plan->debt <= 0 && entry->nplans < KEPT_PLANS) {
+        if (credit_used(plan)) {
+            plan_trim(plan);
             entry->plans[entry->nplans++] = plan;
             continue;
         }
         entry->credit.lost += plan->debt > 0;
         plans[dropped++] = plan;
     }
+    entry->misses = entry->nplans > 0 ? MAX_MISSES : 0;
+    entry->rest = entry->nplans > 0 ? REST : 0;
     for (int i = 0; i < dropped; i++) plan_release(plans[i]);
 }
 
@@ -261,10 +265,12 @@ void
 entry_take(Entry *entry, Plan *plan, int64_t limit)
 {
     bool full = entry->nplans == MAX_PLANS;
+    entry->misses = entry->rest = 0;
     if (full || credit_unpaid(entry) >= limit) {
         int last = entry->nplans - 1; /* the one that was hit longest ago */
-        while (!full && entry->plans[last]->debt <= 0) last--;
-        entry_drop(entry, entry->plans[last]); /* which may run code of the program */
+        while (!full && last >= 0 && credit_used(entry->plans[last])) last--;
+        if (last >= 0)
+            entry_drop(entry, entry->plans[last]); /* which may run code of the program */
     }
     if (entry->nplans == MAX_PLANS) { /* a nested call has made plans meanwhile */
         plan_release(plan);

@@ -10,9 +10,10 @@ enum {
     MAX_REFUSALS = 8,
     MAX_REFUSED = 32, /* captures without a plan before another has to be earned */
     MAX_VARIED = 2,  /* failures of a guard on a value after which the value is not guarded again */
-    MAX_MISSES = 32, /* balance of misses over hits at which plans past the limit are dropped */
-    HIT_WORTH = 4,   /* misses that one hit makes up for */
-    KEPT_PLANS = 4,  /* plans kept, of those that have paid, when the others are dropped */
+    MAX_MISSES = 32, /* balance of misses over hits at which plans past the limit rest */
+    HIT_WORTH = 4,   /* misses that one hit makes up for, at least */
+    CHECKED_PER_UNIT = 2, /* plans whose guards fail in the time of a unit */
+    REST = 8,             /* resting plans are looked at in one call of so many */
     SLOTS_WATCHED = 64,
     PATHS_WATCHED = 16, /* varying values and lengths */
     /* in the units of capture/control/worth.c */
@@ -50,6 +51,7 @@ typedef struct {
 typedef struct {
     int nplans, nrefusals;
     int misses; /* once given up: calls for which no plan held, less those that hits make up for */
+    int rest;   /* calls until its plans are looked at again; 0: they do not rest */
     bool left_early; /* a loop that begins a turn here was left too often after a few turns */
     bool given_up;   /* the last call without a plan was left to CPython, for lack of credit */
     bool told;       /* the program was told */
@@ -175,16 +177,29 @@ Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
 /* Records that this guard failed: its value may be unsteady, or its container growing. */
 void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
-/* Counts a call without a plan at an entry that makes no more; drops plans that hardly ever
-   hold. */
+/* Counts a call without a plan at an entry that makes no more.  Where plans hardly ever hold, those
+   that have been of little use are dropped, and the others rest. */
 void entry_missed(Entry *entry);
 /* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
+/* The plan, which is one of the entry's, holds. */
 static inline void
-entry_hit(Entry *entry)
+entry_hit(Entry *entry, const Plan *plan)
 {
-    entry->misses = entry->misses > HIT_WORTH ? entry->misses - HIT_WORTH : 0;
+    int worth = Py_MAX(HIT_WORTH, plan->saves / entry->nplans * CHECKED_PER_UNIT);
+    entry->misses = Py_MAX(entry->misses - worth, 0);
+    entry->rest = 0;
+}
+
+/* Is this call not to look at the entry's plans?  Counts the call. */
+static inline bool
+entry_rests(Entry *entry)
+{
+    if (entry->rest == 0) return false;
+    if (--entry->rest > 0) return true;
+    entry->rest = REST;
+    return false;
 }
 /* Records a refusal; takes `guards` over. */
 void entry_refuse(Entry *entry, uint64_t types, GuardProgram *guards, int until);
@@ -220,15 +235,25 @@ bool credit_leaves(Refusal *refusal, const Roots *roots);
 void credit_rest(Refusal *refusal, int work);
 /* How many plans of the entry are still in debt. */
 int credit_unpaid(const Entry *entry);
-enum { HIT_SHARE = 8 }; /* the share of plans' savings that may be spent on tries is one in … */
+enum {
+    HIT_SHARE = 8,   /* the share of plans' savings that may be spent on tries is one in … */
+    LEAST_SAVED = 8, /* a run counts as if it had saved so much: of calls that take a microsecond
+                        the model knows no more than that a plan takes less */
+};
 /* The plan has run. */
 static inline void
 credit_run(Entry *entry, Plan *plan)
 {
     bool owed = plan->debt > 0;
-    plan->debt -= plan->saves;
+    plan->debt -= Py_MAX(plan->saves, LEAST_SAVED);
     entry->credit.earned += plan->saves / HIT_SHARE;
     if (owed && plan->debt <= 0) credit_paid(entry);
+}
+/* Its runs have saved what making it again would cost: it stays. */
+static inline bool
+credit_used(const Plan *plan)
+{
+    return plan->debt <= plan->used_at;
 }
 
 #endif

@@ -620,7 +620,7 @@ try_plans(Live *l, Entry *entry, EdgeVerdict *verdict)
             continue;
         }
         if (i > 0) entry_to_front(entry, i);
-        entry_hit(entry);
+        entry_hit(entry, plan);
         *verdict = run_live(l, entry, plan, &roots, reached);
         return ANSWER_YES;
     }

@@ -283,7 +283,7 @@ try_plans(Runner *r, Entry *entry)
             continue;
         }
         if (i > 0) entry_to_front(entry, i);
-        entry_hit(entry);
+        entry_hit(entry, plan);
         return run_plan(r, entry, plan, &roots, reached);
     }
     return TURN_NONE;

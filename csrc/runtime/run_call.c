@@ -86,7 +86,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         if (!guards_check(guards, &roots, reached, &failed)) continue;
         if (!plan_is_whole(plan)) return ANSWER_NO;
         if (i > 0) entry_to_front(entry, i);
-        entry_hit(entry);
+        entry_hit(entry, plan);
         SampleWay way = sample_way(plan, state->config);
         if (way >= SAMPLE_PLAIN)
             return run_plain(held, plan, way, function, args, nargsf, kwnames, result);
@@ -159,10 +159,10 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     CodeState *state = held->state;
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
-    bool missed = entry != NULL && entry->nplans == 0;
+    bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (state->aside && state->config->fullgraph) return raise_aside(state);
     if (state->aside || compile_is_running()) goto plain;
-    if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
+    if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
         long long runs = state->plan_runs;
         Answer answer =

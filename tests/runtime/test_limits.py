@@ -130,6 +130,64 @@ def test_a_limit_of_one_still_gives_way_to_large_calls():
     assert f.counts([(numbers(2_000_000),)] * 2)["plan_runs"] == 2
 
 
+# ---- plans that are of use stay ----
+
+
+def stacked(x, y):
+    return np.stack([x, y])
+
+
+def pair(n):
+    return numbers(n), numbers(n) * 2
+
+
+def often(f, args, calls):
+    """That many calls; how many of them ran a plan."""
+    before = f.compiled.stats()["plan_runs"]
+    for _ in range(calls):
+        f.compiled(*args)
+    return f.compiled.stats()["plan_runs"] - before
+
+
+def test_plans_that_are_called_often_have_paid_however_little_the_model_says():
+    f = Pair(stacked)
+    for n in range(10, 19):
+        often(f, pair(n), 5000)
+    for n in [*range(10, 19)] * 2:
+        assert often(f, pair(n), 100) == 100
+    assert f.compiled.stats()["given_up"] == 0
+
+
+def test_plans_in_use_stay_where_a_place_is_given_up():
+    f = Pair(stacked, recompile_limit=3)
+    for n in (10, 11, 12):
+        often(f, pair(n), 2000)
+    often(f, pair(13), 200)
+    assert f.compiled.stats()["given_up"] == 1 and f.compiled.stats()["plans"] == 3
+    for n in (10, 11, 12):
+        assert often(f, pair(n), 100) >= 90  # they are looked at again within a few calls
+    assert f.compiled.stats()["compiles"] == 3
+
+
+def test_plans_in_use_stay_where_another_is_earned():
+    f = Pair(stacked, recompile_limit=3)
+    for n in (10, 11, 12):
+        often(f, pair(n), 2000)
+    assert often(f, pair(13), 8000) >= 2000
+    for n in (10, 11, 12, 13):
+        assert often(f, pair(n), 100) >= 90
+    assert f.compiled.stats()["compiles"] == 4
+
+
+def test_a_plan_that_was_dropped_is_made_again_for_a_shape_that_stays():
+    f = Pair(stacked, recompile_limit=3)
+    for n in range(3, 60):
+        often(f, pair(n), 20)
+    assert f.compiled.stats()["plans"] == 0 and f.compiled.stats()["given_up"] == 1
+    often(f, pair(3), 20000)
+    assert often(f, pair(3), 100) == 100
+
+
 # ---- values ----
 
 
