@@ -70,6 +70,8 @@ bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype 
 bool array_bool_check(PyObject *object);   /* np.True_, np.False_ */
 /* One of the library's functions that the program's classes can override (__array_function__). */
 bool array_function_check(PyObject *object);
+/* How long the Python code of such a function is, in code units; 0: it is written in C. */
+int array_function_length(PyObject *function);
 
 /* ---- library.c: the libraries whose arrays are compiled ---- */
 

@@ -280,3 +280,15 @@ array_function_check(PyObject *object)
 {
     return Py_TYPE(object) == function_type;
 }
+
+int
+array_function_length(PyObject *function)
+{
+    PyObject *python = PyObject_GetAttrString(function, "_implementation"); /* NumPy 2.0 */
+    int length = 0;
+    if (python != NULL && PyFunction_Check(python))
+        length = (int)Py_SIZE(PyFunction_GET_CODE(python));
+    PyErr_Clear();
+    Py_XDECREF(python);
+    return length;
+}

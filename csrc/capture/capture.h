@@ -250,11 +250,13 @@ typedef struct Capture {
     int entry;         /* the Instr at which it begins */
     int32_t called;    /* the last Instr of the frame's own that called a function; -1: none */
     int ninstructions; /* followed, inlined ones included */
+    int library_calls; /* of the array library's Python functions that nodes stand for */
+    int library_code;  /* how long the Python code of these is, in code units */
     int gain;          /* what a plan of it saves per run, see worth.c */
     int saves;         /* the same by the model alone, even where a plan is made of everything */
     int certain;       /* what of this its kept loops save in this call alone, at least */
     bool useful;       /* gain > 0: it is worth a plan */
-    const char *left;  /* not useful: why, a literal */
+    const char *left;  /* not useful: why */
 } Capture;
 
 /* A value or a length whose guard has failed. */

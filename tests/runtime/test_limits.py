@@ -134,7 +134,8 @@ def test_a_limit_of_one_still_gives_way_to_large_calls():
 
 
 def stacked(x, y):
-    return np.stack([x, y])
+    """By the model, a plan of it saves next to nothing."""
+    return np.concatenate([x, y]).reshape(2, -1).T
 
 
 def pair(n):

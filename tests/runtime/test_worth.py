@@ -208,6 +208,54 @@ def test_a_loop_of_library_calls_is_left():
     assert after["plan_runs"] - before["plan_runs"] <= 1  # what comes before the loop
 
 
+def rolled(x):
+    return np.dot(np.roll(x, 1), x)
+
+
+def differences(x):
+    return np.dot(np.diff(x), np.diff(x))
+
+
+def turned(x):
+    return np.dot(np.rot90(x.reshape(2, -1))[0] + 1, x[:2])
+
+
+def columns_first(x):
+    return np.dot(np.asfortranarray(np.roll(x.reshape(2, -1), 1, axis=0)), x[: len(x) // 2])
+
+
+@pytest.mark.parametrize("function", [rolled, differences, turned, columns_first])
+def test_python_code_of_the_library_that_a_plan_stands_for_counts(function):
+    """It takes ten times as long as the array work itself, which a call of BLAS outweighs."""
+    assert left(function, np.linspace(0, 1, 10))[0]["plans"] == 1
+
+
+def test_python_code_of_the_library_that_a_plan_calls_does_not_count():
+    def f(x):
+        return np.nansum(x) + np.median(x), np.linalg.norm(x)
+
+    assert left(f, np.linspace(0, 1, 10))[0]["plans"] == 0
+
+
+def test_the_reason_does_not_name_array_work_where_there_is_none():
+    def made(x):
+        return np.array([x[0], x[1], 1.0, x[2]])
+
+    def compared(x):
+        return 1 if x[0] <= x[1] else 2
+
+    def mixed(x):
+        return np.dot(x + 1, x)
+
+    options, x = {"plan_always": False}, np.linspace(0, 1, 9)
+    reasons = [
+        pycompile.explain(f, options=options)(x).records[0]["why"] for f in (made, compared, mixed)
+    ]
+    assert reasons[0].startswith("its array work is calls of library functions")
+    assert reasons[1] == "its work on single numbers takes less time than a plan would"
+    assert reasons[2].startswith("apart from calls of library functions (dot), its array work")
+
+
 def test_a_kernel_before_a_library_call_pays_when_it_is_large():
     def f(x):
         return np.sort(np.sqrt(x * x + 1) - x / 3 + x * 0.5)

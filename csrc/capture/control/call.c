@@ -179,6 +179,26 @@ not_followed(const Call *c)
     return interp_break(c->in, code, "call of '%s'", value_describe(c->in, c->callable));
 }
 
+/* Has the graph got a call of a library function since it had so many nodes? */
+static bool
+calls_since(const Interp *in, int nnodes)
+{
+    for (NodeId id = nnodes; id < in->graph->nodes.len; id++)
+        if (op_info(graph_node(in->graph, id)->op)->kind == KIND_EXTERN) return true;
+    return false;
+}
+
+/* For the cost model: CPython would have run the function's Python code, of which the functions
+   that it calls are a part. */
+static void
+note_library(Interp *in, PyObject *function, int calls, int length)
+{
+    int own = in->loop == NULL ? array_function_length(function) : 0;
+    if (own <= in->out->library_code - length) return;
+    in->out->library_calls = calls + 1;
+    in->out->library_code = length + own;
+}
+
 Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
@@ -189,8 +209,12 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         if (section != ANSWER_NO) return section;
     }
     if (decompositions_add(call.object) < 0) return ANSWER_ERROR;
+    int nnodes = in->graph->nodes.len;
+    int calls = in->out->library_calls, length = in->out->library_code;
     Answer answer = call_followed(&call, RANK_OWN);
     if (answer == ANSWER_NO) answer = follow_by_type(&call);
+    if (answer == ANSWER_YES && array_function_check(call.object) && !calls_since(in, nnodes))
+        note_library(in, call.object, calls, length);
     return answer == ANSWER_NO ? not_followed(&call) : answer;
 }
 

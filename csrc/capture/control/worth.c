@@ -23,6 +23,8 @@ enum {
     LIBRARY_CALLED = -15,
     TEMPLATE_CALLED = -50, /* through pycompile's own Python code: _calls.py, _steps.py */
     NUMBER_CALLED = -1,    /* a C function of Python's own numbers */
+    LIBRARY_FOLLOWED = 12, /* Python code of NumPy's that nodes stand for: a call of it, and … */
+    CODE_PER_UNIT = 12, /* … code units: it takes much longer than the array work of small calls */
     PRODUCT_CALLED = -30,
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
@@ -98,6 +100,15 @@ takes_arrays(const Graph *g, const Node *node)
     return false;
 }
 
+/* An array of some elements is among its arguments, or its result. */
+static bool
+has_axes(const Graph *g, const Node *node)
+{
+    int axes = node->type.rank;
+    for (int i = 0; i < node->nargs; i++) axes += graph_node(g, node->args[i])->type.rank;
+    return axes > 0;
+}
+
 static bool
 takes_numbers(const Graph *g, const Node *node)
 {
@@ -117,6 +128,7 @@ typedef struct {
     bool certain; /* only loops count whose turns are known */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
+    bool on_arrays;     /* … and on more than single numbers */
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
@@ -321,6 +333,7 @@ node_weight(Scale *scale, NodeId id)
         return -ARRAY_MADE - by_elements(g, node, ELEMENTS_PER_UNIT);
     if (is_library_call(node)) return LIBRARY_CALLED;
     scale->works = true;
+    scale->on_arrays = scale->on_arrays || has_axes(g, node);
     int elements =
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
     if (node->type.device != DEVICE_HOST) elements += LAUNCHED;
@@ -480,21 +493,24 @@ called_name(Graph *g)
 
 /* Why a graph is not worth a plan. */
 static const char *
-left_because(Graph *g, bool works)
+left_because(const Scale *scale)
 {
+    Graph *g = scale->graph;
     const char *name = called_name(g), *text = NULL;
     if (name != NULL)
         text = arena_printf(g->arena,
-                            works ? "apart from calls of library functions%s, its array work takes "
-                                    "less time, at this size, than a plan would"
-                                  : "its array work is calls of library functions%s, which take "
-                                    "the same time in a plan",
+                            scale->on_arrays
+                                ? "apart from calls of library functions%s, its array work takes "
+                                  "less time, at this size, than a plan would"
+                                : "its array work is calls of library functions%s, which take "
+                                  "the same time in a plan",
                             name);
     PyErr_Clear();
     if (text != NULL) return text;
-    return works ? "its array work takes less time, at this size, than a plan would"
-                 : "it has no array work that a plan saves: views, and arithmetic on Python's "
-                   "numbers, take the same time in one";
+    return scale->on_arrays ? "its array work takes less time, at this size, than a plan would"
+           : scale->works   ? "its work on single numbers takes less time than a plan would"
+                            : "it has no array work that a plan saves: views, and arithmetic on "
+                              "Python's numbers, take the same time in one";
 }
 
 static int
@@ -516,11 +532,13 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
         return 0;
     }
     gain += region_weight(&scale, 0);
+    gain += (int64_t)LIBRARY_FOLLOWED * capture->library_calls;
+    gain += capture->library_code / CODE_PER_UNIT;
     if (!scale.works) {
-        *left = left_because(g, false);
+        *left = left_because(&scale);
         return 0;
     }
-    if (gain <= 0) *left = left_because(g, true);
+    if (gain <= 0) *left = left_because(&scale);
     return (int)Py_MIN(gain, MOST);
 }
 
