@@ -38,6 +38,7 @@ class Explanation:
         seconds: Mapping[str, float] | None = None,
         so_far: Mapping[str, int] | None = None,
         more: str = "more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()",
+        lost: list[str] | None = None,
     ) -> None:
         self.name = name
         self.records = records
@@ -46,6 +47,7 @@ class Explanation:
         self.more = more  # the summary's last line: where the rest is told
         self.counts = counts or []  # of each function's code, as _C.hints() gives them
         self.so_far = dict(so_far or {})  # stats() of the function before the call
+        self.lost = list(lost or ())  # what was said of places that had been given up before it
         self.seconds = dict(seconds or {})  # call, and plain and compiled where they were measured
 
     @property
@@ -107,6 +109,7 @@ class Explanation:
             "bytes_moved": _explain_text.bytes_moved(self.records),
             "seconds": self.seconds,
             "so_far": self.so_far,
+            "lost": self.lost,
             "functions": self.functions,
             "error": None if self.error is None else f"{type(self.error).__name__}: {self.error}",
             "records": [
@@ -169,11 +172,12 @@ def explain(
     def run(*args: Any, **kwargs: Any) -> Explanation:
         compiled = _compile(function, settings)
         so_far = _so_far(function, compiled)
+        before = _C.hints()
         _C.reset()
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
         seconds: dict[str, float] = {}
-        before = _C.hints()
+        reset = _C.hints()
         earlier = _C.report_begin()  # those of `python -m pycompile explain`, around this one
         began = perf_counter()
         try:
@@ -183,7 +187,7 @@ def explain(
         finally:
             seconds["call"] = perf_counter() - began
             records = _C.report_end()[earlier:]
-        counts = _since(before, _C.hints())
+        counts = _since(reset, _C.hints())
         kept = compiled is function or _switched_off()
         aside = _why_aside(function) if kept else plans_forbidden(settings)
         if runs > 0 and error is None:
@@ -195,7 +199,8 @@ def explain(
                     seconds[key] = min(seconds.get(key, float("inf")), perf_counter() - began)
             except Exception as raised:  # say, since the calls before have emptied a list
                 error = raised
-        return Explanation(name, records, error, aside, counts, seconds, so_far)
+        lost = _lost(before, compiled, counts)
+        return Explanation(name, records, error, aside, counts, seconds, so_far, lost=lost)
 
     return run
 
@@ -208,6 +213,17 @@ def _so_far(function: Any, compiled: Any) -> dict[str, int]:
     stats = compiled.stats()
     lost = isinstance(function, _C.CompiledFunction) or stats["given_up"] or stats["slower"]
     return stats if lost else {}
+
+
+def _lost(before: list[Record], compiled: Any, counts: list[Record]) -> list[str]:
+    """What was said of the places that had been given up, of the function and of those that the call
+    went through."""
+    code = getattr(getattr(compiled, "__wrapped__", compiled), "__code__", None)
+    places = {(row["file"], row["line"]) for row in counts}
+    if code is not None:
+        places.add((code.co_filename, code.co_firstlineno))
+    told = [text for row in before if (row["file"], row["line"]) in places for text in row["lost"]]
+    return list(dict.fromkeys(told))
 
 
 def _require_runs(runs: Any) -> None:
@@ -227,7 +243,7 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
             for name, value in counted.items():
                 if name == "deopt_why":
                     row[name] = value if sign > 0 else row.get(name)
-                elif name not in ("file", "function", "line", "places", "varied"):
+                elif name not in ("file", "function", "line", "places", "varied", "lost"):
                     row[name] = row.get(name, 0) + sign * value
     return [
         row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]

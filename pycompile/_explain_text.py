@@ -117,6 +117,7 @@ def functions(explanation: Explanation) -> list[Record]:
             "why": [],
             "left": None,
             "repeated": (0, 0),
+            "unkept": None,
         }
         counts = {"plan_runs": 0, "recompiles": 0, "deopts": 0, "given_up": 0}
         times = {"plan_seconds": 0.0, "compile_seconds": 0.0}
@@ -132,6 +133,7 @@ def functions(explanation: Explanation) -> list[Record]:
         this["kernels"] += kernel_count(record)
         if kernel_count(record) >= MANY_KERNELS:
             this["repeated"] = max(this["repeated"], _repeated(record))
+            this["unkept"] = this["unkept"] or record.get("unkept")
         this["compile_seconds"] += sum((record.get("seconds") or {}).values())
         if record.get("kind") == "failed":
             this["why"].append(f"left to CPython: {record.get('why') or 'not compiled'}")
@@ -197,10 +199,13 @@ def _reasons(row: Record) -> list[str]:
         why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python{because}")
     times, line = row["repeated"]
     if 2 * times >= MANY_KERNELS:
+        around = row["unkept"] or (
+            "a loop around it was unrolled, or its function was called so often"
+        )
         why.append(
-            f"so many kernels since line {line} is in the graph {times} times: a loop around it was "
-            "unrolled, or its function was called so often (compute with whole arrays, or call a "
-            "compiled function there; options={'unroll': ...} sets the budget)"
+            f"so many kernels since line {line} is in the graph {times} times: {around} (compute "
+            "with whole arrays, or call a compiled function there; options={'unroll': ...} sets "
+            "the budget)"
         )
     elsewhere = any(_starts_others(item) for item in row["breaks"])
     if elsewhere:
@@ -343,7 +348,12 @@ def head(explanation: Explanation) -> list[str]:
     lines = [heading(explanation)]
     if explanation.error is not None:
         lines.append(f"  raised {type(explanation.error).__name__}: {explanation.error}")
-    return lines + ["  " + line for line in explanation.times() + _so_far(explanation.so_far)]
+    lost = [
+        f"given up before this call, which made plans anew: {text}" for text in explanation.lost
+    ]
+    return lines + [
+        "  " + line for line in explanation.times() + _so_far(explanation.so_far) + lost
+    ]
 
 
 def _so_far(stats: Record) -> list[str]:

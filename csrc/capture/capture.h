@@ -247,16 +247,17 @@ typedef struct Capture {
     VEC(int64_t) seen;          /* graph input i in this call, an int, or SEEN_NOTHING */
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;
-    int entry;         /* the Instr at which it begins */
-    int32_t called;    /* the last Instr of the frame's own that called a function; -1: none */
-    int ninstructions; /* followed, inlined ones included */
-    int library_calls; /* of the array library's Python functions that nodes stand for */
-    int library_code;  /* how long the Python code of these is, in code units */
-    int gain;          /* what a plan of it saves per run, see worth.c */
-    int saves;         /* the same by the model alone, even where a plan is made of everything */
-    int certain;       /* what of this its kept loops save in this call alone, at least */
-    bool useful;       /* gain > 0: it is worth a plan */
-    const char *left;  /* not useful: why */
+    int entry;          /* the Instr at which it begins */
+    int32_t called;     /* the last Instr of the frame's own that called a function; -1: none */
+    int ninstructions;  /* followed, inlined ones included */
+    int library_calls;  /* of the array library's Python functions that nodes stand for */
+    int library_code;   /* how long the Python code of these is, in code units */
+    int gain;           /* what a plan of it saves per run, see worth.c */
+    int saves;          /* the same by the model alone, even where a plan is made of everything */
+    int certain;        /* what of this its kept loops save in this call alone, at least */
+    bool useful;        /* gain > 0: it is worth a plan */
+    const char *left;   /* not useful: why */
+    const char *unkept; /* which loop was unrolled that would have stayed one, and why; or NULL */
 } Capture;
 
 /* A value or a length whose guard has failed. */

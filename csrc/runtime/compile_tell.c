@@ -280,6 +280,7 @@ tell_exit(Job *job)
     static const char *const names[] = {"return", "break", "branch", "ways"};
     record_string(job->record, "exit", names[job->capture->exit.kind]);
     record_int(job->record, "instructions", job->capture->ninstructions);
+    record_string(job->record, "unkept", job->capture->unkept);
 }
 
 void

@@ -15,6 +15,7 @@ entry_forget(Entry *entry)
 {
     entry->nplans = entry->nrefusals = entry->misses = entry->rest = entry->nvaried = 0;
     entry->given_up = entry->told = entry->left_early = false;
+    entry->lost = NULL;
     entry->credit = (Credit){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;
@@ -25,6 +26,7 @@ static void
 entry_clear(Entry *entry)
 {
     int nplans = entry->nplans, nrefusals = entry->nrefusals;
+    mem_free(entry->lost);
     entry_forget(entry);
     for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);

@@ -55,6 +55,7 @@ typedef struct {
     bool left_early; /* a loop that begins a turn here was left too often after a few turns */
     bool given_up;   /* the last call without a plan was left to CPython, for lack of credit */
     bool told;       /* the program was told */
+    char *lost;      /* what was told; mem_alloc, or NULL */
     Digest advice;   /* of what the warning said to change */
     Credit credit;
     Refusal behind; /* once given up: the refusal that says where to look next */

@@ -174,6 +174,21 @@ places_of(const CodeState *state)
     return list;
 }
 
+/* What was said of the places that are given up. */
+static PyObject *
+lost_of(const CodeState *state)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < state->decoded->count; i++) {
+        const Entry *entry = state->entries[i];
+        if (entry == NULL || !entry->given_up || entry->lost == NULL) continue;
+        PyObject *text = text_object(entry->lost);
+        if (text == NULL || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
 void
 hints_record(const CodeState *state, PyObject *record)
 {
@@ -212,6 +227,7 @@ add_state(const CodeState *state, void *context)
     record_string(record, "deopt_why", state->deopt_why);
     record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
+    record_object(record, "lost", lost_of(state));
     record_object(record, "varied", varied_of(state));
     if (PyList_Append(list, record) < 0) PyErr_Clear();
     Py_DECREF(record);

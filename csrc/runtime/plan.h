@@ -216,9 +216,10 @@ struct Plan {
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
-    int gain, saves; /* Capture.gain, Capture.saves */
-    int64_t debt;    /* cost of making it minus the savings of its runs, see credit.c */
-    int64_t used_at; /* a debt from which on it has saved what making it again would cost */
+    int gain, saves;    /* Capture.gain, Capture.saves */
+    int64_t debt;       /* cost of making it minus the savings of its runs, see credit.c */
+    const char *unkept; /* Capture.unkept */
+    int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
     size_t state_bytes;

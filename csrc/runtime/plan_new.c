@@ -584,6 +584,16 @@ make_careful(Maker *m, const CodeOrigin *origin)
     return status;
 }
 
+/* Texts for messages about the plan. */
+static int
+make_told(Maker *m)
+{
+    const char *unkept = m->capture->unkept;
+    if (unkept == NULL) return 0;
+    m->plan->unkept = arena_copy(m->plan->memory, unkept, strlen(unkept) + 1);
+    return m->plan->unkept == NULL ? -1 : 0;
+}
+
 Plan *
 plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
          const CodeOrigin *origin, bool whole, bool sequence)
@@ -607,7 +617,8 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_commits(&maker) < 0 ||
         make_lifetimes(plan) < 0 || plan_chains(plan) < 0 || make_boxes(&maker) < 0 ||
-        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker, origin) < 0) {
+        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker, origin) < 0 ||
+        make_told(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

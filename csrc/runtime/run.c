@@ -414,7 +414,9 @@ tell_given_up(Runner *r, Entry *entry)
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
-    if (gain == 0) return; /* refused for many types: no plan is lost */
+    if (gain == 0) return;                      /* refused for many types: no plan is lost */
+    Plan *plan = plan_acquire(entry->plans[0]); /* texts may run code that resets all */
+    const char *unkept = plan->unkept;
     entry->told = true;
     describe(r->state, r->number, &where);
     Roots roots = frame_roots(r);
@@ -434,11 +436,18 @@ tell_given_up(Runner *r, Entry *entry)
                     unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have");
     else
         text_printf(&told, "%d of these tries came to nothing worth a plan", entry->credit.refused);
-    text_printf(&told, "; CPython runs what no plan holds for%s", why.data ? why.data : "");
+    text_printf(&told, "; CPython runs what no plan holds for%s%s%s", unkept ? "; " : "",
+                unkept ? unkept : "", why.data ? why.data : "");
     const char *what = told.data ? told.data : "?";
+    mem_free(entry->lost);
+    if ((entry->lost = mem_alloc(strlen(what) + 1)) != NULL)
+        strcpy(entry->lost, what);
+    else
+        PyErr_Clear();
     log_emit(LOG_RECOMPILES, "%s", what);
     if (warns) log_warn("pycompile: %s", what);
     text_free(&told);
+    if (plan != NULL) plan_release(plan);
     text_free(&why);
     text_free(&where);
 }

@@ -164,6 +164,17 @@ note_seen(Interp *in)
     return 0;
 }
 
+/* Kept, the loop might have been worth a plan. */
+static void
+tell_left_loop(Capture *capture)
+{
+    if (capture->unkept == NULL) return;
+    const char *both =
+        arena_printf(capture->arena, "%s; unrolled, %s", capture->unkept, capture->left);
+    if (both != NULL) capture->left = both;
+    PyErr_Clear();
+}
+
 static Attempt
 attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture **out)
 {
@@ -196,11 +207,13 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
     if (result == ATTEMPT_DONE) sizes_settle(&in);
-    if (result == ATTEMPT_DONE && note_seen(&in) < 0) result = ATTEMPT_ERROR;
+    if (result == ATTEMPT_DONE && (note_seen(&in) < 0 || tell_unrolled(&in) < 0))
+        result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE) {
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
         capture->saves = capture->useful ? capture_saves(capture, request) : 0;
+        if (!capture->useful) tell_left_loop(capture);
         capture->certain = capture_certain(capture);
         *out = capture;
     } else {

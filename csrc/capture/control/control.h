@@ -309,6 +309,8 @@ const char *loop_is_ended(Interp *in);
 int loop_computes_arrays(Interp *in, int head);
 /* Adds it to what is told of a break at a value of the loop's body. */
 int tell_refused_loop(Interp *in);
+/* The same for what is told of a whole graph: Capture.unkept. */
+int tell_unrolled(Interp *in);
 
 /* ---- build.c: values as Builds ---- */
 /* NO_BUILD: error set, or in->break_code set. */

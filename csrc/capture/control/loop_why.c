@@ -348,3 +348,25 @@ tell_refused_loop(Interp *in)
         own && *in->told.detail != '\0' ? "; " : "", line_at(in->top->decoded, shape->top), why);
     return in->told.detail == NULL ? -1 : 0;
 }
+
+/* The outermost loop of the frame's own that this attempt has unrolled.  Of one that computes with
+   whole arrays there is something to tell where its turns make up a long graph. */
+int
+tell_unrolled(Interp *in)
+{
+    enum { LONG = 1024 }; /* instructions */
+    const Decoded *d = in->bottom->decoded;
+    for (int number = 0; number < d->count && in->top == in->bottom; number++) {
+        const char *why = loop_note(in, number);
+        LoopShape *shape;
+        if (why == NULL || strcmp(why, loop_without_elements) == 0) continue;
+        if (loop_shape(in, d, number, &shape) < 0) return -1;
+        if (shape == NULL || shape->top != number || in->attempt.first_step[shape->head] == 0)
+            continue;
+        if (in->out->ninstructions < LONG && computes_arrays(in, shape)) continue;
+        in->out->unkept = arena_printf(in->arena, "the loop of line %d did not stay a loop: %s",
+                                       line_at(d, shape->top), why);
+        return in->out->unkept == NULL ? -1 : 0;
+    }
+    return 0;
+}
