@@ -256,6 +256,7 @@ typedef struct Capture {
     int saves;          /* the same by the model alone, even where a plan is made of everything */
     int certain;        /* what of this its kept loops save in this call alone, at least */
     bool useful;        /* gain > 0: it is worth a plan */
+    bool recurses;      /* calls of a function by itself were more than may be followed */
     const char *left;   /* not useful: why */
     const char *unkept; /* which loop was unrolled that would have stayed one, and why; or NULL */
 } Capture;
@@ -279,6 +280,7 @@ typedef struct {
     int nvaried;
     int64_t turns;  /* that a loop of unknown length is expected to make */
     int64_t effort; /* instructions that all attempts together may follow; 0: as many as it takes */
+    bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
 } CaptureRequest;
 

@@ -49,6 +49,7 @@ stage_capture(Job *job, CompileNote *note)
     stage_done(job, "capture");
     counts.instructions += job->capture->ninstructions;
     note->useful = job->capture->useful;
+    note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;
     note->saves = job->capture->saves;
     note->cost = FOLLOW_COST * (int64_t)job->capture->ninstructions;

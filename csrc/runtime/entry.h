@@ -130,6 +130,7 @@ struct CodeState {
     bool aside;      /* never captured: generators, class bodies, library code */
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
+    bool recurses;              /* capture followed too many calls of a function by itself */
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;

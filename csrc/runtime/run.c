@@ -561,6 +561,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         .number = r->number,
         .varied = entry->varied,
         .nvaried = entry->nvaried,
+        .recurses = r->state->recurses,
         .config = r->state->config,
     };
     Patience patience = {0};
@@ -572,6 +573,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     }
     Answer answer = compile_plan(&request, reason, patience, plan, note);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
+    r->state->recurses = r->state->recurses || note->recurses;
     if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
     entry->ticket = note->ticket;
     if (note->postponed) {

@@ -241,6 +241,7 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {
     bool useful;    /* the graph has array work */
+    bool recurses;  /* Capture.recurses */
     bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the

@@ -135,6 +135,14 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
 
 enum { DEEPEST = 150 }; /* nested inlined calls of a function by itself */
 
+bool
+is_recursion(const Activation *activation)
+{
+    for (const Activation *a = activation->caller; a != NULL; a = a->caller)
+        if (a->decoded == activation->decoded) return true;
+    return false;
+}
+
 /* The break that an earlier attempt found inside the call at this place, or NULL. */
 static const Break *
 marked(Interp *in)
@@ -205,8 +213,9 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
         return interp_break(
             in, decoded->code->co_flags & suspends ? BREAK_GENERATOR : BREAK_CALL_PYTHON,
             "call of '%s': %s", name, decoded->aside);
+    bool refused = in->inlined > DEEPEST || in->attempt.marks->recurses;
     for (Activation *a = in->top; a != NULL; a = a->caller)
-        if (a->decoded == decoded && in->inlined > DEEPEST)
+        if (a->decoded == decoded && refused)
             return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
     Activation *activation = activation_new(in, decoded);
     if (activation == NULL) return ANSWER_ERROR;

@@ -214,6 +214,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         capture->useful = capture->gain > 0;
         capture->saves = capture->useful ? capture_saves(capture, request) : 0;
         if (!capture->useful) tell_left_loop(capture);
+        capture->recurses = marks->recurses;
         capture->certain = capture_certain(capture);
         *out = capture;
     } else {
@@ -279,8 +280,9 @@ Capture *
 capture(const CaptureRequest *request)
 {
     int64_t effort = request->effort > 0 ? request->effort : INT64_MAX;
-    Marks open = {.stop_at = -1, .effort = effort};
-    Marks closed = {.stop_at = -1, .effort = effort, .by_value = true};
+    Marks open = {.stop_at = -1, .effort = effort, .recurses = request->recurses};
+    Marks closed = open;
+    closed.by_value = true;
     Capture *first = follow(request, &open), *second;
     if (first == NULL || !open.asked) return first;
     if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {

@@ -289,6 +289,9 @@ const char *branch_what(Interp *in, BreakHint *hint);
    loop; else NULL. */
 const Break *branch_broke(Interp *in, bool ends);
 
+/* Is the activation one of a function that has called itself? */
+bool is_recursion(const Activation *activation);
+
 /* ---- loop_why.c: why a loop of the bottom activation did not stay a loop ---- */
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)

@@ -275,9 +275,9 @@ before(Interp *in, const Instr *instr)
         in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
         in->writes.dirty = false;
     }
-    if (--in->attempt.budget < 0)
-        return interp_break(in, BREAK_TOO_LONG, "more instructions than the budget");
-    return ANSWER_YES;
+    if (--in->attempt.budget >= 0) return ANSWER_YES;
+    in->attempt.learn->recurses = in->attempt.learn->recurses || is_recursion(a);
+    return interp_break(in, BREAK_TOO_LONG, "more instructions than the budget");
 }
 
 static Answer

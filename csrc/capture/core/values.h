@@ -559,6 +559,7 @@ typedef struct Marks {
     Break stop;
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
+    bool recurses; /* calls of a function by itself are not inlined */
     BreakHint overlap;
     VEC(LoopNote) no_loop; /* loops that are unrolled */
     VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
