@@ -640,3 +640,18 @@ def test_error_functions():
             wanted = np.vectorize(getattr(math, name))((x * 2).astype("f8")) + 1
             assert made.dtype == dtype
             np.testing.assert_allclose(host(made), wanted, rtol=error, atol=error)
+
+
+def test_what_varies_is_named():
+    """CuPy runs what no plan holds for, which it cannot without a device."""
+    x = values((30, 40))
+    compiled = pycompile.compile(lambda x: (x * 2 + 1) * 3)
+    with pytest.warns(pycompile.PycompileWarning, match="have not paid") as told:
+        for n in range(1, 40):
+            try:
+                compiled(device(x)[:, ::n])
+            except cp.cuda.runtime.CUDARuntimeError:
+                break
+    text = str(told[0].message)
+    assert "ndarray object" not in text
+    assert "x.shape[1]" in text
