@@ -279,7 +279,7 @@ typedef struct {
     const VariedPath *varied; /* numbers, text, and lists and dicts by their lengths */
     int nvaried;
     int64_t turns;  /* that a loop of unknown length is expected to make */
-    int64_t effort; /* instructions that all attempts together may follow; 0: as many as it takes */
+    int64_t effort; /* instructions that all attempts together may follow; 0: the usual number */
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
 } CaptureRequest;

@@ -168,7 +168,8 @@ uncompiled_remedy(PyObject *now)
 {
     ArrayHeader header;
     const char *why = "";
-    if (now == NULL || array_read_any(now, &header, &why) == ANSWER_YES) return remedies[GUARD_ARRAY];
+    if (now == NULL || array_read_any(now, &header, &why) == ANSWER_YES)
+        return remedies[GUARD_ARRAY];
     return strcmp(why, "foreign byte order") == 0
                ? "pass arrays in the machine's byte order: x.astype(x.dtype.newbyteorder('='))"
                : remedies[GUARD_ARRAY];

@@ -2,10 +2,11 @@
    contents, so that every change is found: also that of a list to which an arm appended. */
 #include "control.h"
 
-/* A function that calls itself twice, and has a branch or a loop to be kept, has these as often as
-   it is called, and of each all values are saved that there are: that is the greater part of the
-   work, and grows with the square of the calls. */
-enum { SAVED_PER_INSTRUCTION = 2 };
+/* At each fork all values are saved that there are, compared and taken back: in what is unrolled or
+   inlined that is the greater part of the work, and grows with the square of its length.  As many
+   values take as long as one instruction that is followed.  A function that calls itself twice has
+   its forks as often as it is called, and is left alone sooner. */
+enum { SAVED_PER_INSTRUCTION = 64, SAVED_IN_RECURSION = 2 };
 
 static bool
 has_state(const Value *value)
@@ -81,7 +82,8 @@ world_save(Interp *in, World *world)
                      .nodes = in->graph->nodes.len};
     world->states = arena_alloc(in->arena, sizeof(State) * (size_t)(world->nvalues + 1));
     if (world->states == NULL) return -1;
-    if (is_recursion(a)) in->attempt.budget -= world->nvalues / SAVED_PER_INSTRUCTION;
+    in->attempt.budget -=
+        world->nvalues / (is_recursion(a) ? SAVED_IN_RECURSION : SAVED_PER_INSTRUCTION);
     for (int i = 0; i < world->nvalues; i++)
         if (state_of(in, in->attempt.values.at[i], &world->states[i]) < 0) return -1;
 #define COPY(to, from, count)                                                                      \
