@@ -213,6 +213,12 @@ do_round(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(round_decimals(in, node, decimals, &result));
     Value *target = rule_arg(rule, args, "out");
     if (!value_absent(target)) return write_result(in, target, result, out);
+    /* With decimals NumPy fills a new array, in Fortran order where the argument is, else in C order
+       (PyArray_Round). */
+    Type type = node_type(in, node);
+    bool as_it_is = decimals == 0 || type_is_contiguous(in->graph, &type) ||
+                    type_is_fortran(in->graph, &type);
+    if (!as_it_is && dtype_is_float(dtype)) TRY(cast_fresh(in, result, dtype, 'C', &result));
     return push_node(in, result, out);
 }
 
