@@ -144,11 +144,14 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
 static int32_t argument(Nest *n, NodeId member, NodeId value);
 
 /* Iterations of an unrolled loop often differ only in a number.  In a program of many kernels
-   numbers are arguments, so that such iterations share one compiled kernel. */
+   numbers are arguments, so that such iterations share one compiled kernel.  Floats that follow
+   from sizes always are; to divide by an int, compilers have shorter ways where they know it. */
 static bool
-is_an_argument(const Nest *n, DType dtype)
+is_an_argument(const Nest *n, const Node *node)
 {
     enum { MANY = 8 };
+    DType dtype = node->type.dtype;
+    if (dtype_is_float(dtype) && is_sized(n->lw, node)) return true;
     return n->lw->groups.len > MANY && dtype != DT_F16 && !dtype_is_complex(dtype) &&
            dtype_size(dtype) <= sizeof(int64_t);
 }
@@ -162,7 +165,7 @@ instr_virtual(Nest *n, NodeId id)
     if (node->op == OP_const) {
         Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
         constant_bits(n, node, instr.bits);
-        if (is_an_argument(n, instr.dtype)) {
+        if (is_an_argument(n, node)) {
             if (VEC_PUSH(n->lw->arena, &n->numbers, (int64_t)instr.bits[0]) < 0) return -1;
             instr.bits[0] = 0;
             instr.argument = n->numbers.len;

@@ -465,6 +465,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     *why = NULL;
     lw.program = arena_alloc(lw.arena, sizeof(Program));
     if (lw.program == NULL || make_arrays(&lw) < 0) return NULL;
+    if (sized_find(&lw) < 0) return NULL;
     find_results(&lw);
     find_live(&lw);
     if (virtuals_find(&lw.virtuals, graph, lw.live) < 0 || arms_find(&lw) < 0) return NULL;

@@ -156,12 +156,13 @@ outer_value(Build *b, NodeId id)
         b->lw->why = "an array used as a number in a loop";
         return -1;
     }
-    if (node->op == OP_const) {
+    bool sized = is_sized(b->lw, node);
+    if (node->op == OP_const && !sized) {
         instr.kind = INSTR_CONST;
         if (constant_read(node->attrs.object, node->type.dtype, instr.bits) < 0) return -1;
         return region_emit(b, instr, 0, NULL);
     }
-    if (node_is_virtual(&b->lw->virtuals, id) && node->op != OP_full)
+    if (!sized && node_is_virtual(&b->lw->virtuals, id) && node->op != OP_full)
         return region_operation_value(b, id, LEVEL_ONCE);
     instr.kind = INSTR_LOAD;
     if ((instr.operand = region_operand(b, id, false)) < 0) return -1;

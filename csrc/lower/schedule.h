@@ -79,6 +79,7 @@ typedef struct {
                           UNKNOWN_GROUP at first */
     int32_t *seen;     /* per virtual storage: the last group for which need_from has visited it */
     bool *is_output;   /* per storage: an array object, which leaves the plan or a call takes */
+    VEC(int64_t) array_sizes; /* of inputs, from which other numbers follow (sized.c) */
     NodeId *same_as;   /* per storage: the one whose buffer it is in, for values written in place;
                           else itself */
     NodeId *commit_of; /* per value: the scatter for which a kernel at commit writes it; NO_NODE */
@@ -222,6 +223,11 @@ void repeat_extend(Lowering *lw); /* lifetimes */
    -1. */
 int together_divide(Lowering *lw);
 int together_join(Lowering *lw);
+
+/* sized.c: numbers that follow from the sizes of arrays */
+int sized_find(Lowering *lw); /* to be called first.  0 or -1 */
+/* May the constant be one of them?  Then it is an argument, and not in the kernel's text. */
+bool is_sized(const Lowering *lw, const Node *node);
 
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);

@@ -1,0 +1,84 @@
+/* Numbers that follow from the sizes of the program's arrays: the count that a mean divides by, the
+   end of a range over an array.  A graph for arrays of one size has them as constants; in a
+   kernel's text they would make it another one for each size, which the compiler has to see, where
+   everything else in it is the same.  So they are arguments.
+
+   Where a number came from is not known: it is compared with the sizes.  One that happens to be
+   alike is an argument, too, which costs nothing but what the compiler would have made of it. */
+#include "schedule.h"
+
+enum {
+    LEAST_SIZE = 32, /* smaller ones are axes of a few elements, and loops that are unrolled */
+    MOST_SIZES = 256,
+};
+
+static int
+add_size(Lowering *lw, int64_t size)
+{
+    if (size < LEAST_SIZE || lw->array_sizes.len == MOST_SIZES) return 0;
+    for (int i = 0; i < lw->array_sizes.len; i++)
+        if (lw->array_sizes.at[i] == size) return 0;
+    return VEC_PUSH(lw->arena, &lw->array_sizes, size);
+}
+
+int
+sized_find(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        const Type *type = &node->type;
+        if (op_info(node->op)->kind != KIND_INPUT || type->form != FORM_ARRAY) continue;
+        int64_t all = 1;
+        bool known = true;
+        for (int i = 0; i < type->rank; i++) {
+            known = known && size_is_const(g, type->shape[i]);
+            int64_t size = size_is_const(g, type->shape[i]) ? size_value(g, type->shape[i]) : 0;
+            if (add_size(lw, size) < 0) return -1;
+            if (__builtin_mul_overflow(all, size, &all)) known = false;
+            for (int k = 0; k < i && type->rank > 2 && known; k++) {
+                int64_t both = size * size_value(g, type->shape[k]);
+                if (add_size(lw, both) < 0) return -1;
+            }
+        }
+        if (known && add_size(lw, all) < 0) return -1;
+    }
+    return 0;
+}
+
+static bool
+constant_int(const Node *node, int64_t *out)
+{
+    double wide;
+    float narrow;
+    *out = 0;
+    switch (node->type.dtype) {
+    case DT_I64: return constant_read(node->attrs.object, DT_I64, out) == 0;
+    case DT_F64:
+        if (constant_read(node->attrs.object, DT_F64, &wide) < 0) return false;
+        break;
+    case DT_F32:
+        if (constant_read(node->attrs.object, DT_F32, &narrow) < 0) return false;
+        wide = narrow;
+        break;
+    default: return false;
+    }
+    if (!(wide >= LEAST_SIZE && wide <= 0x1p62)) return false;
+    *out = (int64_t)wide;
+    return (double)*out == wide;
+}
+
+bool
+is_sized(const Lowering *lw, const Node *node)
+{
+    enum { BELOW = 2, ABOVE = 1 }; /* range(1, n - 1), n - ddof, n + 1 */
+    int64_t number;
+    if (lw->array_sizes.len == 0 || node->op != OP_const || node->type.rank != 0) return false;
+    bool is_int = constant_int(node, &number);
+    PyErr_Clear();
+    if (!is_int || number < LEAST_SIZE - BELOW) return false;
+    for (int i = 0; i < lw->array_sizes.len; i++)
+        if (number >= lw->array_sizes.at[i] - BELOW && number <= lw->array_sizes.at[i] + ABOVE)
+            return true;
+    return false;
+}
