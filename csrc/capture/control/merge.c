@@ -110,6 +110,7 @@ merge_refuse(Merge *m)
     mark->what = m->what;
     mark->hint = hint;
     mark->in_loop = in->loop != NULL;
+    mark->in_turns = in->loop == NULL && in->fork != NULL;
     mark->broke = broke;
     return answer;
 }
@@ -836,7 +837,8 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
         .in = in, .d = a->decoded, .number = a->number, .outer = in->region, .test = condition};
     if (in->turn != NULL && in->turn->of == a) m.turn = in->turn;
     const BranchMark *mark = branch_mark(in, m.d, m.number);
-    if (mark != NULL && mark->level == BRANCH_APART) return ANSWER_NO;
+    bool others = mark != NULL && mark->in_turns && in->loop != NULL; /* a loop's arms are others */
+    if (mark != NULL && mark->level == BRANCH_APART && !others) return ANSWER_NO;
     m.keep = mark != NULL;
     if (on_false >= 0 && branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
         return branch_raises(m.d, on_true) ? expect(in, condition, false, on_false, depth_false)

@@ -50,6 +50,7 @@ branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *
         if (mark->code != code || mark->number != number) continue;
         mark->level = level;
         mark->why = why;
+        mark->in_turns = false;
         return ANSWER_BREAK;
     }
     BranchMark mark = {.code = code, .number = number, .level = level, .why = why};

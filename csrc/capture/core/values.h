@@ -534,6 +534,7 @@ typedef struct {
     BreakHint hint;   /* of the test inside an arm that ends a loop; HINT_OF_CODE: none */
     bool in_loop;     /* it was found in the body of a loop that was to stay one … */
     Break *broke;     /* … and this break kept its arms apart; NULL: none */
+    bool in_turns;    /* found in turns that were followed one by one, as in an arm */
 } BranchMark;
 
 /* Where a branch in the body of a loop goes to what is not followed: loop_side.c. */
