@@ -65,7 +65,8 @@ finds_way(const Decoded *d, const LoopShape *s, int at, int to, int without, boo
         seen[at] = true;
         int ways = instr_successors(d, at, next), ahead = 0;
         for (int k = 0; k < ways; k++) {
-            if (next[k] != s->head && next[k] != s->top)
+            if (next[k] != s->begin &&
+                next[k] != s->top) /* a `while` goes from there to its head */
                 next[ahead++] = next[k];
             else if (to < 0)
                 return true;
