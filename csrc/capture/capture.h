@@ -20,12 +20,12 @@ typedef enum {
                     or its slot's, of a function or a bound method the member (__code__,
                     __defaults__, __kwdefaults__, __func__, __self__) */
     SOURCE_ITEM, /* key: constant subscript of a tuple, list or dict */
-    SOURCE_CONST, /* object: the same object for ever (kept alive) */
-    SOURCE_TYPE,  /* type(base) */
-    SOURCE_SIZE,  /* shape[index] of the array `base`, as an int */
-    SOURCE_REST,  /* of the iterator `base`, which only the frame has, an int: of a range 0 the next
-                     item, 1 the end, 2 the step; else the position, or number, of the next item */
-    SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator */
+    SOURCE_CONST,   /* object: the same object for ever (kept alive) */
+    SOURCE_TYPE,    /* type(base) */
+    SOURCE_SIZE,    /* shape[index] of the array `base`, as an int */
+    SOURCE_REST,    /* of the iterator `base`, which only the frame has, one of its ITERATOR_INTS */
+    SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator; of a zip
+                       the one with number `index` */
     SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
 

@@ -64,37 +64,51 @@ typedef struct {
 #error "check the layouts of iterators"
 #endif
 
-/* Mirrors of seqiterobject in Objects/iterobject.c and enumobject in Objects/enumobject.c, as far
-   as they are the same in CPython 3.11 to 3.13. */
+/* Mirrors of seqiterobject in Objects/iterobject.c, of enumobject and reversedobject in
+   Objects/enumobject.c and of zipobject in Python/bltinmodule.c, as far as they are the same in
+   CPython 3.11 to 3.13. */
 typedef struct {
     PyObject_HEAD Py_ssize_t index;
     PyObject *walked; /* NULL: it has ended */
 } SequenceIterator;
+typedef SequenceIterator Reversed;
 
 typedef struct {
     PyObject_HEAD Py_ssize_t index;
     PyObject *walked, *result, *long_index;
 } Enumerate;
 
+typedef struct {
+    PyObject_HEAD Py_ssize_t size;
+    PyObject *iterators, *result;
+    bool strict;
+} Zip;
+
 PyObject *
-iterator_walked(PyObject *object)
+iterator_walked(PyObject *object, int part)
 {
     if (Py_TYPE(object) == &PySeqIter_Type) return ((SequenceIterator *)object)->walked;
+    if (Py_TYPE(object) == &PyReversed_Type) return ((Reversed *)object)->walked;
     if (Py_TYPE(object) == &PyEnum_Type) return ((Enumerate *)object)->walked;
+    if (Py_TYPE(object) == &PyZip_Type) return sequence_entry(((Zip *)object)->iterators, part);
     return NULL;
 }
 
 bool
-iterator_rest(PyObject *object, int64_t rest[3])
+iterator_rest(PyObject *object, int64_t rest[ITERATOR_INTS])
 {
-    rest[1] = rest[2] = 0;
-    if (Py_TYPE(object) == &PySeqIter_Type) {
-        rest[0] = ((SequenceIterator *)object)->index;
+    memset(rest, 0, ITERATOR_INTS * sizeof(int64_t));
+    if (Py_TYPE(object) == &PySeqIter_Type || Py_TYPE(object) == &PyReversed_Type) {
+        rest[ITERATOR_NEXT] = ((SequenceIterator *)object)->index;
         return ((SequenceIterator *)object)->walked != NULL;
     }
     if (Py_TYPE(object) == &PyEnum_Type) {
-        rest[0] = ((Enumerate *)object)->index;
+        rest[ITERATOR_NEXT] = ((Enumerate *)object)->index;
         return ((Enumerate *)object)->long_index == NULL;
+    }
+    if (Py_TYPE(object) == &PyZip_Type) {
+        rest[ITERATOR_PARTS] = ((Zip *)object)->size;
+        return !((Zip *)object)->strict;
     }
     if (Py_TYPE(object) != &PyRangeIter_Type) return false;
     const RangeIterator *iterator = (const RangeIterator *)object;
@@ -103,23 +117,24 @@ iterator_rest(PyObject *object, int64_t rest[3])
     left -= iterator->index;
     start += iterator->index * step;
 #endif
-    rest[0] = start;
-    rest[1] = left <= 0 ? start : start + (left - 1) * step + (step > 0 ? 1 : -1);
-    rest[2] = step;
+    rest[ITERATOR_NEXT] = start;
+    rest[ITERATOR_STOP] = left <= 0 ? start : start + (left - 1) * step + (step > 0 ? 1 : -1);
+    rest[ITERATOR_STEP] = step;
     return true;
 }
 
 PyObject *
 iterator_left(PyObject *iterator, PyTypeObject *indexed)
 {
-    int64_t rest[3];
+    int64_t rest[ITERATOR_INTS];
     if (!iterator_rest(iterator, rest)) return NULL;
     if (Py_TYPE(iterator) == &PyRangeIter_Type)
-        return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)rest[0],
-                                     (long long)rest[1], (long long)rest[2]);
-    PyObject *walked = iterator_walked(iterator);
+        return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL",
+                                     (long long)rest[ITERATOR_NEXT], (long long)rest[ITERATOR_STOP],
+                                     (long long)rest[ITERATOR_STEP]);
+    PyObject *walked = iterator_walked(iterator, 0);
     if (Py_TYPE(iterator) != &PySeqIter_Type || Py_TYPE(walked) != indexed) return NULL;
-    PyObject *index = PyLong_FromLongLong(rest[0]);
+    PyObject *index = PyLong_FromLongLong(rest[ITERATOR_NEXT]);
     PyObject *from = index ? PySlice_New(index, NULL, NULL) : NULL;
     PyObject *left = from ? PyObject_GetItem(walked, from) : NULL;
     Py_XDECREF(index);

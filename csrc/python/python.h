@@ -388,11 +388,15 @@ PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL witho
 int contents_init(void);
 bool deque_check(PyObject *object);  /* of exactly this class */
 int64_t deque_most(PyObject *deque); /* maxlen; -1 for None */
-/* What a range iterator has left: start, stop and step of such a range; of an iterator over a
-   sequence the next position, of an enumerate the next number.  False: it is none, or has ended. */
-bool iterator_rest(PyObject *object, int64_t rest[3]);
-/* What an iterator over a sequence, or an enumerate, goes over, borrowed; NULL: it is none. */
-PyObject *iterator_walked(PyObject *object);
+/* What an iterator has left, in ints.  Of a range: start, stop and step of such a range; of one
+   over a sequence, also backwards, the next position; of an enumerate the next number; of a zip how
+   many iterators it is made of. */
+enum { ITERATOR_NEXT, ITERATOR_STOP, ITERATOR_STEP, ITERATOR_PARTS, ITERATOR_INTS };
+/* False: it is none of these, or has ended. */
+bool iterator_rest(PyObject *object, int64_t rest[ITERATOR_INTS]);
+/* What an iterator over a sequence, an enumerate or a zip goes over, borrowed; `part`: of a zip,
+   else 0.  NULL: it is none. */
+PyObject *iterator_walked(PyObject *object, int part);
 Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 for others */
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
 /* Can the key be looked up in a dict by an equal one without running code of the program's? */

@@ -211,7 +211,12 @@ guard_put_source(Text *out, const GuardProgram *program, int number)
         break;
     case SOURCE_REST:
     case SOURCE_WALKED: {
-        static const char *const names[3] = {"next item", "end", "step"};
+        static const char *const names[ITERATOR_INTS] = {
+            [ITERATOR_NEXT] = "next item",
+            [ITERATOR_STOP] = "end",
+            [ITERATOR_STEP] = "step",
+            [ITERATOR_PARTS] = "number of iterators",
+        };
         bool walked = source->kind == SOURCE_WALKED;
         text_printf(out, "the %s of ", walked ? "object" : names[source->index]);
         guard_put_source(out, program, source->base);

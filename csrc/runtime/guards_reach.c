@@ -56,7 +56,7 @@ size_reach(const GuardSource *source, PyObject *base)
 static PyObject *
 rest_reach(const GuardSource *source, PyObject *base)
 {
-    int64_t rest[3];
+    int64_t rest[ITERATOR_INTS];
     bool alone = Py_REFCNT(base) == 1; /* else the program would see how far it is */
     return alone && iterator_rest(base, rest) ? made_int(source, rest[source->index]) : NULL;
 }
@@ -81,7 +81,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_HANDLED: return handled_exception();
     case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
     case SOURCE_REST: return base != NULL ? rest_reach(source, base) : NULL;
-    case SOURCE_WALKED: return base != NULL ? iterator_walked(base) : NULL;
+    case SOURCE_WALKED: return base != NULL ? iterator_walked(base, source->index) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;

@@ -57,7 +57,7 @@ interp_begin(Interp *in)
     for (int i = 0; i < request->depth && i < 64; i++) {
         PyObject *object = request->slots[request->decoded->nlocalsplus + i];
         if (object == NULL) continue;
-        int64_t rest[3];
+        int64_t rest[ITERATOR_INTS];
         bool alone = Py_REFCNT(object) == 1 && iterator_rest(object, rest);
         if (alone || array_is_spare(object)) in->temporaries.spare_slots |= (uint64_t)1 << i;
     }

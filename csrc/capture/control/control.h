@@ -155,6 +155,8 @@ int loop_note_side_of(Interp *in, const LoopShape *shape, int number, const char
 Answer loop_learn_sides(Interp *in);
 /* The turn ends at a side exit: keeps what is left of the ranges of loops inside. */
 Answer loop_at_side(Interp *in, Turn *turn, int number);
+/* Are the iterators over the same things?  NULL: over a range. */
+bool loop_goes_over_same(const Value *a, const Value *b);
 /* A part of a Rest that is not looked at: of an empty range.  NULL with the error set. */
 Value *loop_no_rest(Interp *in, int part);
 /* Puts the iterators on the value stack that are there at a side exit. */

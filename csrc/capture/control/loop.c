@@ -420,6 +420,7 @@ end_loop(Interp *in, Body *b)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return loop_unkept(in, number, loop_either_why(in, b->loop));
     loop_to_end(in->graph, b->outer, b->node);
+    for (int i = 0; i < LOOP_DEEP; i++) leaving.rest[i].over = turn.rest[i].over;
     answer = take_results(in, b, &leaving);
     if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b->loop);
     return answer == ANSWER_YES ? loop_leave(in, &leaving) : answer;

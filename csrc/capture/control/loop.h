@@ -147,12 +147,17 @@ bool loop_reads_items(Interp *in, const Value *iterator);
 Answer loop_iterator_is_reached(Interp *in, const Value *iterator, bool *out);
 /* The range itself, or that of the positions. */
 Answer loop_range(Interp *in, const Value *iterator, Value **out);
-/* Where it begins in an array; NULL with the error set. */
-Value *loop_first_position(Interp *in, const Value *iterator);
-/* Can it be left and entered again?  It is over an array, or an enumerate of such. */
+/* Where it begins in an array. */
+Answer loop_first_position(Interp *in, const Value *iterator, Value **out);
+/* Can it be left and entered again?  It is over whole arrays and ranges. */
 bool loop_can_go_on(Interp *in, const Value *iterator);
-/* The same iterator, of which the item at the position is the next. */
-Answer loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value **out);
+/* What one of a loop inside has left, for the graph around the outermost loop; NO: it is made of
+   what is not known there. */
+Answer loop_iterator_left(Interp *in, const Value *iterator, Rest *rest);
+/* An iterator over the same, of which the item at the position is the next.  `number`: of that in
+   its enumerate; NULL: as that counts. */
+Answer loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value *number,
+                        Value **out);
 /* Guards that it makes a turn, or none. */
 Answer loop_makes_a_turn(Interp *in, const Value *iterator, bool *out);
 /* The item at a position, in the body. */

@@ -38,7 +38,7 @@ static bool
 is_range(const Value *iterator)
 {
     return iterator->kind == V_ITER && iterator->name == NULL && iterator->walked != NULL &&
-           iterator->walked->kind == V_RANGE && iterator->position == 0;
+           iterator->walked->kind == V_RANGE && iterator->position == 0 && iterator->at == NULL;
 }
 
 bool
@@ -121,13 +121,14 @@ less_of(Interp *in, Value *a, Value *b, Value **out)
 static Answer
 number_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
-    Value *first = loop_first_position(in, iterator), *by = iterator->at;
+    Value *first, *by = iterator->at;
     if (by == NULL && iterator->position == 0) {
         *out = position;
         return ANSWER_YES;
     }
+    TRY(loop_first_position(in, iterator, &first));
     if (by == NULL) by = value_const_new(in, PyLong_FromLongLong(iterator->position));
-    if (first == NULL || by == NULL) return ANSWER_ERROR;
+    if (by == NULL) return ANSWER_ERROR;
     if (iterator->at != NULL) TRY(operate_binary(in, OPERATOR_SUB, by, first, &by));
     return operate_binary(in, OPERATOR_ADD, by, position, out);
 }
@@ -149,34 +150,122 @@ length_of(Interp *in, const Value *iterator, Value **out)
     return answer;
 }
 
-Value *
-loop_first_position(Interp *in, const Value *iterator)
+/* A position counted from the other end. */
+static Answer
+from_the_end(Interp *in, Value *array, Value *position, Value **out)
 {
-    if (is_named(iterator, "enumerate")) return loop_first_position(in, iterator->walked);
-    return iterator->at != NULL ? iterator->at : value_const_new(in, PyLong_FromLong(0));
+    Value *one = value_const_new(in, PyLong_FromLong(1)), *last;
+    if (one == NULL) return ANSWER_ERROR;
+    TRY(part_length(in, array, &last));
+    TRY(operate_binary(in, OPERATOR_SUB, last, one, &last));
+    return operate_binary(in, OPERATOR_SUB, last, position, out);
 }
+
+Answer
+loop_first_position(Interp *in, const Value *iterator, Value **out)
+{
+    if (is_named(iterator, "enumerate")) return loop_first_position(in, iterator->walked, out);
+    if (is_named(iterator, "zip")) return loop_first_position(in, iterator->items[0], out);
+    if (iterator->at != NULL && is_named(iterator, "reversed"))
+        return from_the_end(in, iterator->walked, iterator->at, out);
+    *out = iterator->at != NULL ? iterator->at : value_const_new(in, PyLong_FromLong(0));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- iterators that are left, and gone on with ---- */
 
 bool
 loop_can_go_on(Interp *in, const Value *iterator)
 {
     if (is_named(iterator, "enumerate")) return loop_can_go_on(in, iterator->walked);
-    return iterator->name == NULL && value_is_array(in, iterator->walked);
+    bool all = is_named(iterator, "zip");
+    for (int i = 0; all && i < iterator->nitems; i++) all = loop_can_go_on(in, iterator->items[i]);
+    return all || (!is_named(iterator, "zip") &&
+                   (iterator->walked->kind == V_RANGE || value_is_array(in, iterator->walked)));
+}
+
+/* How many enumerates it is made of; *out: the last of them, NULL: none. */
+static int
+enumerates_in(const Value *iterator, const Value **out)
+{
+    int n = 0;
+    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems; i++)
+        n += enumerates_in(iterator->items[i], out);
+    if (!is_named(iterator, "enumerate")) return n;
+    n = enumerates_in(iterator->walked, out);
+    *out = iterator;
+    return n + 1;
+}
+
+static bool
+is_from_before(const Interp *in, const Value *value)
+{
+    bool before = value->source != NO_SOURCE || value->node < in->loop->top;
+    return value->kind == V_CONST || (value->kind == V_NODE && before);
+}
+
+/* Is all that it goes over known to the graph around the outermost loop? */
+static bool
+all_from_before(const Interp *in, const Value *iterator)
+{
+    if (is_named(iterator, "enumerate")) return all_from_before(in, iterator->walked);
+    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems; i++)
+        if (!all_from_before(in, iterator->items[i])) return false;
+    if (is_named(iterator, "zip")) return true;
+    const Value *walked = iterator->walked;
+    return is_from_before(in, walked->kind == V_RANGE ? walked->items[1] : walked);
 }
 
 Answer
-loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value **out)
+loop_iterator_left(Interp *in, const Value *iterator, Rest *rest)
 {
-    Value *copy = *out = value_new(in, V_ITER), *number;
+    const Value *numbered = NULL;
+    if (!loop_can_go_on(in, iterator) || enumerates_in(iterator, &numbered) > 1 ||
+        !all_from_before(in, iterator))
+        return ANSWER_NO;
+    rest->over = iterator;
+    TRY(loop_first_position(in, iterator, &rest->part[REST_NEXT]));
+    if (numbered != NULL)
+        TRY(number_of(in, numbered, rest->part[REST_NEXT], &rest->part[REST_NUMBER]));
+    return ANSWER_YES;
+}
+
+bool
+loop_goes_over_same(const Value *a, const Value *b)
+{
+    if (a == NULL || b == NULL) return a == b;
+    const char *one = a->name != NULL ? a->name : "", *other = b->name != NULL ? b->name : "";
+    if (strcmp(one, other) != 0 || a->nitems != b->nitems) return false;
+    if (is_named(a, "enumerate")) return loop_goes_over_same(a->walked, b->walked);
+    for (int i = 0; i < a->nitems; i++)
+        if (!loop_goes_over_same(a->items[i], b->items[i])) return false;
+    bool ranges = !is_named(a, "zip") && a->walked->kind == V_RANGE && b->walked->kind == V_RANGE;
+    return ranges ? a->walked->items[1] == b->walked->items[1] : a->walked == b->walked;
+}
+
+Answer
+loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value *number, Value **out)
+{
+    Value *copy = *out = value_new(in, V_ITER);
     if (copy == NULL) return ANSWER_ERROR;
     copy->name = iterator->name;
     copy->walked = iterator->walked;
     copy->guarded = true;
     copy->at = position;
-    if (iterator->name == NULL) return ANSWER_YES;
-    TRY(loop_iterator_at(in, iterator->walked, position, &copy->walked));
-    TRY(number_of(in, iterator, position, &number));
+    if (is_named(iterator, "reversed"))
+        return from_the_end(in, iterator->walked, position, &copy->at);
+    if (is_named(iterator, "zip")) {
+        copy->at = NULL;
+        copy->nitems = iterator->nitems;
+        copy->items = arena_alloc(in->arena, (size_t)copy->nitems * sizeof(Value *));
+        if (copy->items == NULL) return ANSWER_ERROR;
+        for (int i = 0; i < copy->nitems; i++)
+            TRY(loop_iterator_at(in, iterator->items[i], position, number, &copy->items[i]));
+    }
+    if (!is_named(iterator, "enumerate")) return ANSWER_YES;
+    if (number == NULL) TRY(number_of(in, iterator, position, &number));
     copy->at = number;
-    return ANSWER_YES;
+    return loop_iterator_at(in, iterator->walked, position, number, &copy->walked);
 }
 
 Answer
@@ -184,9 +273,9 @@ loop_range(Interp *in, const Value *iterator, Value **out)
 {
     *out = iterator->walked;
     if (is_range(iterator)) return ANSWER_YES;
-    Value *ends[3] = {loop_first_position(in, iterator), NULL,
-                      value_const_new(in, PyLong_FromLong(1))};
-    if (ends[0] == NULL || ends[2] == NULL) return ANSWER_ERROR;
+    Value *ends[3] = {NULL, NULL, value_const_new(in, PyLong_FromLong(1))};
+    if (ends[2] == NULL) return ANSWER_ERROR;
+    TRY(loop_first_position(in, iterator, &ends[0]));
     Answer answer = length_of(in, iterator, &ends[1]);
     if (answer != ANSWER_YES) return answer;
     *out = value_sequence(in, V_RANGE, 3, ends);
@@ -243,15 +332,8 @@ pair_of(Interp *in, const Value *iterator, Value *position, Value **out)
 static Answer
 element_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
-    Value *array = iterator->walked, *one = value_const_new(in, PyLong_FromLong(1)), *last;
-    if (one == NULL) return ANSWER_ERROR;
-    if (is_named(iterator, "reversed")) {
-        Answer answer = part_length(in, array, &last);
-        if (answer == ANSWER_YES) answer = operate_binary(in, OPERATOR_SUB, last, one, &last);
-        if (answer == ANSWER_YES)
-            answer = operate_binary(in, OPERATOR_SUB, last, position, &position);
-        if (answer != ANSWER_YES) return answer;
-    }
+    Value *array = iterator->walked;
+    if (is_named(iterator, "reversed")) TRY(from_the_end(in, array, position, &position));
     return loop_item_at(in, array, position, out);
 }
 

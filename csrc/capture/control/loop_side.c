@@ -7,10 +7,11 @@
    2. Where that comes to an end, too, the sides are taken: capture starts again, and they are exits
       of the loops around them (loop_shape.c), at which the loops' iterators stay on the value
    stack.
-   3. The loop carries what these iterators have left: the next item of its own range, and start,
-      stop and step of the loops' inside.  The graph ends behind it, with a way for each exit.
+   3. The loop carries what these iterators have left: the next item of its own range, and for each
+      loop inside start, stop and step, or the next position in what it goes over (Rest).  The graph
+      ends behind it, with a way for each exit.
    4. Behind the side, at the head of the loop, capture begins with an iterator on the stack
-      (loop_under_way).  What it has left is read as three ints. */
+      (loop_under_way).  What it has left is read as ints (ITERATOR_INTS). */
 #include "loop.h"
 
 /* ---- 1. and 2. ---- */
@@ -216,10 +217,18 @@ loop_at_side(Interp *in, Turn *turn, int number)
     int first = turn->shape->base + turn->shape->counts, depth = a->decoded->instrs[number].depth;
     for (int i = first; i < depth; i++) {
         const Value *iterator = a->slots[a->decoded->nlocalsplus + i];
-        if (i - first >= LOOP_DEEP || iterator == NULL || !loop_is_range(iterator))
-            return interp_break(in, BREAK_UNROLL, "it is left out of a loop over no range");
+        if (i - first >= LOOP_DEEP || iterator == NULL || iterator->kind != V_ITER)
+            return interp_break(in, BREAK_UNROLL, "it is left out of too many loops");
         Rest *rest = &turn->rest[i - first];
-        memcpy(rest->part, iterator->walked->items, 3 * sizeof(Value *));
+        Answer answer = ANSWER_YES;
+        if (loop_is_range(iterator))
+            memcpy(rest->part, iterator->walked->items, 3 * sizeof(Value *));
+        else
+            answer = loop_iterator_left(in, iterator, rest);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_UNROLL,
+                                "it is left out of a loop over neither a range nor whole arrays");
+        if (answer != ANSWER_YES) return answer;
         rest->part[REST_TURNS] = turns_of(in, iterator);
     }
     return ANSWER_YES;
@@ -256,12 +265,11 @@ carry_one(Body *b, int carried, NodeId start)
 Answer
 loop_carry_beside(Interp *in, Body *b)
 {
-    bool array = in->loop == NULL && b->iterator != NULL && loop_can_go_on(in, b->iterator);
-    if (b->iterator != NULL && !array && !loop_is_range(b->iterator))
+    if (b->iterator != NULL && !loop_can_go_on(in, b->iterator))
         return loop_not_kept(
             in, b->scan.number,
             "it is left for what is not followed, and goes over neither a range nor "
-            "an array");
+            "whole arrays");
     TRY(carry_one(b, CARRIED_NEXT, b->args[0]));
     for (int i = 0; i < REST_PARTS * b->scan.shape->deep; i++) {
         Value *none = loop_no_rest(in, i % REST_PARTS);
@@ -294,7 +302,7 @@ turns_made(Interp *in, const Leaving *leaving, Value **out)
     if (range)
         start = leaving->iterator->walked->items[0];
     else if (leaving->iterator != NULL)
-        start = loop_first_position(in, leaving->iterator);
+        TRY(loop_first_position(in, leaving->iterator, &start));
     if (start == NULL && (start = loop_no_rest(in, 0)) == NULL) return ANSWER_ERROR;
     TRY(operate_binary(in, OPERATOR_SUB, leaving->next, start, out));
     int64_t step = 1;
@@ -306,15 +314,33 @@ turns_made(Interp *in, const Leaving *leaving, Value **out)
 }
 
 static Answer
-put_iterator(Interp *in, Value *const *ends, Value *turns, int entry)
+put_iterator(Interp *in, const Rest *rest, int entry)
 {
     Activation *a = in->top;
-    Value *range = value_sequence(in, V_RANGE, 3, (Value **)ends), *iterator;
-    if (range == NULL) return ANSWER_ERROR;
-    TRY(iterate_items(in, range, &iterator));
+    Value *const *part = rest->part, *iterator;
+    if (rest->over != NULL) {
+        TRY(loop_iterator_at(in, rest->over, part[REST_NEXT], part[REST_NUMBER], &iterator));
+    } else {
+        Value *range = value_sequence(in, V_RANGE, 3, (Value **)part);
+        if (range == NULL) return ANSWER_ERROR;
+        TRY(iterate_items(in, range, &iterator));
+    }
     a->slots[a->decoded->nlocalsplus + entry] = iterator;
-    TurnsMade made = {.iterator = iterator, .turns = turns};
+    TurnsMade made = {.iterator = iterator, .turns = part[REST_TURNS]};
     return VEC_PUSH(in->arena, &in->turns_made, made) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The loop's own. */
+static Answer
+put_own(Interp *in, const Leaving *leaving)
+{
+    Rest rest = {.part = {leaving->next}};
+    if (loop_is_range(leaving->iterator))
+        memcpy(&rest.part[1], &leaving->iterator->walked->items[1], 2 * sizeof(Value *));
+    else
+        rest.over = leaving->iterator;
+    TRY(turns_made(in, leaving, &rest.part[REST_TURNS]));
+    return put_iterator(in, &rest, leaving->shape->base);
 }
 
 Answer
@@ -322,19 +348,8 @@ loop_put_iterators(Interp *in, const Leaving *leaving, int number)
 {
     const LoopShape *shape = leaving->shape;
     int depth = in->top->decoded->instrs[number].depth, own = shape->base + shape->counts;
-    if (shape->counts && !loop_is_range(leaving->iterator))
-        TRY(loop_iterator_at(in, leaving->iterator, leaving->next,
-                             &in->top->slots[in->top->decoded->nlocalsplus + shape->base]));
-    else if (shape->counts) {
-        Value *const *range = leaving->iterator->walked->items, *turns;
-        Value *ends[3] = {leaving->next, range[1], range[2]};
-        TRY(turns_made(in, leaving, &turns));
-        TRY(put_iterator(in, ends, turns, shape->base));
-    }
-    for (int i = own; i < depth; i++) {
-        Value *const *part = leaving->rest[i - own].part;
-        TRY(put_iterator(in, part, part[REST_TURNS], i));
-    }
+    if (shape->counts) TRY(put_own(in, leaving));
+    for (int i = own; i < depth; i++) TRY(put_iterator(in, &leaving->rest[i - own], i));
     return ANSWER_YES;
 }
 
@@ -457,32 +472,78 @@ range_under_way(Interp *in, const Value *iterator, const int64_t *rest, Value **
     return iterate_items(in, range, out);
 }
 
-/* Of an array, or an enumerate of such. */
-static Answer
-array_under_way(Interp *in, Value *iterator, const int64_t *rest, Value **out)
+static Value *
+walked_of(Interp *in, const Value *iterator, int part)
 {
-    PyObject *object = iterator_walked(iterator->object);
-    bool numbers = Py_TYPE(iterator->object) == &PyEnum_Type;
-    int64_t inner[3];
-    SourceId source = source_add(in, SOURCE_WALKED, iterator->source, 0, NULL, NULL);
-    if (source == NO_SOURCE) return ANSWER_ERROR;
-    if (object == NULL || (numbers && Py_TYPE(object) != &PySeqIter_Type)) return ANSWER_NO;
-    Value *walked = value_from_source(in, source, object), *copy = *out = value_new(in, V_ITER);
-    if (walked == NULL || copy == NULL) return ANSWER_ERROR;
+    PyObject *object = iterator_walked(iterator->object, part);
+    SourceId source = source_add(in, SOURCE_WALKED, iterator->source, part, NULL, NULL);
+    return object == NULL || source == NO_SOURCE ? NULL : value_from_source(in, source, object);
+}
+
+/* Of a range in a zip or an enumerate: one from 0, as those are that loop_items.c knows. */
+static Answer
+part_of_range(Interp *in, const Value *iterator, const int64_t *rest, Value *out)
+{
+    int64_t step;
+    Value *by = rest_part(in, iterator, rest, ITERATOR_STEP);
+    if (by == NULL) return ANSWER_ERROR;
+    TRY(value_as_int(in, by, &step));
+    Value *ends[3] = {loop_no_rest(in, 0), rest_part(in, iterator, rest, ITERATOR_STOP),
+                      loop_no_rest(in, 2)};
+    if (ends[0] == NULL || ends[1] == NULL || ends[2] == NULL) return ANSWER_ERROR;
+    out->walked = value_sequence(in, V_RANGE, 3, ends);
+    if (out->walked == NULL) return ANSWER_ERROR;
+    return step == 1 ? ANSWER_YES : ANSWER_NO;
+}
+
+static Answer part_under_way(Interp *in, Value *iterator, Value **out);
+
+/* All of its iterators are at one position. */
+static Answer
+zip_under_way(Interp *in, Value *iterator, const int64_t *rest, Value *out)
+{
+    int64_t n;
+    Value *parts = rest_part(in, iterator, rest, ITERATOR_PARTS), *first, *other;
+    if (parts == NULL) return ANSWER_ERROR;
+    TRY(value_as_int(in, parts, &n));
+    if (n < 1 || n > INT16_MAX) return ANSWER_NO;
+    out->name = "zip";
+    out->nitems = (int)n;
+    out->items = arena_alloc(in->arena, (size_t)n * sizeof(Value *));
+    if (out->items == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++) {
+        Value *part = walked_of(in, iterator, i);
+        if (part == NULL) return ANSWER_ERROR;
+        TRY(part_under_way(in, part, &out->items[i]));
+        TRY(loop_first_position(in, out->items[i], i == 0 ? &first : &other));
+        if (i > 0) TRY(loop_assert(in, OP_py_eq, first, other));
+    }
+    return ANSWER_YES;
+}
+
+/* Of arrays, and of what zip, reversed and enumerate make of such. */
+static Answer
+part_under_way(Interp *in, Value *iterator, Value **out)
+{
+    PyTypeObject *type = iterator->type;
+    int64_t rest[ITERATOR_INTS];
+    if (iterator->kind != V_OBJECT || !iterator_rest(iterator->object, rest)) return ANSWER_NO;
+    Value *copy = *out = value_new(in, V_ITER);
+    if (copy == NULL || value_guard_type(in, iterator) < 0) return ANSWER_ERROR;
     copy->guarded = true;
-    copy->walked = walked;
-    if ((copy->at = rest_part(in, iterator, rest, 0)) == NULL) return ANSWER_ERROR;
-    if (!numbers) return value_is_array(in, walked) ? ANSWER_YES : ANSWER_NO;
-    copy->name = "enumerate";
-    if (!iterator_rest(object, inner)) return ANSWER_NO;
-    if (value_guard_type(in, walked) < 0) return ANSWER_ERROR;
-    return array_under_way(in, walked, inner, &copy->walked);
+    if (type == &PyZip_Type) return zip_under_way(in, iterator, rest, copy);
+    if ((copy->at = rest_part(in, iterator, rest, ITERATOR_NEXT)) == NULL) return ANSWER_ERROR;
+    if (type == &PyRangeIter_Type) return part_of_range(in, iterator, rest, copy);
+    if ((copy->walked = walked_of(in, iterator, 0)) == NULL) return ANSWER_ERROR;
+    copy->name = type == &PyEnum_Type ? "enumerate" : type == &PyReversed_Type ? "reversed" : NULL;
+    if (type == &PyEnum_Type) return part_under_way(in, copy->walked, &copy->walked);
+    return value_is_array(in, copy->walked) ? ANSWER_YES : ANSWER_NO;
 }
 
 Answer
 loop_under_way(Interp *in, Value *iterator, Value **out)
 {
-    int64_t rest[3];
+    int64_t rest[ITERATOR_INTS];
     LoopShape *shape;
     if (in->loop != NULL || in->top != in->bottom || in->region != 0) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
@@ -490,10 +551,9 @@ loop_under_way(Interp *in, Value *iterator, Value **out)
         !iterator_rest(iterator->object, rest) || shape == NULL ||
         loop_refused(in, shape->top) != NULL)
         return ANSWER_NO;
+    if (Py_TYPE(iterator->object) != &PyRangeIter_Type) return part_under_way(in, iterator, out);
     if (value_guard_type(in, iterator) < 0) return ANSWER_ERROR;
-    return Py_TYPE(iterator->object) == &PyRangeIter_Type
-               ? range_under_way(in, iterator, rest, out)
-               : array_under_way(in, iterator, rest, out);
+    return range_under_way(in, iterator, rest, out);
 }
 
 int

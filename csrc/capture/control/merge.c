@@ -710,10 +710,17 @@ merge_leaves(Merge *m, Value *const leaves[2])
     return merge_result(m, nodes, &m->turn->leaves);
 }
 
-/* What is left of the ranges of loops inside, where one of the arms left those for CPython. */
+/* What is left of the iterators of loops inside, where one of the arms left those for CPython. */
 static Answer
 merge_rests(Merge *m, Rest (*rest)[LOOP_DEEP])
 {
+    for (int at = 0; at < LOOP_DEEP; at++) {
+        const Rest *one = &rest[0][at], *other = &rest[1][at];
+        bool both = one->part[REST_NEXT] != NULL && other->part[REST_NEXT] != NULL;
+        if (both && !loop_goes_over_same(one->over, other->over))
+            return merge_apart(m, "loops over different things are left for what is not followed");
+        m->turn->rest[at].over = one->part[REST_NEXT] != NULL ? one->over : other->over;
+    }
     for (int i = 0; i < REST_PARTS * LOOP_DEEP; i++) {
         int at = i / REST_PARTS, part = i % REST_PARTS;
         Value **to = &m->turn->rest[at].part[part], *both[2];

@@ -202,10 +202,12 @@ typedef struct {
     int *joins;           /* per Instr of it, where branches meet; made when it is needed */
 } LoopShape;
 
-/* An iterator of a range, on the value stack where a side exit leads. */
-enum { REST_TURNS = 3, REST_PARTS };
+/* The iterator of a loop inside, on the value stack where a side exit leads. */
+enum { REST_NEXT, REST_NUMBER, REST_TURNS = 3, REST_PARTS };
 typedef struct {
-    Value *part[REST_PARTS]; /* what is left: start, stop, step; the turns made; NULL: none */
+    const Value *over;       /* one that goes over the same; NULL: it is a range's */
+    Value *part[REST_PARTS]; /* of a range start, stop and step of what is left; else the next
+                                position, and enumerate's number; the turns made; NULL: none */
 } Rest;
 
 typedef struct {
