@@ -236,6 +236,12 @@ typedef struct {
 
 #define SEEN_NOTHING INT64_MIN /* in Capture.seen */
 
+/* A loop that makes few turns, and the lists that it makes longer. */
+typedef struct {
+    NodeId loop;
+    int lists;
+} FewTurns;
+
 typedef struct Capture {
     Arena *arena;
     PyObject *keep; /* owned list */
@@ -259,6 +265,7 @@ typedef struct Capture {
     bool recurses;      /* calls of a function by itself were more than may be followed */
     const char *left;   /* not useful: why */
     const char *unkept; /* which loop was unrolled that would have stayed one, and why; or NULL */
+    VEC(FewTurns) few;  /* loops that make few turns under the guards */
 } Capture;
 
 /* A value or a length whose guard has failed. */

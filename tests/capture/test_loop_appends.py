@@ -423,3 +423,54 @@ def test_nothing_is_appended_twice_where_a_later_step_fails():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(fails_behind, X, [], X, also=((-np.abs(X), [], X), (-np.abs(X), [2], X)))
+
+
+def large(x, t):
+    out = []
+    for i in range(len(x)):
+        if x[i] > t:
+            out.append(i)
+    return out
+
+
+def into_two(x, n):
+    numbers, places = [], []
+    for i in range(n):
+        numbers.append(x[i])
+        places.append(i)
+    return numbers, places
+
+
+def in_nests(a):
+    out = []
+    for i in range(len(a)):
+        for j in range(a.shape[1]):
+            if a[i, j] > 0:
+                out.append((i, j))
+    return out
+
+
+def test_few_items_are_left_to_the_interpreter():
+    """Their plan takes longer than CPython does; it is kept for calls with more of them."""
+    pycompile.reset()
+    compiled = pycompile.compile(large, options={"plan_always": False})
+    x = np.linspace(0.0, 1.0, 500)
+    for few in (x[:1], x[:3], x[:0], x[:4]):
+        assert compiled(few, -1.0) == large(few, -1.0)
+    assert compiled.stats()["plan_runs"] == 0
+    for _ in range(3):
+        assert compiled(x, 0.5) == large(x, 0.5)
+    assert compiled.stats()["plan_runs"] >= 2
+    before = compiled.stats()["plan_runs"]
+    for few in (x[:1], x[:2], x[:3]):
+        assert compiled(few, -1.0) == large(few, -1.0)
+    assert compiled.stats()["plan_runs"] == before
+
+
+def test_few_and_many_by_turns():
+    x = np.linspace(-1.0, 1.0, 60)
+    also = tuple((x[:n], 0.0) for n in (4, 5, 3, 60, 0, 59))
+    check(large, x, 0.0, also=also)
+    check(into_two, x, 60, also=((x, 3), (x, 16), (x, 17), (x, 0), (x, 59)))
+    wide = x.reshape(2, 30)
+    check(in_nests, wide, also=((x.reshape(30, 2),), (x[:0].reshape(0, 30),)))

@@ -126,7 +126,7 @@ Answer loop_carry_list(Interp *in, Body *b, Value *list);
 /* From here on nothing is known of the lists' items. */
 void loop_lists_grow(const Body *b);
 /* Behind the outermost loop: its lists become longer at commit. */
-Answer loop_extend_lists(Interp *in, const Loop *loop);
+Answer loop_extend_lists(Interp *in, const Body *b);
 
 /* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
    elements, 0 if not; -1 with the error set. */

@@ -195,10 +195,53 @@ extend_list(Interp *in, const Loop *loop, int number)
     return effect_add(in, EFFECT_METHOD, name, NO_SOURCE, 2, args) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-Answer
-loop_extend_lists(Interp *in, const Loop *loop)
+static bool
+has_loops(const Graph *g, RegionId id)
 {
-    for (int i = 0; i < loop->narrays; i++)
-        if (loop->list[i] != NULL && loop->form[i].numbers > 0) TRY(extend_list(in, loop, i));
-    return ANSWER_YES;
+    const Region *body = &g->regions.at[id];
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *node = graph_node(g, body->nodes.at[i]);
+        if (node->op == OP_loop) return true;
+        for (int r = 0; r < 2; r++)
+            if (node->region[r] != NO_REGION && has_loops(g, node->region[r])) return true;
+    }
+    return false;
+}
+
+/* CPython appends a few items in less time than a plan takes to make lists of them: it is guarded
+   whether the turns are few. */
+static Answer
+tell_few(Interp *in, const Body *b, int lists)
+{
+    enum { FEW = 4, FEW_FOR_ANOTHER = 12 };
+    int64_t step;
+    bool many = true;
+    Value *range, *more, *test;
+    if (lists == 0 || b->iterator == NULL || has_loops(in->graph, b->region)) return ANSWER_YES;
+    TRY(loop_range(in, b->iterator, &range));
+    Answer answer = value_as_int(in, range->items[2], &step);
+    if (answer != ANSWER_YES || step != 1) return answer == ANSWER_ERROR ? answer : ANSWER_YES;
+    more = value_const_new(in, PyLong_FromLong(FEW + FEW_FOR_ANOTHER * (lists - 1)));
+    if (more == NULL) return ANSWER_ERROR;
+    TRY(operate_binary(in, OPERATOR_ADD, range->items[0], more, &more));
+    TRY(operate_compare(in, Py_LT, more, range->items[1], &test));
+    answer = condition_known(in, test, &many);
+    FewTurns few = {.loop = b->node, .lists = lists};
+    return answer == ANSWER_ERROR ||
+                   (answer == ANSWER_YES && !many && VEC_PUSH(in->arena, &in->out->few, few) < 0)
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
+Answer
+loop_extend_lists(Interp *in, const Body *b)
+{
+    const Loop *loop = b->loop;
+    int lists = 0;
+    for (int i = 0; i < loop->narrays; i++) {
+        if (loop->list[i] == NULL || loop->form[i].numbers == 0) continue;
+        TRY(extend_list(in, loop, i));
+        lists++;
+    }
+    return tell_few(in, b, lists);
 }

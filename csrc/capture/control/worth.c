@@ -32,10 +32,11 @@ enum {
     LAUNCHED = 150,  /* what a device's library takes to start one operation */
     LOOP_KEPT = 200, /* and for each iteration: */
     ITERATED_NODE = 1,
-    FEW_TRIPS = 4,     /* of a loop inside, as one along a sparse row */
-    REPEATED = 4,      /* turns of a loop over whole arrays that ends by a value, at least */
-    TURN_MADE = 8,     /* the plan's own work for one */
-    ARRAY_SCANNED = 8, /* of an operand of a library call */
+    FEW_TRIPS = 4,      /* of a loop inside, as one along a sparse row */
+    LIST_EXTENDED = 16, /* a list of what a loop appends is made */
+    REPEATED = 4,       /* turns of a loop over whole arrays that ends by a value, at least */
+    TURN_MADE = 8,      /* the plan's own work for one */
+    ARRAY_SCANNED = 8,  /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
     COPIED_PER_UNIT = 40,    /* an array of the caller's is copied and, at commit, copied back */
     KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
@@ -286,9 +287,23 @@ iterations_weight(Scale *scale, const Node *loop, int64_t likely)
     return Py_MIN(trips * once, MOST);
 }
 
+/* The lists that a loop of few turns makes longer; 0: it may make more turns. */
 static int
-loop_weight(Scale *scale, const Node *node)
+lists_of_few(const Capture *capture, NodeId loop)
 {
+    for (int i = 0; i < capture->few.len; i++)
+        if (capture->few.at[i].loop == loop) return capture->few.at[i].lists;
+    return 0;
+}
+
+static int
+loop_weight(Scale *scale, NodeId id)
+{
+    const Node *node = graph_node(scale->graph, id);
+    int64_t middle, trips = seen_trips(scale, node, &middle);
+    int lists = lists_of_few(scale->capture, id);
+    if (lists > 0 && trips >= 0) /* of an append or two, a turn's nodes are not as many units */
+        return (int)(trips * body_weight(scale, node->region[0]) / 4) - lists * LIST_EXTENDED;
     int64_t likely = Py_MAX(longest_axis(scale->graph, node->region[0]), scale->turns);
     return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
@@ -338,7 +353,7 @@ node_weight(Scale *scale, NodeId id)
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
     if (node->type.device != DEVICE_HOST) elements += LAUNCHED;
     switch (kind) {
-    case KIND_REGION: return loop_weight(scale, node);
+    case KIND_REGION: return loop_weight(scale, id);
     case KIND_REDUCTION:
         if (!arrays) return SCALAR_OP;
         if (node->type.device != DEVICE_HOST) return ARRAY_REDUCED + LAUNCHED;
