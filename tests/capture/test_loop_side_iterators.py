@@ -323,6 +323,18 @@ def inner_numbers_from_the_turn(x, y, w, log):
     return total
 
 
+def unrolled_inside(x, b, n, k, log):
+    for u in x:
+        s = 0.0
+        for j in reversed(range(n, 0, -2)):
+            if j > k:
+                b[j + 1, n - j] += s - 3
+            else:
+                opaque(log, j, s, u)
+            s = True
+    return b
+
+
 ONE = [zipped, zipped_with_a_range, zipped_backwards, zipped_thrice, zipped_alone, zipped_with_itself,
        zipped_unlike, backwards, backwards_enumerated, enumerated_zip, enumerated_zip_from,
        enumerated_range, writes_what_is_zipped, ends_in_the_zip]  # fmt: skip
@@ -370,3 +382,8 @@ def plan_runs(function, *given):
 )  # fmt: skip
 def test_plans_go_on_behind_each_exit(function):
     assert 4 <= plan_runs(function, X, Y, W) <= 40
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 2), (4, 2), (2, 0.9), (6, 3)])
+def test_a_loop_inside_that_is_unrolled(n, k):
+    check(unrolled_inside, X[:12], np.zeros((9, 9)), n, k, [], captured=False)

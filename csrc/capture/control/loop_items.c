@@ -204,14 +204,16 @@ is_from_before(const Interp *in, const Value *value)
     return value->kind == V_CONST || (value->kind == V_NODE && before);
 }
 
-/* Is all that it goes over known to the graph around the outermost loop? */
+/* Has an exit put it there, one over what is known to the graph around the outermost loop?  Of a
+   loop that was unrolled the iterator is as far as that was. */
 static bool
 all_from_before(const Interp *in, const Value *iterator)
 {
-    if (is_named(iterator, "enumerate")) return all_from_before(in, iterator->walked);
     for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems; i++)
         if (!all_from_before(in, iterator->items[i])) return false;
     if (is_named(iterator, "zip")) return true;
+    if (iterator->at == NULL) return false;
+    if (is_named(iterator, "enumerate")) return all_from_before(in, iterator->walked);
     const Value *walked = iterator->walked;
     return is_from_before(in, walked->kind == V_RANGE ? walked->items[1] : walked);
 }
