@@ -18,12 +18,15 @@ SIZE, ROWS, COLUMNS = 9, 7, 6
 
 def arguments(seed: int) -> list[Any]:
     """x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
-    axes, n, k, and a list q."""
+    axes, sometimes of ints or complex numbers, n, k, and a list q."""
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
     h = rng.integers(-2, ROWS, SIZE)
     w = rng.integers(-50, 50, SIZE).astype(rng.choice(["i8", "i8", "i4", "i2", "u1", "u8"]))
     a, b = rng.standard_normal((2, ROWS, COLUMNS)).astype(rng.choice(["f8", "f8", "f4"]))
+    if seed % 5 == 0:  # from the numbers that other seeds have, too
+        dtype = ("i8", "i4", "u1", "c16")[seed // 5 % 4]
+        a, b = (np.abs(20 * part).astype(dtype) for part in (a, b))
     if rng.random() < 0.2:
         x[rng.integers(SIZE)] = rng.choice([np.nan, np.inf, 0.0])
     if rng.random() < 0.3:
@@ -456,7 +459,10 @@ class Program:
         grid, name = self.pick(*GRIDS), self.index()
         cut = section[section.find("[") + 1 : -1]
         if ":" in cut and "," not in cut and self.random.random() < 0.8:
-            return self.pick(f"x[{cut}]", f"y[{cut}]", f"{grid}[{name}, {cut}]")
+            ints = section[0] in INTS and self.random.random() < 0.5
+            return self.pick(
+                f"{self.pick(*INTS) if ints else 'x'}[{cut}]", f"y[{cut}]", f"{grid}[{name}, {cut}]"
+            )
         if "," in cut and self.random.random() < 0.8:
             first, last = (part.strip() for part in cut.split(",", 1))
             kept = f"{name}, {last}" if ":" in last else f"{first}, {name}"
@@ -487,6 +493,8 @@ class Program:
             left, right = right, left
         if self.random.random() < 0.07:
             return f"(-{left})"
+        if self.odd.random() < 0.07:  # of floats it raises
+            return f"({left} {self.odd.choice('&|^')} {right})"
         if self.random.random() < 0.1:
             odd = (
                 "np.sqrt({0})",

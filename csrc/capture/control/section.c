@@ -461,17 +461,18 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         (*out)->object = numpy_object("square"); /* as NumPy does */
         return ANSWER_YES;
     }
-    bool logic = operator_ == OPERATOR_AND || operator_ == OPERATOR_OR || operator_ == OPERATOR_XOR;
-    if (!section_arithmetic(operator_ % IN_PLACE) && !logic)
-        return section_fails(in, "an operator on rows other than + - * / @ **2");
+    int plain = operator_ % IN_PLACE;
+    bool logic = plain == OPERATOR_AND || plain == OPERATOR_OR || plain == OPERATOR_XOR;
+    if (!section_arithmetic(plain) && !logic)
+        return section_fails(in, "an operator on rows other than + - * / & | ^ @ **2");
     if (operator_ < IN_PLACE || !(value_is_section(in, left) || value_is_array(in, left)))
-        return section_expression(in, operator_ % IN_PLACE, 2, both, out);
+        return section_expression(in, plain, 2, both, out);
     Value *target;
     TRY(section_operand(in, left, &target));
     if (target->kind == V_EXPRESSION)
         return section_fails(in, "an operator in place on rows that are no array's");
     *out = left;
-    return section_store(in, target, operator_ % IN_PLACE, right);
+    return section_store(in, target, plain, right);
 }
 
 Answer

@@ -69,25 +69,77 @@ load_element(Interp *in, const SectionReads *reads, const Value *section, Value 
     return loop_element_load(in, section->of, key, out);
 }
 
-/* Rows are computed in floats: ints of arrays wrap round, those of elements do not. */
-static Answer
-are_floats(Interp *in, const Value *value, bool logic)
+static DType
+dtype_of(const Interp *in, const Value *value)
 {
-    DType dtype =
-        value->kind == V_NODE ? (DType)graph_node(in->graph, value->node)->type.dtype : DT_OBJECT;
-    return dtype_is_float(dtype) || (logic && dtype == DT_BOOL)
+    bool node = value->kind == V_NODE;
+    return node ? (DType)graph_node(in->graph, value->node)->type.dtype : DT_OBJECT;
+}
+
+static Answer
+are_floats(Interp *in, const Value *value)
+{
+    return dtype_is_float(dtype_of(in, value))
                ? ANSWER_YES
-               : section_fails(in, "arithmetic on rows of other numbers than floats");
+               : section_fails(in, "arithmetic on rows of other numbers than floats and ints");
+}
+
+/* Are all of them ints, one of NumPy's among them? */
+static bool
+are_ints(Interp *in, int n, Value *const *operands)
+{
+    bool numpy = false;
+    for (int i = 0; i < n; i++) {
+        bool python = operands[i]->kind == V_CONST && PyLong_CheckExact(operands[i]->object);
+        if (!python && !dtype_is_integer(dtype_of(in, operands[i]))) return false;
+        numpy |= value_is_numpy(in, operands[i]);
+    }
+    return numpy;
+}
+
+/* Ints of rows wrap round, those of elements do not. */
+static Answer
+of_ints(Interp *in, const char *ufunc, int n, Value *const *operands, Value **out)
+{
+    NodeId nodes[2], result;
+    for (int i = 0; i < n; i++) TRY(value_as_loose_node(in, operands[i], &nodes[i]));
+    TRY(node_of_rows(in, ufunc, n, nodes, &result));
+    *out = value_node(in, result);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
 section_computed(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
+    Value *operands[2] = {left, right};
+    int n = 1 + (right != NULL);
+    bool logic = !section_arithmetic(operator_);
+    if (are_ints(in, n, operands)) {
+        const char *ufunc = right == NULL ? "negative" : array_operators[operator_].ufunc;
+        return of_ints(in, ufunc, n, operands, out);
+    }
     if (right == NULL)
         TRY(operate_unary(in, I_UNARY_NEGATIVE, left, out));
     else
         TRY(operate_binary(in, operator_, left, right, out));
-    return are_floats(in, *out, !section_arithmetic(operator_));
+    bool sum = right != NULL && (operator_ == OPERATOR_ADD || operator_ == OPERATOR_SUB);
+    DType dtype = dtype_of(in, *out); /* products of complex rows are contracted, of numbers not */
+    if ((logic && dtype == DT_BOOL) || (sum && dtype == DT_C128)) return ANSWER_YES;
+    return are_floats(in, *out);
+}
+
+static Answer
+call_of_ints(Interp *in, const Value *value, Value *const *operands, Value **out)
+{
+    static const char *const names[] = {"add",        "subtract",   "multiply", "negative",
+                                        "maximum",    "minimum",    "positive", "bitwise_and",
+                                        "bitwise_or", "bitwise_xor"};
+    Value *both[2] = {operands[0], operands[0]};
+    if (value->object == numpy_object("square")) return of_ints(in, "multiply", 2, both, out);
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (value->object == numpy_object(names[i]))
+            return of_ints(in, names[i], value->nitems - 1, operands, out);
+    return section_fails(in, "a function of rows of ints");
 }
 
 /* A call of a ufunc, as of the elements. */
@@ -96,11 +148,12 @@ call_of(Interp *in, const Value *value, Value *const *operands, Value **out)
 {
     Value *callable = value_const(in, value->object);
     if (callable == NULL) return ANSWER_ERROR;
+    if (are_ints(in, value->nitems - 1, operands)) return call_of_ints(in, value, operands, out);
     for (int i = 0; i < value->nitems - 1; i++)
-        if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i], false));
+        if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i]));
     NodeId before = in->graph->nodes.len;
     TRY(call_const(in, callable, value->nitems - 1, operands, NULL, out));
-    TRY(are_floats(in, *out, false));
+    TRY(are_floats(in, *out));
     Node *node = graph_node(in->graph, (*out)->node);
     if ((*out)->node >= before && node_is_called(in->graph, node)) node->attrs.index = CALL_OF_ROW;
     return ANSWER_YES;

@@ -133,8 +133,9 @@ store_element(Interp *in, Each *each)
     TRY(stores_alike(in, to, stored));
     if (each->operator_ >= 0) {
         TRY(section_computed(in, each->operator_, old, stored, &stored));
-        if (!dtype_is_float(to))
-            return section_fails(in, "arithmetic on rows of other numbers than floats");
+        bool same = stored->kind == V_NODE && graph_node(in->graph, stored->node)->type.dtype == to;
+        if (!dtype_is_float(to) && !same)
+            return section_fails(in, "an operator in place on a row of other numbers");
     }
     return loop_element_store(in, target->of, key, stored);
 }

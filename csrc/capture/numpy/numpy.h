@@ -236,6 +236,8 @@ Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, in
                   NodeId *out);
 /* The same by the ufunc's name. */
 Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
+/* The same of elements of rows, in a kept loop: ints wrap round, as those of arrays do. */
+Answer node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);
 Answer push_node(Interp *in, NodeId node, Value **out);

@@ -272,6 +272,36 @@ node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId 
     return node_ufunc(in, object, nargs, args, -1, out);
 }
 
+/* The op of ints that wraps round where `op` does not, on numbers; or `op` itself. */
+static Op
+wrapping_op(int op)
+{
+    switch (op) {
+    case OP_add: return OP_wrap_add;
+    case OP_subtract: return OP_wrap_subtract;
+    case OP_multiply: return OP_wrap_multiply;
+    case OP_negative: return OP_wrap_negative;
+    default: return (Op)op;
+    }
+}
+
+Answer
+node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+{
+    DType ins[MAX_ARGS];
+    Type type;
+    NodeId cast[MAX_ARGS];
+    PyObject *object = numpy_object(ufunc);
+    if (object == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s is missing", ufunc);
+    TRY(ufunc_types(in, object, nargs, args, -1, ins, &type));
+    int op = op_of_ufunc(object, ins[0]);
+    if (op < 0 || wrapping_op(op) == (Op)op || !dtype_is_integer((DType)type.dtype))
+        return typed_ufunc(in, object, object, nargs, args, -1, ins, type, out);
+    for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
+    TRY_NODE(*out, graph_add(in->graph, in->region, wrapping_op(op), nargs, cast, &type, NULL));
+    return ANSWER_YES;
+}
+
 static bool
 all_scalars(const Interp *in, int n, const NodeId *args)
 {
