@@ -525,3 +525,66 @@ def test_a_signal_is_seen_between_turns():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def newton_for_systems(A, b, x, tol):
+    r = 1.0
+    while r > tol:
+        f = A @ x + x**3 - b
+        J = A + np.diag(3 * x**2)
+        dx = np.linalg.solve(J, f)
+        x = x - dx
+        r = np.sqrt((dx * dx).sum())
+    return x, r
+
+
+def from_an_int(x, tol):
+    r, turns = 10, 0
+    while r > tol and turns < 40:
+        x = x * 0.5
+        r = np.abs(x).max()
+        turns += 1
+    else:
+        turns = -turns
+    return x, r, turns
+
+
+def from_a_plain_int(x, tol):
+    r = 10
+    while r > tol:
+        x = x * 0.5
+        r = np.abs(x).max()
+    return x, r
+
+
+def from_a_numpy_number(x, tol):
+    r = np.float64(1.0)
+    while r > tol:
+        x = x * 0.5
+        r = np.abs(x).max()
+    return x, r
+
+
+def changes_each_turn(x, tol):
+    r = 1.0
+    while r > tol:
+        x = x * 0.5
+        r = float(np.abs(x).max()) if r > 0.5 else np.abs(x).max()
+    return x, r
+
+
+@pytest.mark.parametrize("tol", [1e-10, 0.5, 0.9, 2.0, 20.0])
+def test_numbers_of_another_class_behind_the_first_turn(tol):
+    A, b, y = RNG.random((5, 5)) + 4 * np.eye(5), RNG.random(5), np.ones(5)
+    check(
+        newton_for_systems, A, b, y, tol, captured=tol < 1, also=((A, y, y, 1e-3), (A, b, b, 3.0))
+    )
+    x = RNG.random(50) * 8
+    for function in (from_an_int, from_a_plain_int, from_a_numpy_number, changes_each_turn):
+        check(function, x, tol, captured=False, also=((x * 3, tol), (x, 0.1)))
+
+
+def test_the_first_turn_is_followed_by_itself():
+    A, b = RNG.random((5, 5)) + 4 * np.eye(5), RNG.random(5)
+    check(newton_for_systems, A, b, np.ones(5), 1e-10, whole=True)
+    check(from_a_plain_int, RNG.random(50) * 8, 1e-3, whole=True)

@@ -136,6 +136,10 @@ Answer repeat_learn(Interp *in);
 /* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
 Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 
+/* The `while` of which the current Instr begins the second turn, where it is to be tried from there
+   on; else *out is NULL.  -1: error set. */
+int repeat_begins(Interp *in, LoopShape **out);
+
 /* ---- loop_leave.c: behind a loop ---- */
 /* Goes to where the loop was left. */
 Answer loop_leave(Interp *in, const Leaving *leaving);

@@ -471,6 +471,13 @@ follow_while(Interp *in, bool *whole)
     *whole = false;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
     if (shape == NULL && loop_begins_turn(in, &shape) < 0) return ANSWER_ERROR;
+    if (shape == NULL) {
+        if (repeat_begins(in, &shape) < 0) return ANSWER_ERROR;
+        if (shape == NULL) return ANSWER_YES;
+        Answer answer = repeat_keep(in, shape, NULL);
+        *whole = answer == ANSWER_YES;
+        return answer == ANSWER_NO ? ANSWER_YES : answer;
+    }
     bool begun = in->turn != NULL && in->turn->shape == shape && in->turn->of == in->top;
     if (shape == NULL || shape->counts || begun || !may_stay(in)) return ANSWER_YES;
     Answer answer = repeat_keep(in, shape, NULL);

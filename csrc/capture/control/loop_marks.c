@@ -65,7 +65,9 @@ int
 loop_learn_refusal(Interp *in, int number, char *why)
 {
     bool draws = in->break_code != BREAK_NONE && in->told.hint == HINT_DRAWN;
-    LoopNote note = {loop_name(in->top, number), why, draws ? HINT_LOOP_DRAWS : HINT_OF_CODE};
+    LoopNote note = {.loop = loop_name(in->top, number),
+                     .why = why,
+                     .hint = draws ? HINT_LOOP_DRAWS : HINT_OF_CODE};
     return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, note);
 }
 

@@ -11,6 +11,9 @@
    2. What the locals then hold are the region's results.  A local that is only stored begins with
       anything of its type.
 
+   A `while` whose variable is a number of Python's before it and one of NumPy's after a turn
+   (`r = 1.0`, then a norm) is a repeat from its second turn on.
+
    Whatever does not fit (an effect, a write to an array from outside, a local that changes its
    type) is learnt: capture starts again, and the graph ends at the branch. */
 #include "loop.h"
@@ -110,6 +113,20 @@ refuse(Interp *in, const Repeat *r, const char *why)
     if (kept == NULL) return ANSWER_ERROR;
     note_of(in, r->scan.number)->why = kept;
     return start_again(in, r->scan.shape);
+}
+
+/* What began as a number of Python's does not stay one of its class: it may have another one behind
+   the first turn, which is followed by itself then. */
+static Answer
+begin_later(Interp *in, const Repeat *r, NodeId first)
+{
+    const LoopShape *shape = r->scan.shape;
+    LoopNote *note = note_of(in, shape->top);
+    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || r->iterator != NULL ||
+        note->later || shape->begin == shape->top)
+        return ANSWER_NO;
+    note->later = true;
+    return start_again(in, shape);
 }
 
 /* ---- before the body ---- */
@@ -384,11 +401,13 @@ static Answer
 read_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->nread; i++) {
-        NodeId node;
-        TRY(value_in_body(in, r, in->top->slots[r->slots.at[i]], &node));
-        if (!type_same_layout(&graph_node(in->graph, node)->type,
-                              &graph_node(in->graph, r->args.at[3 + i])->type))
-            return ANSWER_NO;
+        NodeId node, first = r->args.at[3 + i];
+        Answer answer = value_in_body(in, r, in->top->slots[r->slots.at[i]], &node);
+        if (answer == ANSWER_YES && !type_same_layout(&graph_node(in->graph, node)->type,
+                                                      &graph_node(in->graph, first)->type))
+            answer = ANSWER_NO;
+        if (answer == ANSWER_NO) return begin_later(in, r, first);
+        if (answer != ANSWER_YES) return answer;
         TRY(add_result(in, r, node));
     }
     return ANSWER_YES;
@@ -484,10 +503,28 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
 {
     const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
     if (note == NULL || note->why != NULL || in->region != 0 || in->turn != NULL) return false;
+    if (note->later && in->top->number != shape->begin) return false;
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
     return iterator == NULL || loop_is_range(iterator);
+}
+
+int
+repeat_begins(Interp *in, LoopShape **out)
+{
+    const Marks *marks = in->attempt.learn;
+    int number = in->top->number;
+    *out = NULL;
+    if (in->top != in->bottom || in->attempt.first_step[number] != in->attempt.steps) return 0;
+    for (int i = 0; i < marks->repeats.len && *out == NULL; i++) {
+        LoopShape *shape;
+        int top = marks->repeats.at[i].loop.number;
+        if (!marks->repeats.at[i].later || note_of(in, top) == NULL) continue;
+        if (loop_shape(in, in->top->decoded, top, &shape) < 0) return -1;
+        if (shape != NULL && shape->begin == number) *out = shape;
+    }
+    return 0;
 }
 
 Answer
