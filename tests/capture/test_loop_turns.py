@@ -25,7 +25,7 @@ def opaque(log, *values):
 
 
 def range_until_it_breaks(ptr, col, deg, rank, new, n):
-    for turn in range(100):
+    for turn in range(100):  # noqa: B007
         for i in range(n):
             if deg[i] == 0:
                 continue
@@ -256,7 +256,7 @@ def while_whole_arrays_differ(ptr, col, deg, rank, new, n):
 
 
 def new_array_in_each_turn(ptr, col, deg, rank, new, n):
-    for turn in range(100):
+    for turn in range(100):  # noqa: B007
         new = np.zeros(n)
         for i in range(n):
             if deg[i] == 0:
