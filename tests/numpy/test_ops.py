@@ -111,6 +111,12 @@ PROGRAMS = [
     return y
     """,
     """
+    z, w = np.zeros(20, int), np.arange(20)
+    for i in range(1, 20):
+        z[:i] = w[:i] * 3 + z[:i] - -w[:i]
+    return z
+    """,
+    """
     while 2 < x.max() < 1000:
         x = x / 2
     return x
