@@ -19,6 +19,9 @@ def layouts():
     yield np.asfortranarray(a)[:, :, ::-1]
     yield (a + 1j * a).real
     yield (a.transpose(2, 1, 0) + 1j).real
+    yield np.broadcast_to(a[0], (6, 4, 5))
+    yield np.broadcast_to(a[:, :1, None, 0], (6, 4, 5))
+    yield np.broadcast_to(a[0, 0], (6, 4, 5))[::-1]
 
 
 FUNCTIONS = [
@@ -44,6 +47,18 @@ FUNCTIONS = [
     lambda x: x.astype("f4"),
     lambda x: x.copy(),
     lambda x: np.copy(x),
+    lambda x: np.array(x, dtype="f4"),
+    lambda x: np.array(x, dtype="f4", order="A"),
+    lambda x: np.array(x, dtype="f4", order="F"),
+    lambda x: np.array(x, order="A"),
+    lambda x: np.asarray(x, "f4"),
+    lambda x: np.ascontiguousarray(x, "f4"),
+    lambda x: np.float32(x),
+    lambda x: np.float64(x),
+    lambda x: np.int64(x * 9),
+    lambda x: x.astype("i8", order="A"),
+    lambda x: np.require(x, "f4", "C"),
+    lambda x: np.asfortranarray(x, "f4"),
     lambda x: np.array(x),
     lambda x: np.zeros_like(x),
     lambda x: np.full_like(x, 2.0),

@@ -29,8 +29,7 @@ do_copy(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* A cast in this order whose result is always a fresh array. */
-static Answer
+Answer
 cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out)
 {
     Type like = node_type(in, node), type;
@@ -213,11 +212,11 @@ do_round(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(round_decimals(in, node, decimals, &result));
     Value *target = rule_arg(rule, args, "out");
     if (!value_absent(target)) return write_result(in, target, result, out);
-    /* With decimals NumPy fills a new array, in Fortran order where the argument is, else in C order
-       (PyArray_Round). */
+    /* With decimals NumPy fills a new array, in Fortran order where the argument is, else in C
+       order (PyArray_Round). */
     Type type = node_type(in, node);
-    bool as_it_is = decimals == 0 || type_is_contiguous(in->graph, &type) ||
-                    type_is_fortran(in->graph, &type);
+    bool as_it_is =
+        decimals == 0 || type_is_contiguous(in->graph, &type) || type_is_fortran(in->graph, &type);
     if (!as_it_is && dtype_is_float(dtype)) TRY(cast_fresh(in, result, dtype, 'C', &result));
     return push_node(in, result, out);
 }

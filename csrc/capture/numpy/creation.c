@@ -186,8 +186,7 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return push_node(in, node, out);
     }
     if (dtype != type.dtype) {
-        TRY(node_cast(in, node, dtype, &node));
-        if (order != 'K') TRY(node_copy(in, node, order, &node));
+        TRY(cast_fresh(in, node, dtype, order == 'A' ? 'K' : order, &node));
     } else {
         TRY(node_copy(in, node, order, &node));
     }

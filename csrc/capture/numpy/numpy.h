@@ -259,6 +259,9 @@ NodeId node_float(Interp *in, double value, DType dtype);
 NodeId node_object(Interp *in, PyObject *object);
 /* Casts as `astype` does (fresh array; the same node when nothing changes). */
 Answer node_cast(Interp *in, NodeId node, DType dtype, NodeId *out);
+/* A cast to a fresh array in this order, as `astype` makes it: what an operation would make of the
+   same strides differs where some are 0. */
+Answer cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out);
 /* The same bits in another form: an array of rank 0 as a scalar, or a scalar as an array of rank
    0. */
 Answer node_form(Interp *in, NodeId node, Form form, NodeId *out);

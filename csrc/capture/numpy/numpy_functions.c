@@ -348,7 +348,10 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
         *out = args[0]; /* the argument itself */
         return ANSWER_YES;
     }
-    TRY(node_cast(in, node, dtype, &node));
+    if (have.rank > 0 && have.dtype != dtype)
+        TRY(cast_fresh(in, node, dtype, 'K', &node));
+    else
+        TRY(node_cast(in, node, dtype, &node));
     if (have.rank == 0) TRY(node_form(in, node, FORM_SCALAR, &node));
     /* In a kept loop a cast alone may be that of an operand, which is Python's: loop_either.c. */
     if (have.rank == 0 && have.form == FORM_PYTHON && in->loop != NULL) {
