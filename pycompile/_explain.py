@@ -150,7 +150,8 @@ def explain(
 ) -> Callable[..., Explanation]:
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
-    What the running program had made of `f` until then is told, too (`so_far`, and a line of the text).
+    Plans and counts of all functions are dropped first, as by `reset()`: the next calls of others
+    compile them again, with the code that the disk cache has. What the running program had made of `f` until then is told, too (`so_far`, and a line of the text).
 
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
     is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
