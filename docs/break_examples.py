@@ -317,6 +317,14 @@ def rare_side(x):
     return s
 
 
+def grown(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 4.0:
+            found.append(i)
+    return found[::-1]
+
+
 def data_index(x):
     y = x + 1
     k = y[0].argmax()
@@ -400,4 +408,5 @@ EXAMPLES = {
     "PC0050": (data_index, lambda: (np.ones((3, 3)),)),
     "PC0051": "a part of an array of CuPy by a mask, `x[x > 0]`; it takes CuPy",
     "PC0052": (rare_side, lambda: (np.arange(2000.0) % 4.5,)),
+    "PC0053": (grown, lambda: (np.arange(2000.0) % 4.5,)),
 }

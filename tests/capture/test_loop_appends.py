@@ -9,6 +9,7 @@ import pytest
 import pycompile
 from pycompile import _C
 from tests.differential import check
+from tests.reports import breaks
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal(60).round(2)
@@ -474,3 +475,68 @@ def test_few_and_many_by_turns():
     check(into_two, x, 60, also=((x, 3), (x, 16), (x, 17), (x, 0), (x, 59)))
     wide = x.reshape(2, 30)
     check(in_nests, wide, also=((x.reshape(30, 2),), (x[:0].reshape(0, 30),)))
+
+
+# ---- what is done with such a list behind the loop ----
+
+
+def reversed_behind(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            found.append(i)
+    return found[::-1]
+
+
+def counted_behind(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            found.append(i)
+    return found, len(found)
+
+
+def added_behind(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            found.append(x[i])
+    return np.array(found) * 2.0
+
+
+def taken_behind(x):
+    return [v * 2 for v in x][:3]
+
+
+def sorted_behind(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            found.append(x[i])
+    found.sort()
+    return found
+
+
+@pytest.mark.parametrize(
+    "function", [reversed_behind, counted_behind, added_behind, taken_behind, sorted_behind]
+)
+def test_other_uses_are_told_as_uses_of_such_a_list(function):
+    check(function, X, also=((-X,), (X[:7],)))
+    (item,) = breaks(function, X)
+    assert item["code"] == "PC0053", item
+    assert "Nothing has to change" in item["hint"] and "return the list" in item["hint"]
+
+
+def fills(x):
+    out = np.zeros(len(x))
+    m = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            out[m] = x[i]
+            m += 1
+    return out, m
+
+
+def test_what_the_hint_says_is_no_break():
+    check(where_positive, X, whole=True)
+    check(fills, X, whole=True)

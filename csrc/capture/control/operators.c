@@ -396,7 +396,8 @@ operator_contains(Interp *in, Value *item, Value *container, bool *out)
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !operand_is_plain(key) ||
         !(operand_is_plain(object) || PySet_CheckExact(object)))
-        return interp_break(in, BREAK_OPERATOR, "membership in %s", value_describe(in, container));
+        return interp_break(in, value_break(container, BREAK_OPERATOR), "membership in %s",
+                            value_describe(in, container));
     int found = PySequence_Contains(object, key);
     if (found < 0) return raise_error(in);
     *out = found;

@@ -251,6 +251,7 @@ PyTypeObject *type_of_choice(Interp *in, Value *value);
 const char *describe_nothing(Interp *in, Value *value);
 const char *describe_iterator(Interp *in, Value *value);
 const char *describe_name(Interp *in, Value *value);
+const char *describe_grown(Interp *in, Value *value);
 const char *describe_object(Interp *in, Value *value);
 const char *describe_const(Interp *in, Value *value);
 Answer known_const(Interp *in, Value *value, PyObject **out);

@@ -332,6 +332,12 @@ describe_name(Interp *Py_UNUSED(in), Value *value)
 }
 
 const char *
+describe_grown(Interp *Py_UNUSED(in), Value *Py_UNUSED(value))
+{
+    return "a list to which a loop has appended";
+}
+
+const char *
 describe_object(Interp *Py_UNUSED(in), Value *value)
 {
     return Py_TYPE(value->object)->tp_name;

@@ -70,7 +70,9 @@ break_index(Interp *in, Value *value)
             return interp_break_told(in, BREAK_INDEX, break_of_index(in, item),
                                      "a list of numbers as an index");
     }
-    return interp_break(in, BREAK_INDEX, "an index of this kind");
+    BreakCode code = value_break(value, BREAK_INDEX);
+    return code == BREAK_INDEX ? interp_break(in, code, "an index of this kind")
+                               : interp_break(in, code, "an index: %s", value_describe(in, value));
 }
 
 static Answer

@@ -26,8 +26,8 @@ start_of(const BuiltinCall *call, Value **out)
     return keyword_count(call) == (named != NULL) && (named == NULL || call->nargs == 1);
 }
 
-static Answer
-unknown(const BuiltinCall *call, const char *name)
+Answer
+builtin_unknown(const BuiltinCall *call, const char *name)
 {
     BreakCode code = call->nargs > 0 ? value_break(call->args[0], BREAK_CALL_C) : BREAK_CALL_C;
     return interp_break(call->in, code, "call of '%s' on values that are not known", name);
@@ -43,7 +43,7 @@ of_text(const BuiltinCall *call, PyObject *callable)
     if (answer == ANSWER_YES) return fold_call(in, callable, 1, call->args, call->out);
     if (answer == ANSWER_NO) answer = loose_call(in, callable, 1, call->args, call->out);
     if (answer != ANSWER_NO) return answer;
-    return unknown(call, "text");
+    return builtin_unknown(call, "text");
 }
 
 /* ---- sizes ---- */
@@ -95,7 +95,7 @@ builtin_len(const BuiltinCall *call)
     if (length >= 0) return give(call, value_const_new(in, PyLong_FromLongLong(length)));
     PyTypeObject *type = value_type(in, value);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
-    if (type == NULL || type_has_length(type)) return unknown(call, "len");
+    if (type == NULL || type_has_length(type)) return builtin_unknown(call, "len");
     return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()", type->tp_name);
 }
 
@@ -145,12 +145,13 @@ builtin_range(const BuiltinCall *call)
         Answer answer = range_end(in, items[i], &items[i]);
         if (answer == ANSWER_NO && items[i]->kind == V_NODE && value_is_number(in, items[i]))
             return break_unknown_number(in, BREAK_CALL_C, items[i], "an end of a range");
-        if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(call, "range") : answer;
+        if (answer != ANSWER_YES)
+            return answer == ANSWER_NO ? builtin_unknown(call, "range") : answer;
     }
     int64_t step = 1;
     Answer known = call->nargs == 3 ? value_as_int(in, items[2], &step) : ANSWER_YES;
     if (known == ANSWER_NO && in->loop != NULL) known = ANSWER_YES; /* the loop checks it */
-    if (known != ANSWER_YES) return known == ANSWER_NO ? unknown(call, "range") : known;
+    if (known != ANSWER_YES) return known == ANSWER_NO ? builtin_unknown(call, "range") : known;
     if (step == 0) return raise_new(in, PyExc_ValueError, "range() arg 3 must not be zero");
     return give(call, value_sequence(in, V_RANGE, 3, items));
 }
@@ -161,7 +162,7 @@ Answer
 builtin_type(const BuiltinCall *call)
 {
     PyTypeObject *type = value_type(call->in, call->args[0]);
-    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "type");
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : builtin_unknown(call, "type");
     if (note_class_asked(call->in, call->args[0]) < 0) return ANSWER_ERROR;
     return give(call, value_const(call->in, (PyObject *)type));
 }
@@ -173,7 +174,7 @@ builtin_callable(const BuiltinCall *call)
     if (kind == V_FUNCTION || kind == V_METHOD || kind == V_BUILTIN_METHOD)
         return give_bool(call, true);
     PyTypeObject *type = value_type(call->in, call->args[0]);
-    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "callable");
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : builtin_unknown(call, "callable");
     PyObject *ignored;
     Answer answer = type_lookup_text(call->in, type, "__call__", &ignored);
     return answer == ANSWER_YES ? give_bool(call, type->tp_call != NULL) : answer;
@@ -198,7 +199,7 @@ number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
     }
     Answer answer = scalar_convert(in, value, dtype, call->out);
     if (answer != ANSWER_NO) return answer;
-    return unknown(call, type->tp_name);
+    return builtin_unknown(call, type->tp_name);
 }
 
 Answer
@@ -360,7 +361,7 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
             answer = collective_extreme(in, name, items, call->out);
             if (answer == ANSWER_NO) answer = loose_extreme(in, name, items, call->out);
             if (answer != ANSWER_NO) return answer;
-            return unknown(call, name);
+            return builtin_unknown(call, name);
         }
         if (answer != ANSWER_YES) return answer;
         if (object == Py_True) best = item;
@@ -416,7 +417,7 @@ any_all(const BuiltinCall *call, bool any)
         if (known < 0) {
             PyObject *object;
             answer = value_known(in, node, &object);
-            if (answer == ANSWER_NO) return unknown(call, any ? "any" : "all");
+            if (answer == ANSWER_NO) return builtin_unknown(call, any ? "any" : "all");
             if (answer != ANSWER_YES) return answer;
             known = object == Py_True;
         }
@@ -445,7 +446,7 @@ builtin_enumerate(const BuiltinCall *call)
     if (!start_of(call, &start)) return ANSWER_NO;
     Answer answer = ANSWER_YES;
     if (start != NULL) answer = value_as_int(in, start, &iterator->position);
-    if (answer == ANSWER_NO) return unknown(call, "enumerate");
+    if (answer == ANSWER_NO) return builtin_unknown(call, "enumerate");
     if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->walked);
     return answer == ANSWER_YES ? give(call, iterator) : answer;
 }
@@ -460,7 +461,7 @@ builtin_reversed(const BuiltinCall *call)
     if (of->kind == V_RANGE) {
         Value *backwards;
         Answer answer = range_backwards(in, of, &backwards);
-        if (answer == ANSWER_NO) return unknown(call, "reversed");
+        if (answer == ANSWER_NO) return builtin_unknown(call, "reversed");
         return answer == ANSWER_YES ? iterator_of(in, backwards, call->out) : answer;
     }
     if (of->kind == V_CONST && PyUnicode_CheckExact(of->object)) {
@@ -471,7 +472,7 @@ builtin_reversed(const BuiltinCall *call)
     bool part = of->kind == V_PART; /* gone through by a kept loop, which knows its length */
     if (!array && !part && of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT &&
         of->kind != V_VIEW)
-        return unknown(call, "reversed");
+        return builtin_unknown(call, "reversed");
     Value *iterator = iterator_new(call, "reversed", 0);
     if (iterator == NULL) return ANSWER_ERROR;
     iterator->walked = of;

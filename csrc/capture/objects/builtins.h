@@ -29,6 +29,9 @@ typedef struct {
 #undef VALUE
 #undef VALUE_TYPE
 
+/* The break of a builtin that has no rule for what it is called with. */
+Answer builtin_unknown(const BuiltinCall *call, const char *name);
+
 static inline Answer
 give(const BuiltinCall *call, Value *value)
 {

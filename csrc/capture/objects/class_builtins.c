@@ -2,12 +2,6 @@
    isinstance, getattr, hasattr, vars, hash, repr, len and the conversions. */
 #include "builtins.h"
 
-static Answer
-unknown(const BuiltinCall *call, const char *name)
-{
-    return interp_break(call->in, BREAK_CALL_C, "call of '%s' on values that are not known", name);
-}
-
 /* ---- classes ---- */
 
 static bool
@@ -34,21 +28,21 @@ static Answer
 check_protocol(const BuiltinCall *call, PyObject *class_, PyTypeObject *type, bool *out)
 {
     Interp *in = call->in;
-    if (!class_says(in, class_, "_is_runtime_protocol")) return unknown(call, "isinstance");
+    if (!class_says(in, class_, "_is_runtime_protocol")) return builtin_unknown(call, "isinstance");
     PyObject *names = protocol_names(class_), *list = names ? PySequence_List(names) : NULL, *found;
     Py_XDECREF(names);
     if (keep(in, list) == NULL) {
         PyErr_Clear();
-        return unknown(call, "isinstance");
+        return builtin_unknown(call, "isinstance");
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
         PyObject *name = PyList_GET_ITEM(list, i);
-        if (!PyUnicode_CheckExact(name)) return unknown(call, "isinstance");
+        if (!PyUnicode_CheckExact(name)) return builtin_unknown(call, "isinstance");
         Py_INCREF(name);
         PyUnicode_InternInPlace(&name);
         Answer answer = keep(in, name) == NULL ? ANSWER_ERROR : type_lookup(in, type, name, &found);
         if (answer != ANSWER_YES) return answer;
-        if (found == NULL || found == Py_None) return unknown(call, "isinstance");
+        if (found == NULL || found == Py_None) return builtin_unknown(call, "isinstance");
     }
     *out = true;
     return ANSWER_YES;
@@ -83,15 +77,16 @@ check_abstract(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeO
     Answer stored = type_stored(in, Py_TYPE(class_), "__subclasscheck__", &found);
     if (stored != ANSWER_YES) return stored;
     if (found == NULL || !(is_of_module(found, "abc") || is_of_module(found, "typing")))
-        return unknown(call, "isinstance");
+        return builtin_unknown(call, "isinstance");
     if (!*out && class_says(in, class_, "_is_protocol"))
-        return instance ? check_protocol(call, class_, type, out) : unknown(call, "issubclass");
+        return instance ? check_protocol(call, class_, type, out)
+                        : builtin_unknown(call, "issubclass");
     if (!class_says(in, class_, "_is_protocol") && !hook_is_plain(in, class_))
-        return unknown(call, "isinstance");
+        return builtin_unknown(call, "isinstance");
     int is = PyObject_IsSubclass((PyObject *)type, class_);
     if (is < 0) { /* a protocol for which issubclass raises */
         PyErr_Clear();
-        return unknown(call, "isinstance");
+        return builtin_unknown(call, "isinstance");
     }
     *out = is;
     if (is) return ANSWER_YES;
@@ -109,7 +104,7 @@ check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject
     Interp *in = call->in;
     PyTypeObject *meta = Py_TYPE(class_);
     const char *name = instance ? "__instancecheck__" : "__subclasscheck__";
-    if (!PyType_Check(class_)) return unknown(call, "isinstance");
+    if (!PyType_Check(class_)) return builtin_unknown(call, "isinstance");
     if (guard_class(in, class_) < 0) return ANSWER_ERROR;
     *out = PyType_IsSubtype(type, (PyTypeObject *)class_);
     if (instance && type == (PyTypeObject *)class_) return ANSWER_YES; /* exact: no hook runs */
@@ -120,7 +115,7 @@ check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject
     if (answer == ANSWER_ERROR) return answer;
     PyObject *found;
     if (type_stored(in, meta, name, &found) != ANSWER_YES) return ANSWER_ERROR;
-    if (found == NULL || !PyFunction_Check(found)) return unknown(call, "isinstance");
+    if (found == NULL || !PyFunction_Check(found)) return builtin_unknown(call, "isinstance");
     if (is_of_module(found, "abc") || is_of_module(found, "typing"))
         return check_abstract(call, class_, instance, type, out);
     Value *function = value_of_const(in, found), *result, *node;
@@ -130,7 +125,7 @@ check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject
     answer = call_value(in, function, 2, args, NULL, &result);
     if (answer == ANSWER_YES) answer = value_truth(in, result, &known, &node);
     if (answer != ANSWER_YES) return answer;
-    if (known < 0) return unknown(call, "isinstance");
+    if (known < 0) return builtin_unknown(call, "isinstance");
     *out = known;
     return ANSWER_YES;
 }
@@ -146,7 +141,7 @@ check_classes(const BuiltinCall *call, PyObject *classes, bool instance, PyTypeO
         PyObject *parts = PyObject_GetAttrString(classes, "__args__");
         PyErr_Clear();
         if (parts == NULL || !typing_is_union(classes) || keep(call->in, parts) == NULL)
-            return unknown(call, "isinstance");
+            return builtin_unknown(call, "isinstance");
         classes = parts;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && !*out; i++) {
@@ -163,11 +158,11 @@ builtin_isinstance(const BuiltinCall *call)
     PyObject *classes;
     bool is;
     Value *asked;
-    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "isinstance");
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : builtin_unknown(call, "isinstance");
     if (note_class_asked(call->in, call->args[0]) < 0) return ANSWER_ERROR;
     Answer answer = typing_class(call->in, call->args[1], &asked);
     if (answer == ANSWER_YES) answer = value_known(call->in, asked, &classes);
-    if (answer == ANSWER_NO) return unknown(call, "isinstance");
+    if (answer == ANSWER_NO) return builtin_unknown(call, "isinstance");
     if (answer == ANSWER_YES) answer = check_classes(call, classes, true, type, &is);
     if (answer != ANSWER_YES || is || !type_is_heap(type))
         return answer == ANSWER_YES ? give_bool(call, is) : answer;
@@ -175,7 +170,7 @@ builtin_isinstance(const BuiltinCall *call)
     answer = type_inherits(call->in, type, "__class__", &PyBaseObject_Type);
     if (answer == ANSWER_YES && type->tp_getattro != PyObject_GenericGetAttr)
         answer = type_inherits(call->in, type, "__getattribute__", &PyBaseObject_Type);
-    if (answer == ANSWER_NO) return unknown(call, "isinstance");
+    if (answer == ANSWER_NO) return builtin_unknown(call, "isinstance");
     return answer == ANSWER_YES ? give_bool(call, false) : answer;
 }
 
@@ -185,9 +180,9 @@ builtin_issubclass(const BuiltinCall *call)
     PyObject *classes;
     bool is;
     if (call->args[0]->kind != V_CONST || !PyType_Check(call->args[0]->object))
-        return unknown(call, "issubclass");
+        return builtin_unknown(call, "issubclass");
     Answer answer = value_known(call->in, call->args[1], &classes);
-    if (answer == ANSWER_NO) return unknown(call, "issubclass");
+    if (answer == ANSWER_NO) return builtin_unknown(call, "issubclass");
     if (answer == ANSWER_YES)
         answer = check_classes(call, classes, false, (PyTypeObject *)call->args[0]->object, &is);
     return answer == ANSWER_YES ? give_bool(call, is) : answer;
@@ -200,7 +195,7 @@ attribute_name(const BuiltinCall *call, PyObject **out)
 {
     Answer answer = value_known(call->in, call->args[1], out);
     if (answer == ANSWER_YES && !PyUnicode_CheckExact(*out)) answer = ANSWER_NO;
-    if (answer == ANSWER_NO) return unknown(call, "getattr");
+    if (answer == ANSWER_NO) return builtin_unknown(call, "getattr");
     if (answer == ANSWER_YES) {
         Py_INCREF(*out);
         PyUnicode_InternInPlace(out);
@@ -279,7 +274,7 @@ builtin_len_of_enum(const BuiltinCall *call)
     PyObject *class_ = call->args[0]->object;
     if (call->args[0]->kind != V_CONST || !is_enum_class(class_)) return ANSWER_NO;
     Answer plain = enum_is_plain(call->in, Py_TYPE(class_), "__len__", NULL);
-    if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(call, "len") : plain;
+    if (plain != ANSWER_YES) return plain == ANSWER_NO ? builtin_unknown(call, "len") : plain;
     Py_ssize_t n = PyObject_Length(class_);
     return n < 0 ? raise_error(call->in)
                  : give(call, value_const_new(call->in, PyLong_FromSsize_t(n)));
@@ -289,7 +284,7 @@ Answer
 builtin_vars(const BuiltinCall *call)
 {
     PyObject *name = interned(call->in, "__dict__");
-    if (!value_is_object(call->args[0])) return unknown(call, "vars");
+    if (!value_is_object(call->args[0])) return builtin_unknown(call, "vars");
     return name ? attribute_load(call->in, call->args[0], name, call->out) : ANSWER_ERROR;
 }
 
@@ -332,7 +327,7 @@ text_of(const BuiltinCall *call, bool repr, Value *object)
     if (object->exception != NULL) return exception_text(in, object, repr, call->out);
     if (object->kind == V_CONST) {
         Answer plain = enum_text_is_plain(in, object->type, "__repr__");
-        if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(call, "str") : plain;
+        if (plain != ANSWER_YES) return plain == ANSWER_NO ? builtin_unknown(call, "str") : plain;
         PyObject *text = repr ? PyObject_Repr(object->object) : PyObject_Str(object->object);
         return text == NULL ? raise_error(in) : give(call, value_const_new(in, text));
     }
@@ -343,13 +338,13 @@ text_of(const BuiltinCall *call, bool repr, Value *object)
         answer = type_inherits(in, object->type, "__str__", &PyBaseObject_Type);
         if (answer == ANSWER_NO) {
             answer = call_repr(call, "__str__", object);
-            if (answer == ANSWER_YES && *call->out == NULL) return unknown(call, "str");
+            if (answer == ANSWER_YES && *call->out == NULL) return builtin_unknown(call, "str");
         }
     }
     if (answer == ANSWER_YES && *call->out == NULL) answer = call_repr(call, "__repr__", object);
     if (answer != ANSWER_YES) return answer;
     if (*call->out == NULL || value_type(in, *call->out) != &PyUnicode_Type)
-        return unknown(call, "repr");
+        return builtin_unknown(call, "repr");
     return ANSWER_YES;
 }
 
@@ -367,10 +362,12 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
     PyObject *known;
     Answer answer = value_known(in, spec, &known);
     if (answer == ANSWER_YES && !PyUnicode_Check(known)) answer = ANSWER_NO;
-    if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&call, "format") : answer;
+    if (answer != ANSWER_YES)
+        return answer == ANSWER_NO ? builtin_unknown(&call, "format") : answer;
     if (object->kind == V_CONST) {
         answer = enum_text_is_plain(in, object->type, "__format__");
-        if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&call, "format") : answer;
+        if (answer != ANSWER_YES)
+            return answer == ANSWER_NO ? builtin_unknown(&call, "format") : answer;
         PyObject *text = PyObject_Format(object->object, known);
         return text == NULL ? raise_error(in) : give(&call, value_const_new(in, text));
     }
@@ -379,7 +376,7 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
     answer = type_inherits(in, object->type, "__format__", &PyBaseObject_Type);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !PyUnicode_Check(known) || PyUnicode_GET_LENGTH(known) != 0)
-        return unknown(&call, "format");
+        return builtin_unknown(&call, "format");
     return text_of(&call, false, object);
 }
 
@@ -389,22 +386,22 @@ number_of(const BuiltinCall *call, const char *name, bool by_index, PyTypeObject
 {
     Interp *in = call->in;
     Value *object = call->args[0], *result;
-    if (object->kind == V_CONST) return unknown(call, name);
+    if (object->kind == V_CONST) return builtin_unknown(call, name);
     Answer answer = special_call(in, object, name, 0, NULL, &result);
     PyObject *stored = NULL;
     if (answer == ANSWER_YES && result == NULL)
         answer = type_stored(in, object->type, name, &stored);
-    if (answer == ANSWER_YES && stored != NULL) return unknown(call, name); /* C code */
+    if (answer == ANSWER_YES && stored != NULL) return builtin_unknown(call, name); /* C code */
     if (answer == ANSWER_YES && result == NULL && by_index)
         answer = special_call(in, object, "__index__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;
-    if (result == NULL) return unknown(call, name);
+    if (result == NULL) return builtin_unknown(call, name);
     PyTypeObject *made = value_type(in, result);
     if (made == &PyLong_Type && by_index && type == &PyFloat_Type && result->kind == V_CONST) {
         PyObject *real = PyNumber_Float(result->object);
         return real == NULL ? raise_error(in) : give(call, value_const_new(in, real));
     }
-    if (made != type) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, name);
+    if (made != type) return PyErr_Occurred() ? ANSWER_ERROR : builtin_unknown(call, name);
     return give(call, result);
 }
 
@@ -414,13 +411,13 @@ object_hash(const BuiltinCall *call)
     Interp *in = call->in;
     Value *object = call->args[0], *result;
     PyObject *known;
-    if (object->kind == V_CONST) return unknown(call, "hash");
+    if (object->kind == V_CONST) return builtin_unknown(call, "hash");
     Answer answer = special_call(in, object, "__hash__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;
-    if (result == NULL) return unknown(call, "hash");
+    if (result == NULL) return builtin_unknown(call, "hash");
     answer = value_known(in, result, &known);
     if (answer == ANSWER_NO || (answer == ANSWER_YES && !PyLong_CheckExact(known)))
-        return unknown(call, "hash");
+        return builtin_unknown(call, "hash");
     if (answer != ANSWER_YES) return answer;
     /* As slot_tp_hash: an int that fits is the hash, except -1. */
     Py_ssize_t hash = PyLong_AsSsize_t(known);
@@ -437,11 +434,11 @@ object_len(const BuiltinCall *call)
     Interp *in = call->in;
     Answer answer = special_call(in, call->args[0], "__len__", 0, NULL, call->out);
     if (answer != ANSWER_YES) return answer;
-    if (*call->out == NULL) return unknown(call, "len");
+    if (*call->out == NULL) return builtin_unknown(call, "len");
     PyTypeObject *type = value_type(in, *call->out);
     if (type == &PyLong_Type && value_in_range(in, *call->out, 0, INT64_MAX) == ANSWER_YES)
         return ANSWER_YES;
-    return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "len");
+    return PyErr_Occurred() ? ANSWER_ERROR : builtin_unknown(call, "len");
 }
 
 /* round(x), round(x, n), divmod(x, y): the method of x. */
@@ -453,7 +450,7 @@ by_method(const BuiltinCall *call, const char *name)
     if (answer != ANSWER_YES) return answer;
     if (*call->out == NULL ||
         ((*call->out)->kind == V_CONST && (*call->out)->object == Py_NotImplemented))
-        return unknown(call, name);
+        return builtin_unknown(call, name);
     return ANSWER_YES;
 }
 

@@ -5,7 +5,7 @@
 static Answer
 unknown(const Method *m)
 {
-    return interp_break(m->in, BREAK_CALL_C, "method '%s' of %s", m->name,
+    return interp_break(m->in, value_break(m->self, BREAK_CALL_C), "method '%s' of %s", m->name,
                         value_describe(m->in, m->self));
 }
 
