@@ -217,3 +217,119 @@ def test_each_variant_of_the_loop(variants):
         test_functions_of_rows()
     finally:
         _C.test_variants(0)
+
+
+# ---- calls with * and ** ----
+
+
+def weighted(a, b, c=1.0, d=2.0):
+    return a * b + c * d
+
+
+def with_args(x, f, args):
+    s = 0.0
+    for i in range(len(x)):
+        s = f(x[i], s, *args)
+    return s
+
+
+def with_args_first(x, f, args):
+    s = 0.0
+    for i in range(len(x)):
+        s = f(*args, x[i], s)
+    return s
+
+
+def with_args_alone(x, args):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * weighted(*args)
+    return s
+
+
+def with_keywords(x, f, args, keywords):
+    s = 0.0
+    for i in range(len(x)):
+        s = f(x[i], *args, d=s, **keywords)
+    return s
+
+
+def with_a_tuple_of_the_turn(x):
+    s = 0.0
+    for i in range(len(x)):
+        pair = (x[i], s)
+        s = weighted(*pair, *(0.5, x[i]))
+    return s
+
+
+def with_its_own(x, *args, **keywords):
+    s = 0.0
+    for i in range(len(x)):
+        s = weighted(x[i], s, *args, **keywords)
+    return s
+
+
+def displays(x, args):
+    out = np.zeros((len(x), 2))
+    for i in range(len(x)):
+        row = [*args, x[i]]
+        first, second, third = (*row, x[i])
+        out[i, 0] = first + row[1] * third
+        out[i, 1] = second
+    return out
+
+
+def with_too_many(x, args):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            s = weighted(x[i], *args)
+    return s
+
+
+def with_a_name_twice(x, keywords):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            s = weighted(x[i], a=s, **keywords)
+    return s
+
+
+STARRED = np.linspace(-0.5, 0.4, 3000)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (with_args, (weighted, (0.5, 0.25))),
+        (with_args, (weighted, ())),
+        (with_args_first, (weighted, (0.5,))),
+        (with_args_first, (weighted, [0.5, 0.25])),
+        (with_args_alone, ((0.5, 0.25, np.float64(3.0)),)),
+        (with_keywords, (weighted, (0.25,), {"c": 0.5})),
+        (with_keywords, (weighted, (), {"b": 0.5})),
+        (with_a_tuple_of_the_turn, ()),
+        (with_its_own, (0.5,)),
+        (displays, ((1.0,),)),
+    ],
+)
+def test_calls_with_stars_are_followed_in_loops(function, args):
+    check(function, STARRED, *args, whole=True, also=((STARRED[:40], *args), (STARRED[:0], *args)))
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (with_args, (weighted, (1, 2, 3))),
+        (with_args, (weighted, 3)),
+        (with_too_many, ((1, 2, 3, 4),)),
+        (with_a_name_twice, ({"b": 1},)),
+        (with_a_name_twice, ({"a": 1},)),
+        (with_keywords, (weighted, (0.25,), {"d": 0.5})),
+        (with_keywords, (weighted, (0.25,), {1: 0.5})),
+    ],
+)
+def test_calls_with_stars_that_fail_raise_in_loops(function, args):
+    """Behind the turns before, where only some turns come to the call."""
+    check(function, STARRED, *args, captured=False)
+    check(function, STARRED + 0.2, *args, captured=False)

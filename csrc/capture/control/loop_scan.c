@@ -35,10 +35,15 @@ is_followed(const Instr *instr)
     case I_BUILD_SLICE:
     case I_BUILD_TUPLE:
     case I_BUILD_LIST:
+    case I_BUILD_MAP:
+    case I_DICT_MERGE:
     case I_UNPACK:
     case I_CALL:
     case I_CALL_KW:
+    case I_CALL_EX:
     case I_LIST_APPEND:
+    case I_LIST_EXTEND:
+    case I_LIST_TO_TUPLE:
     case I_GET_ITER:
     case I_FOR_ITER:
     case I_END_FOR:

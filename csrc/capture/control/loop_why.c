@@ -16,17 +16,26 @@ in_words(const Decoded *d, int number)
     case I_RETURN: return "a return";
     case I_YIELD: return "a yield";
     case I_RAISE: return "a raise";
-    case I_CALL_KW:
-    case I_CALL_EX: return "a call with keywords, * or **";
     case I_UNPACK_EX: return "an assignment that unpacks";
     case I_BUILD_SET:
-    case I_BUILD_MAP:
+    case I_SET_UPDATE:
+    case I_DICT_UPDATE:
     case I_BUILD_MAP_KEYS: return "a set or dict that is made";
+    case I_DELETE_LOCAL:
+    case I_DELETE_DEREF:
+    case I_DELETE_GLOBAL:
+    case I_DELETE_ATTR:
+    case I_DELETE_SUBSCRIPT: return "a `del`";
+    case I_LOAD_SUPER_ATTR: return "a use of super()";
+    case I_GET_LEN:
+    case I_MATCH_CLASS:
+    case I_MATCH_KEYS:
+    case I_MATCH_MAPPING:
+    case I_MATCH_SEQUENCE: return "a `match` by patterns";
+    case I_LOAD_ASSERTION_ERROR: return "an assert";
+    case I_LOAD_BUILD_CLASS: return "a class that is made";
     case I_BUILD_STRING:
     case I_FORMAT: return "text that is made";
-    case I_BUILD_SLICE:
-    case I_SLICE_LOAD:
-    case I_SLICE_STORE: return "a slice";
     case I_STORE_ATTR: return "a store to an attribute";
     case I_STORE_GLOBAL:
     case I_STORE_NAME: return "a store to a global variable";

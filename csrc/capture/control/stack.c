@@ -124,6 +124,13 @@ dict_merge(Interp *in, const Instr *instr)
     return answer;
 }
 
+/* A list that the turn of the innermost kept loop has made, as a display with * does. */
+static bool
+is_of_turn(const Interp *in, const Value *list)
+{
+    return list->kind == V_LIST && list->source == NO_SOURCE && list->serial >= in->turn->made;
+}
+
 static Answer
 append_one(Interp *in, const Instr *instr)
 {
@@ -133,7 +140,9 @@ append_one(Interp *in, const Instr *instr)
     PyTypeObject *type = value_type(in, target); /* a real one where capture began inside */
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     Answer answer;
-    if (instr->kind == I_LIST_APPEND && type == &PyList_Type) {
+    if (in->loop != NULL && instr->kind == I_LIST_APPEND && is_of_turn(in, target)) {
+        answer = value_append(in, target, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    } else if (instr->kind == I_LIST_APPEND && type == &PyList_Type) {
         answer = builtin_method(in, target, "append", 1, &value, NULL, &ignored);
     } else if (instr->kind == I_SET_ADD && target->kind == V_SET) {
         answer = set_add(in, target, value);

@@ -463,11 +463,19 @@ is_short(Interp *in, const Value *iterator)
     return sequence && container_length(in, of) <= LOOP_ITEMS;
 }
 
+/* A loop, or an instruction that takes all items (`f(*args)`, `[*items]`). */
+static bool
+takes_items(InstrKind kind)
+{
+    return kind == I_FOR_ITER || kind == I_CALL_EX || kind == I_LIST_EXTEND ||
+           kind == I_LIST_TO_TUPLE;
+}
+
 bool
 iterator_unrolls(Interp *in, const Value *iterator)
 {
     return iterator->kind == V_ITER && iterator->serial >= in->turn->made &&
-           in->top->decoded->instrs[in->top->number].kind == I_FOR_ITER && is_short(in, iterator);
+           takes_items(in->top->decoded->instrs[in->top->number].kind) && is_short(in, iterator);
 }
 
 Answer
