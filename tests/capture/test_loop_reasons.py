@@ -613,3 +613,99 @@ def test_ints_that_do_not_fit_raise():
         adds_one_of_two_large(FEW)
     with pytest.raises(OverflowError):
         pycompile.compile(adds_one_of_two_large)(FEW)
+
+
+# ---- what else a loop changes ----
+
+
+class Generator:
+    def __init__(self, seed):
+        self.seed = seed
+
+    def next(self):
+        self.seed = (self.seed * 1103515245 + 12345) % 2147483648  # here
+        return self.seed
+
+
+class Slots:
+    __slots__ = ("seed",)
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    next = Generator.next
+
+
+def draws_of_its_own(x, kind):
+    g = kind(1)
+    for i in range(len(x)):
+        x[i] = g.next() / 2147483648
+
+
+def draws_of_another(x, g):
+    for i in range(len(x)):
+        x[i] = g.next() / 2147483648
+
+
+def draws_of_a_number(x, seed):
+    for i in range(len(x)):
+        seed = (seed * 1103515245 + 12345) % 2147483648
+        x[i] = seed / 2147483648
+
+
+LAST = 0
+
+
+def keeps_last(value):
+    global LAST
+    LAST = value  # here
+
+
+def stores_a_global(x, _):
+    for i in range(len(x)):
+        x[i] = i
+        keeps_last(i)
+
+
+def stores_a_cell(x, total):
+    def adds(value):
+        nonlocal total
+        total += value  # here
+        return total
+
+    for i in range(len(x)):
+        x[i] = adds(x[i])
+    return total
+
+
+def stores_deep(x, lists):
+    for i in range(len(x)):
+        lists[0][0] = x[i]  # here
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "what", "where"),
+    [
+        (draws_of_its_own, Generator, "the attribute 'seed' of 'self' (Generator)", Generator.next),
+        (draws_of_its_own, Slots, "the attribute 'seed' of 'self' (Slots)", Generator.next),
+        (
+            draws_of_another,
+            Generator(3),
+            "the attribute 'seed' of 'self' (Generator)",
+            Generator.next,
+        ),
+        (draws_of_another, Slots(3), "the attribute 'seed' of 'self' (Slots)", Generator.next),
+        (stores_a_global, None, "the global variable 'LAST'", keeps_last),
+        (stores_a_cell, 0.0, "the variable 'total' of an enclosing function", stores_a_cell),
+        (stores_deep, [[0.0]], "an object other than arrays: list", stores_deep),
+    ],
+)
+def test_what_a_loop_changes_is_named_with_its_line(function, argument, what, where):
+    text = told(function, F64.copy(), argument)
+    assert f"did not stay a loop: it changes {what}, line {line_of_code(where)}" in text, text
+
+
+def test_numbers_in_place_of_attributes_stay_in_the_loop():
+    check(draws_of_a_number, F64.copy(), 3, whole=True)
+    check(draws_of_another, F64[:300].copy(), Generator(3), captured=False)
+    check(stores_a_cell, F64[:300].copy(), 0.5, captured=False)

@@ -272,8 +272,8 @@ int world_save(Interp *in, World *world);
 bool world_is_pure(Interp *in, const World *world, bool writes, Value **changed);
 /* The storage's memory was there before. */
 bool world_is_older(const Interp *in, const World *world, const Storage *storage);
-/* A value from before that has changed: a list is longer, a dict has another item.  NULL: none. */
-Value *world_changed(const World *world);
+/* Has a value from before changed: is a list longer, has a dict another item? */
+bool world_changed(const World *world);
 /* Records the values that changed since, and restores everything. */
 int world_take_back(Interp *in, const World *world, World *changed);
 

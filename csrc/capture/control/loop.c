@@ -403,9 +403,8 @@ end_loop(Interp *in, Body *b)
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
     Answer answer = follow_body(in, b, &leaves);
     if (answer == ANSWER_ERROR) return answer;
-    Value *changed = world_changed(&before);
-    if (answer != ANSWER_YES || in->writes.effects.len != effects || changed != NULL)
-        return loop_learn_effect(in, number, effects, changed);
+    if (answer != ANSWER_YES || in->writes.effects.len != effects || world_changed(&before))
+        return loop_learn_effect(in, number, effects, &turn);
     NodeId odd = loop_odd_node(in->graph, b->region);
     if (odd != NO_NODE) return loop_learn_odd(in, number, odd);
     in->region = b->region;

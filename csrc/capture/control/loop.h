@@ -89,7 +89,7 @@ NodeId loop_odd_node(const Graph *g, RegionId region);
 Answer loop_learn_odd(Interp *in, int number, NodeId odd);
 /* The same because the body prints, stores an attribute (effects from number `first` on), or
    changes a list that was made before (`changed`, else NULL). */
-Answer loop_learn_effect(Interp *in, int number, int first, Value *changed);
+Answer loop_learn_effect(Interp *in, int number, int first, const Turn *turn);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */
 LoopName loop_name(const Activation *of, int number);

@@ -151,7 +151,7 @@ loop_learn_odd(Interp *in, int number, NodeId odd)
 }
 
 Answer
-loop_learn_effect(Interp *in, int number, int first, Value *changed)
+loop_learn_effect(Interp *in, int number, int first, const Turn *turn)
 {
     for (int i = first; i < in->writes.effects.len; i++) {
         const Effect *effect = &in->writes.effects.at[i];
@@ -160,9 +160,6 @@ loop_learn_effect(Interp *in, int number, int first, Value *changed)
             in, number,
             arena_printf(in->arena, "a call of '%s', line %d", effect->what, effect->at.line));
     }
-    const char *object = changed != NULL ? value_named(in, changed) : "";
-    if (object == NULL) return ANSWER_ERROR;
-    return loop_unkept(in, number,
-                       arena_printf(in->arena, "it changes an object other than arrays%s%s",
-                                    *object != '\0' ? ": " : "", object));
+    const char *change = turn->change != NULL ? turn->change : "an object other than arrays";
+    return loop_unkept(in, number, arena_printf(in->arena, "it changes %s", change));
 }

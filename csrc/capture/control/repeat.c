@@ -358,7 +358,7 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     if (index == NULL || make_params(in, r) != ANSWER_YES || world_save(in, &before) < 0)
         return ANSWER_ERROR;
     TRY(follow_turn(in, r, index, leaves));
-    bool pure = world_is_pure(in, &before, false, &changed) && world_changed(&before) == NULL &&
+    bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
     return pure && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
 }

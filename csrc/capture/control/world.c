@@ -174,12 +174,12 @@ world_is_pure(Interp *in, const World *w, bool writes, Value **changed)
     return true;
 }
 
-Value *
+bool
 world_changed(const World *w)
 {
     for (int i = 0; i < w->nvalues; i++)
-        if (is_changed(&w->states[i])) return w->states[i].value;
-    return NULL;
+        if (is_changed(&w->states[i])) return true;
+    return false;
 }
 
 /* An object from outside that was first read in an arm, and whose attributes the program stored. */

@@ -524,6 +524,11 @@ int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, in
 /* The container is about to change, and its items may change places; breaks when that cannot be
    followed. */
 Answer container_changes(Interp *in, Value *container);
+
+/* In kept loops: the object (NULL: a namespace) is about to be changed.  What is changed is a text
+   for the message of a loop that is not kept for that; the line is added. */
+int change_note(Interp *in, const Value *object, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 Answer container_moves(Interp *in, Value *container);
 /* A dict or set is about to gain or lose an entry; breaks where an iterator over it is live. */
 Answer container_resizes(Interp *in, Value *container);

@@ -1,6 +1,8 @@
 /* Effects: changes that others can see, kept in program order until commit. */
 #include "core.h"
 
+#include <stdarg.h>
+
 static bool
 same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const *args)
 {
@@ -91,9 +93,36 @@ container_resizes(Interp *in, Value *container)
     return ANSWER_YES;
 }
 
+int
+change_note(Interp *in, const Value *object, const char *format, ...)
+{
+    const char *text = NULL;
+    BreakFrame at;
+    for (Turn *turn = in->turn; in->loop != NULL && turn != NULL; turn = turn->around) {
+        bool before = object == NULL || object->source != NO_SOURCE || object->serial < turn->made;
+        if (!before || turn->change != NULL) continue;
+        if (text == NULL) {
+            va_list args;
+            va_start(args, format);
+            text = arena_vprintf(in->arena, format, args);
+            va_end(args);
+            if (text == NULL || user_line(in, &at) < 0) return -1;
+        }
+        const char *loop = text_of_str(turn->of->decoded->code->co_qualname);
+        bool here = strcmp(at.function, loop) == 0;
+        turn->change = arena_printf(in->arena, "%s, line %d%s%s%s", text, at.line,
+                                    here ? "" : " of '", here ? "" : at.function, here ? "" : "'");
+        if (turn->change == NULL) return -1;
+    }
+    return 0;
+}
+
 Answer
 container_changes(Interp *in, Value *container)
 {
+    if (in->loop != NULL && change_note(in, container, "an object other than arrays: %s",
+                                        value_named(in, container)) < 0)
+        return ANSWER_ERROR;
     if (container->source == NO_SOURCE) return ANSWER_YES;
     if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");

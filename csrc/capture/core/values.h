@@ -223,6 +223,7 @@ typedef struct Turn {
     Rest rest[LOOP_DEEP]; /* of the loops inside, at a side exit out of them */
     int made;             /* values that were made before it */
     unsigned writes;      /* a bit for each of Loop.array that the loop carries */
+    const char *change;   /* the first of an object from before it, in words: change_note */
     struct Turn *around;  /* of the loop around this one; NULL: it is the outermost */
 } Turn;
 

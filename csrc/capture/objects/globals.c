@@ -86,6 +86,8 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
         return interp_break(in, BREAK_STORE, "a variable that is new in the module");
     if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (change_note(in, NULL, "the global variable '%s'", text_of_str(name)) < 0)
+        return ANSWER_ERROR;
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
     if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;
     return pending_store(in, dict, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -149,6 +151,9 @@ follow_cell(Interp *in, const Instr *instr)
                 code_slot_name(a->decoded->code, instr->arg));
         return pushed(in, value);
     }
+    if (change_note(in, cell, "the variable '%s' of an enclosing function",
+                    text_of_str(code_slot_name(a->decoded->code, instr->arg))) < 0)
+        return ANSWER_ERROR;
     if (instr->kind == I_DELETE_DEREF) {
         Answer answer = cell_load(in, cell, &value);
         if (answer != ANSWER_YES) return answer;

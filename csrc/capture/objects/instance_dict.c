@@ -114,6 +114,9 @@ made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
+    if (in->loop != NULL && change_note(in, object, "the attribute '%s' of %s", text_of_str(name),
+                                        value_named(in, object)) < 0)
+        return ANSWER_ERROR;
     if (object->kind == V_INSTANCE) return made_store(in, object, name, slot, value);
     if (object->attributes != NULL && !slot) {
         Value *key = value_const(in, name);
