@@ -709,3 +709,65 @@ def test_numbers_in_place_of_attributes_stay_in_the_loop():
     check(draws_of_a_number, F64.copy(), 3, whole=True)
     check(draws_of_another, F64[:300].copy(), Generator(3), captured=False)
     check(stores_a_cell, F64[:300].copy(), 0.5, captured=False)
+
+
+# ---- loops that change whole arrays ----
+
+
+def sums_waves(x, n):
+    out = np.zeros_like(x)
+    for k in range(n):
+        out += x[k % 50] * np.sin(x * k)  # here
+    return out
+
+
+def sums_waves_inside(x, n):
+    for _ in range(3):
+        out = np.zeros_like(x)
+        for k in range(n):
+            out += x[k % 50] * np.sin(x * k)  # here
+    return out
+
+
+def steps(x, n):
+    y = x
+    for _ in range(n):
+        y = y + 0.01 * x[0] * np.cos(y)  # here
+    return y
+
+
+def swaps(x, n):
+    y = x
+    c = 0
+    for i in range(n):
+        if x[i % 3000] > 0.5:
+            y = x[:10]
+            c += 1
+    return y, c
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (sums_waves, "it changes 'out', an array, as a whole"),
+        (sums_waves_inside, "it changes 'out', an array, as a whole"),
+        (steps, "it stores 'y', which holds an array before it, another one behind each turn"),
+    ],
+)
+def test_a_loop_that_changes_whole_arrays_may_stay_as_it_is(function, what):
+    x = F64[:50]
+    (item,) = breaks(function, x, 2000, code="PC0013")
+    assert f"did not stay a loop: {what}, line {line_of_code(function)}" in item["detail"], item
+    assert item["hint"].startswith("Each turn is captured by itself, and its plan runs"), item
+    compiled = pycompile.compile(function, fullgraph=True)
+    with pytest.raises(pycompile.GraphBreakError, match="nothing has to change") as raised:
+        for n in (3, 2000):
+            compiled(x, n)
+    assert what in str(raised.value), raised.value
+    check(function, x, 3, also=((x, 200), (x, 4)))
+
+
+def test_where_a_loop_only_stores_an_array_the_hint_is_that_of_loops():
+    (item,) = breaks(swaps, F64, 20000, code="PC0013")
+    assert "'y', which holds an array before it, another one behind each turn" in item["detail"]
+    assert "change what is named here" in item["hint"]

@@ -302,6 +302,11 @@ bool is_recursion(const Activation *activation);
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same of a loop that computes with whole arrays: nothing has to change about it. */
+Answer loop_of_arrays(Interp *in, int head, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What to do about that. */
+int loop_hint(Interp *in, int head, BreakHint otherwise, BreakHint *out);
 /* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */
 const char *loop_why(Interp *in, int head);
 /* The same of the one that is entered or begins at `head`; *why is NULL where it was not tried. */

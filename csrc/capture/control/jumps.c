@@ -114,8 +114,7 @@ tell_loop(Interp *in, int head)
     }
     in->told.detail =
         arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail, why);
-    in->told.hint = loop_note_hint(in, head, HINT_KEPT);
-    return in->told.detail == NULL ? -1 : 0;
+    return in->told.detail == NULL ? -1 : loop_hint(in, head, HINT_KEPT, &in->told.hint);
 }
 
 /* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and

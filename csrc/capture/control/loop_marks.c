@@ -58,16 +58,22 @@ loop_note_hint(const Interp *in, int number, BreakHint otherwise)
     for (int i = 0; i < marks->no_loop.len; i++)
         if (loop_is(&marks->no_loop.at[i].loop, &loop) && marks->no_loop.at[i].hint != HINT_OF_CODE)
             return marks->no_loop.at[i].hint;
+    if (loop_refused(in, number) != NULL) return otherwise; /* the reason that is told */
+    for (int i = in->attempt.unkept.len - 1; i >= 0; i--) {
+        const LoopNote *note = &in->attempt.unkept.at[i];
+        if (loop_is(&note->loop, &loop)) return note->hint != HINT_OF_CODE ? note->hint : otherwise;
+    }
     return otherwise;
 }
 
 int
 loop_learn_refusal(Interp *in, int number, char *why)
 {
-    bool draws = in->break_code != BREAK_NONE && in->told.hint == HINT_DRAWN;
-    LoopNote note = {.loop = loop_name(in->top, number),
-                     .why = why,
-                     .hint = draws ? HINT_LOOP_DRAWS : HINT_OF_CODE};
+    BreakHint told = in->break_code != BREAK_NONE ? in->told.hint : HINT_OF_CODE;
+    BreakHint hint = told == HINT_DRAWN   ? HINT_LOOP_DRAWS
+                     : told == HINT_TURNS ? told /* of an inner loop */
+                                          : HINT_OF_CODE;
+    LoopNote note = {.loop = loop_name(in->top, number), .why = why, .hint = hint};
     return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, note);
 }
 

@@ -53,16 +53,34 @@ in_words(const Decoded *d, int number)
 
 /* ---- notes ---- */
 
+static Answer
+add_note(Interp *in, int head, BreakHint hint, const char *format, va_list args)
+{
+    LoopNote note = {.loop = loop_name(in->top, head),
+                     .why = arena_vprintf(in->arena, format, args),
+                     .hint = hint};
+    if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
+    return ANSWER_NO;
+}
+
 Answer
 loop_not_kept(Interp *in, int head, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    LoopNote note = {.loop = loop_name(in->top, head),
-                     .why = arena_vprintf(in->arena, format, args)};
+    Answer answer = add_note(in, head, HINT_OF_CODE, format, args);
     va_end(args);
-    if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
-    return ANSWER_NO;
+    return answer;
+}
+
+Answer
+loop_of_arrays(Interp *in, int head, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Answer answer = add_note(in, head, HINT_TURNS, format, args);
+    va_end(args);
+    return answer;
 }
 
 /* The inner function that shares the variable; NULL: none, it is a variable of an outer one. */
@@ -308,14 +326,26 @@ loop_why(Interp *in, int head)
     return why != NULL ? why : "the graph begins in its midst";
 }
 
+int
+loop_hint(Interp *in, int head, BreakHint otherwise, BreakHint *out)
+{
+    LoopShape *shape;
+    if (loop_of(in, head, &shape) < 0) return -1;
+    *out = loop_note_hint(in, shape != NULL ? shape->top : head, otherwise);
+    return 0;
+}
+
 Answer
 inner_loop_unkept(Interp *in, int head)
 {
     const char *why = loop_why(in, head);
     if (why == NULL) return ANSWER_ERROR;
+    BreakHint hint;
+    if (loop_hint(in, head, HINT_OF_CODE, &hint) < 0) return ANSWER_ERROR;
     if (in->top == in->turn->of)
-        return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s", why);
-    return interp_break(in, BREAK_UNROLL, "the loop of '%s', which it calls, did not stay one: %s",
+        return break_hinted(in, BREAK_UNROLL, hint, "an inner loop that did not stay one: %s", why);
+    return break_hinted(in, BREAK_UNROLL, hint,
+                        "the loop of '%s', which it calls, did not stay one: %s",
                         text_of_str(in->top->decoded->code->co_name), why);
 }
 
@@ -351,7 +381,10 @@ tell_refused_loop(Interp *in)
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
     own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
-    if (decides) in->told.hint = loop_note_hint(in, shape->top, HINT_KEPT);
+    BreakHint hint = loop_note_hint(in, shape->top, HINT_KEPT);
+    if (hint == HINT_TURNS && decides) /* a branch has a hint for whole arrays */
+        hint = in->told.code == BREAK_VARIES ? HINT_LOOP_ARRAYS : in->told.hint;
+    if (decides) in->told.hint = hint;
     in->told.detail = arena_printf(
         in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
         own && *in->told.detail != '\0' ? "; " : "", line_at(in->top->decoded, shape->top), why);
