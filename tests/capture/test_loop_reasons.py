@@ -771,3 +771,46 @@ def test_where_a_loop_only_stores_an_array_the_hint_is_that_of_loops():
     (item,) = breaks(swaps, F64, 20000, code="PC0013")
     assert "'y', which holds an array before it, another one behind each turn" in item["detail"]
     assert "change what is named here" in item["hint"]
+
+
+def smooths(u, n):
+    for _ in range(n):
+        v = u.copy()
+        v[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+        u = v  # here
+    return u
+
+
+def sums_into_all(x, n):
+    out = np.zeros_like(x)
+    for k in range(n):
+        out[:] = out + np.sin(x * k)  # here
+    return out
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (smooths, "it stores 'u', which holds an array before it, another one behind each turn"),
+        (sums_into_all, "a row together with a whole array"),
+    ],
+)
+def test_turns_that_compute_with_whole_arrays_may_stay_as_they_are(function, what):
+    x = F64[:300].reshape(20, 15)
+    (item,) = breaks(function, x, 2000, code="PC0013")
+    assert f"did not stay a loop: {what}, line {line_of_code(function)}" in item["detail"], item
+    assert "nothing has to change" in item["hint"], item
+    check(function, x, 20, also=((x, 200),))
+
+
+def counts_labels(x, labels):
+    c = {"a": 0.0, "b": 0.0}
+    for v, label in zip(x, labels, strict=False):
+        c[label] += v
+    return c
+
+
+def test_all_that_keeps_a_loop_over_elements_is_told():
+    text = told(counts_labels, F64[:500], ["a", "b"] * 250)
+    assert "(write `for i in range(len(x))`, and x[i]); and it writes elements of 'c'" in text, text
+    check(counts_labels, F64[:500], ["a", "b"] * 250, captured=False)

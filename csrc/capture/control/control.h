@@ -302,9 +302,10 @@ bool is_recursion(const Activation *activation);
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same of a loop that computes with whole arrays: nothing has to change about it. */
-Answer loop_of_arrays(Interp *in, int head, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The same of a loop that computes with whole arrays, about which nothing has to change.  The hint:
+   TURNS, or LOOP_ARRAYS where what the turns compute has to be seen first. */
+Answer loop_of_arrays(Interp *in, int head, BreakHint hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* What to do about that. */
 int loop_hint(Interp *in, int head, BreakHint otherwise, BreakHint *out);
 /* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */

@@ -76,9 +76,8 @@ bounds(Interp *in, Value *range, NodeId *args)
     return answer == ANSWER_YES && step == 0 ? ANSWER_NO : answer;
 }
 
-/* Why elements of the local cannot be written in the loop, or NULL. */
-static const char *
-unfit_array(Interp *in, const Scan *scan, int slot, Value *array)
+const char *
+loop_unfit_array(Interp *in, const Scan *scan, int slot, Value *array)
 {
     if (value_is_opaque(in, array)) return "has a shape that is only known when the code runs";
     if (array->kind == V_UNBOUND || array->kind == V_LOST) return "has no value before it";
@@ -119,7 +118,7 @@ static Answer
 carry_array(Interp *in, Body *b, Value *array, int slot)
 {
     Loop *loop = b->loop;
-    const char *why = unfit_array(in, &b->scan, slot, array);
+    const char *why = loop_unfit_array(in, &b->scan, slot, array);
     if (value_is_opaque(in, array)) TRY(may_begin_graph(in, b->scan.shape, array, slot));
     if (why != NULL && slot < 0)
         return loop_not_kept(in, b->scan.number, "it writes elements of %s, which %s",

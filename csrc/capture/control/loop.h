@@ -82,13 +82,16 @@ Answer loop_changes_type(Interp *in, int number, int slot, const Type *from, con
 /* Refuses a loop that carries what began as Python's number and meets numbers of fewer bits. */
 Answer loop_meets_narrow(Interp *in, const Body *b);
 
+/* loop.c: why elements of the local cannot be written in the loop, or NULL. */
+const char *loop_unfit_array(Interp *in, const Scan *scan, int slot, Value *array);
+
 /* loop_refuse.c: */
 /* A node of the region that has no native form in a loop; NO_NODE: all have. */
 NodeId loop_odd_node(const Graph *g, RegionId region);
 /* Refuses the loop for such an operation. */
 Answer loop_learn_odd(Interp *in, int number, NodeId odd);
 /* The same because the body prints, stores an attribute (effects from number `first` on), or
-   changes a list that was made before (`changed`, else NULL). */
+   changes a list that was made before (Turn.change). */
 Answer loop_learn_effect(Interp *in, int number, int first, const Turn *turn);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */

@@ -47,7 +47,8 @@ not_a_number(Interp *in, const Scan *scan, int slot, Value *value)
     int at = first_store(in, scan, slot);
     const Instr *made = &in->top->decoded->instrs[at - 1]; /* by what the stored value is made */
     if (holds_array(in, value) && made->kind == I_BINARY && made->arg >= IN_PLACE)
-        return loop_of_arrays(in, scan->number, "it changes '%s', an array, as a whole, line %d",
+        return loop_of_arrays(in, scan->number, HINT_TURNS,
+                              "it changes '%s', an array, as a whole, line %d",
                               loop_slot_text(in, slot), line_at(in->top->decoded, at));
     const char *holds =
         holds_array(in, value) ? "holds an array before it, another one behind each turn"
@@ -58,10 +59,10 @@ not_a_number(Interp *in, const Scan *scan, int slot, Value *value)
     const char *why = arena_printf(in->arena, "it stores '%s', which %s, line %d",
                                    loop_slot_text(in, slot), holds, line_at(in->top->decoded, at));
     if (why == NULL || loop_note_side_of(in, scan->shape, at, why) < 0) return ANSWER_ERROR;
+    if (!holds_array(in, value)) return loop_not_kept(in, scan->number, "%s", why);
     bool computed = made->kind == I_BINARY || made->kind == I_CALL || made->kind == I_CALL_KW ||
                     made->kind == I_CALL_EX;
-    return holds_array(in, value) && computed ? loop_of_arrays(in, scan->number, "%s", why)
-                                              : loop_not_kept(in, scan->number, "%s", why);
+    return loop_of_arrays(in, scan->number, computed ? HINT_TURNS : HINT_LOOP_ARRAYS, "%s", why);
 }
 
 static Answer

@@ -74,11 +74,11 @@ loop_not_kept(Interp *in, int head, const char *format, ...)
 }
 
 Answer
-loop_of_arrays(Interp *in, int head, const char *format, ...)
+loop_of_arrays(Interp *in, int head, BreakHint hint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    Answer answer = add_note(in, head, HINT_TURNS, format, args);
+    Answer answer = add_note(in, head, hint, format, args);
     va_end(args);
     return answer;
 }
@@ -287,6 +287,16 @@ goes_over(Interp *in, LoopShape *shape)
     if (fits == 0 && scan.why != loop_without_elements &&
         (other = form_in_words(in, &scan)) == NULL)
         return NULL;
+    for (int i = 0; fits > 0 && i < scan.narrays && *other == '\0'; i++) {
+        Value *written = in->top->slots[scan.array_slot[i]];
+        const char *unfit = written == NULL || value_is_array(in, written)
+                                ? NULL
+                                : loop_unfit_array(in, &scan, scan.array_slot[i], written);
+        if (unfit != NULL &&
+            (other = arena_printf(in->arena, "it writes elements of '%s', which %s",
+                                  loop_slot_text(in, scan.array_slot[i]), unfit)) == NULL)
+            return NULL;
+    }
     const char *and = *other != '\0' ? "; and " : "";
     if (name == NULL)
         return arena_printf(in->arena,
@@ -332,6 +342,8 @@ loop_hint(Interp *in, int head, BreakHint otherwise, BreakHint *out)
     LoopShape *shape;
     if (loop_of(in, head, &shape) < 0) return -1;
     *out = loop_note_hint(in, shape != NULL ? shape->top : head, otherwise);
+    if (*out == HINT_LOOP_ARRAYS)
+        *out = shape != NULL && computes_arrays(in, shape) ? HINT_TURNS : otherwise;
     return 0;
 }
 
@@ -382,6 +394,7 @@ tell_refused_loop(Interp *in)
     own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
     BreakHint hint = loop_note_hint(in, shape->top, HINT_KEPT);
+    if (hint == HINT_LOOP_ARRAYS) hint = HINT_KEPT;
     if (hint == HINT_TURNS && decides) /* a branch has a hint for whole arrays */
         hint = in->told.code == BREAK_VARIES ? HINT_LOOP_ARRAYS : in->told.hint;
     if (decides) in->told.hint = hint;

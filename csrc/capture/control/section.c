@@ -364,7 +364,10 @@ section_operand(Interp *in, Value *value, Value **out)
     bool number =
         value_is_python_scalar(in, value) ||
         (value_is_numpy(in, value) && !value_is_array(in, value) && !value_is_opaque(in, value));
-    return number ? ANSWER_YES : section_fails(in, "a row together with what is no row or number");
+    if (number) return ANSWER_YES;
+    return part_rank(in, value) > 1
+               ? break_hinted(in, BREAK_UNROLL, HINT_TURNS, "a row together with a whole array")
+               : section_fails(in, "a row together with what is no row or number");
 }
 
 Value *
