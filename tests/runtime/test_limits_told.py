@@ -46,13 +46,13 @@ REASON = "did not stay a loop: arithmetic on rows of other numbers than floats"
 
 def test_the_warning_names_the_reason_of_the_loop_that_was_unrolled():
     compiled = pycompile.compile(filtered, options={**OPTIONS, "recompile_limit": 2})
-    calls = [(np.arange(2000), np.ones(64 + n, int)) for n in range(4)]
+    calls = [(np.arange(2000).astype("c8"), np.ones(64 + n, "c8")) for n in range(4)]
     (text,) = told(compiled, calls)
     assert REASON in text and text.index(REASON) < text.index("because taps.shape[0] == ")
 
 
 def test_explain_names_it_where_there_are_many_kernels():
-    text = one_line(pycompile.explain(filtered, options=OPTIONS)(np.arange(2000), np.ones(64, int)))
+    text = one_line(pycompile.explain(filtered, options=OPTIONS)(np.arange(2000).astype("c8"), np.ones(64, "c8")))
     assert "so many kernels" in text and REASON in text
 
 
