@@ -52,7 +52,11 @@ def test_the_warning_names_the_reason_of_the_loop_that_was_unrolled():
 
 
 def test_explain_names_it_where_there_are_many_kernels():
-    text = one_line(pycompile.explain(filtered, options=OPTIONS)(np.arange(2000).astype("c8"), np.ones(64, "c8")))
+    text = one_line(
+        pycompile.explain(filtered, options=OPTIONS)(
+            np.arange(2000).astype("c8"), np.ones(64, "c8")
+        )
+    )
     assert "so many kernels" in text and REASON in text
 
 
