@@ -49,20 +49,17 @@ sized_find(Lowering *lw)
 static bool
 constant_int(const Node *node, int64_t *out)
 {
+    uint64_t bits[2]; /* constant_read takes room for the widest dtype */
     double wide;
     float narrow;
-    *out = 0;
-    switch (node->type.dtype) {
-    case DT_I64: return constant_read(node->attrs.object, DT_I64, out) == 0;
-    case DT_F64:
-        if (constant_read(node->attrs.object, DT_F64, &wide) < 0) return false;
-        break;
-    case DT_F32:
-        if (constant_read(node->attrs.object, DT_F32, &narrow) < 0) return false;
-        wide = narrow;
-        break;
-    default: return false;
-    }
+    DType dtype = (DType)node->type.dtype;
+    if (dtype != DT_I64 && dtype != DT_F64 && dtype != DT_F32) return false;
+    if (constant_read(node->attrs.object, dtype, bits) < 0) return false;
+    memcpy(out, bits, sizeof *out);
+    if (dtype == DT_I64) return true;
+    memcpy(&wide, bits, sizeof wide);
+    memcpy(&narrow, bits, sizeof narrow);
+    if (dtype == DT_F32) wide = narrow;
     if (!(wide >= LEAST_SIZE && wide <= 0x1p62)) return false;
     *out = (int64_t)wide;
     return (double)*out == wide;
