@@ -122,8 +122,6 @@ array_agrees(PyObject *object, const ArrayLike *like)
 bool array_library_ufunc_check(PyObject *object);
 /* The library of an exact array; NULL for any other object. */
 const ArrayLibrary *array_library_of(PyObject *object);
-/* As array_read, of an array of any library. */
-Answer array_read_any(PyObject *object, ArrayHeader *out, const char **why);
 const ArrayLibrary *array_library_on(Device device);
 /* As array_read, of an array of any library. */
 Answer array_header(PyObject *object, ArrayHeader *out);

@@ -27,13 +27,6 @@ array_library_of(PyObject *object)
     return NULL;
 }
 
-Answer
-array_read_any(PyObject *object, ArrayHeader *out, const char **why)
-{
-    const ArrayLibrary *library = array_library_of(object);
-    return library != NULL ? library->read(object, out, why) : array_read(object, out, why);
-}
-
 const ArrayLibrary *
 array_library_on(Device device)
 {

@@ -128,8 +128,7 @@ guard_array_facts(const GuardProgram *program, const GuardCheck *check, PyObject
                   ArrayFact facts[ARRAY_FACTS])
 {
     ArrayHeader header;
-    const char *why;
-    if (now == NULL || array_read_any(now, &header, &why) != ANSWER_YES) return 0;
+    if (now == NULL || array_header(now, &header) != ANSWER_YES) return 0;
     int n = 0;
     if (header.dtype != check->array.dtype) {
         ArrayFact *fact = &facts[n++];
@@ -168,8 +167,7 @@ uncompiled_remedy(PyObject *now)
 {
     ArrayHeader header;
     const char *why = "";
-    if (now == NULL || array_read_any(now, &header, &why) == ANSWER_YES)
-        return remedies[GUARD_ARRAY];
+    if (now == NULL || array_read(now, &header, &why) == ANSWER_YES) return remedies[GUARD_ARRAY];
     return strcmp(why, "foreign byte order") == 0
                ? "pass arrays in the machine's byte order: x.astype(x.dtype.newbyteorder('='))"
                : remedies[GUARD_ARRAY];

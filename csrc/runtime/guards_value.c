@@ -125,9 +125,8 @@ static bool
 put_array(Text *out, PyObject *object)
 {
     ArrayHeader header;
-    const char *why;
     if (array_library_of(object) == NULL) return false;
-    if (array_read_any(object, &header, &why) != ANSWER_YES) return put_other_array(out, object);
+    if (array_header(object, &header) != ANSWER_YES) return put_other_array(out, object);
     text_printf(out, "an array %s[", dtype_long_name(header.dtype));
     for (int i = 0; i < header.rank; i++)
         text_printf(out, "%s%lld", i ? ", " : "", (long long)header.shape[i]);
