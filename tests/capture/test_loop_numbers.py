@@ -148,3 +148,31 @@ def test_a_float_before_a_loop_that_makes_it_a_bool():
     """What is converted is never read; as an int it was stored over the kernel's stack."""
     for t in (0.5, 3, False):
         check(overwritten_by_a_bool, np.arange(9), t)
+
+
+def complex_before_an_index(a, y, k):
+    s = 0.0
+    for q in a:
+        s += 0.1
+    for p, q in zip(y, range(k)):
+        s += p
+    return s, q
+
+
+def overwritten_by(values, z):
+    for v in values:
+        z = v
+    return z
+
+
+def test_a_complex_number_before_a_loop_that_makes_it_real():
+    """What is converted is never read, and there is no such conversion."""
+    y = np.arange(9.0)
+    for dtype in (np.complex128, np.complex64):
+        for k in (4, 1, 0):
+            check(complex_before_an_index, np.ones(5, dtype), y, k)
+    for values in (np.arange(5), np.arange(5.0), np.arange(5) > 2, np.arange(0)):
+        for z in (2 + 1j, np.complex128(2 + 1j), np.complex64(1j)):
+            check(overwritten_by, values, z)
+    assert kept(complex_before_an_index, np.ones(5, complex), y, 4)
+    assert kept(overwritten_by, np.arange(5), 2 + 1j)

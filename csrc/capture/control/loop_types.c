@@ -163,8 +163,10 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     if (read_first && from->form == FORM_SCALAR)
         return changes_type(in, &b->scan, slot, from, &type);
     bool fits = loop_const_fits(graph_node(in->graph, *start), type.dtype);
-    bool number = fits || type.dtype == DT_F64 || type.dtype == from->dtype ||
-                  (type.dtype == DT_I64 && from->dtype != DT_F64);
+    bool was_complex = dtype_is_complex(from->dtype) && !dtype_is_complex(type.dtype);
+    bool number =
+        fits || type.dtype == from->dtype ||
+        (!was_complex && (type.dtype == DT_F64 || (type.dtype == DT_I64 && from->dtype != DT_F64)));
     bool large =
         from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON && !fits;
     if (seen && (large || !number)) TRY(learn_around(in, b, *start, &type));
@@ -180,6 +182,10 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     Op op = type.form == FORM_SCALAR ? OP_cast : python_conversion(type.dtype);
     bool python = from->form == FORM_PYTHON;
     b->was_weak[b->ncarried] = python && type.form == FORM_SCALAR;
+    if (was_complex) { /* never read, and no conversion takes it */
+        Value *zero = value_const_new(in, PyLong_FromLong(0));
+        if (zero == NULL || value_as_loose_node(in, zero, start) != ANSWER_YES) return ANSWER_ERROR;
+    }
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
     return *start == NO_NODE || (python && VEC_PUSH(in->arena, &b->loop->python, *start) < 0)
                ? ANSWER_ERROR
