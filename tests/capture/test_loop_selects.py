@@ -134,3 +134,21 @@ def test_each_variant_of_the_loop(variants):
         whole(masked, A.copy(), B.copy(), np.zeros(12))
     finally:
         _C.test_variants(0)
+
+
+def gathered_from_a_part(y, b, h, n):
+    for k in range(1, n):
+        y[k] = b[-k][h[k:2]].sum() + b[2][h[k:2]].sum() - b[-3][h[k:2]].sum()
+
+
+def gathered_by_another_row(y, b, h, n):
+    for k in range(n):
+        y[k] = (b[k - 9][h[k:2]] * b[0][h[k:2]]).sum()
+
+
+def test_the_index_of_a_row_from_which_nothing_is_gathered():
+    """It is checked although no element is loaded."""
+    b, h = np.arange(35.0).reshape(7, 5), np.arange(9) % 3
+    for n in (6, 8, 15):
+        for f in (gathered_from_a_part, gathered_by_another_row):
+            check(f, np.arange(20.0), b, h, n)

@@ -28,6 +28,11 @@ section_gather(Interp *in, Value *array, Value *key, Value **out)
     if (row->kind == V_SECTION &&
         !dtype_is_integer((DType)graph_node(in->graph, row->of->node)->type.dtype))
         return section_fails(in, "an index that is no int, or a mask");
+    /* The row may have no index, and then no element's load checks the part. */
+    for (int axis = 0; axis < part_axis(array); axis++) {
+        if (value_as_node(in, array->items[axis], &now) != ANSWER_YES) return ANSWER_ERROR;
+        TRY(part_index_checked(in, part_whole(array), axis, now));
+    }
     TRY(loop_array_now(in, part_whole(array), &now));
     TRY(section_expression(in, SECTION_GATHER, 1, &row, out));
     Value *items[3] = {(*out)->items[0], array, (*out)->items[1]};
