@@ -187,8 +187,8 @@ def explain(
             error = raised
         finally:
             seconds["call"] = perf_counter() - began
+            counts = _since(reset, _C.hints())  # before the codes that are told of may die
             records = _C.report_end()[earlier:]
-        counts = _since(reset, _C.hints())
         kept = compiled is function or _switched_off()
         aside = _why_aside(function) if kept else plans_forbidden(settings)
         if runs > 0 and error is None:

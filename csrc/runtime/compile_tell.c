@@ -49,6 +49,8 @@ begin_record(Job *job)
     record_string(job->record, "file", file);
     record_int(job->record, "line", line);
     record_int(job->record, "entry", job->request->number);
+    record_object(job->record, "earned", PyBool_FromLong(job->request->effort > 0));
+    report_hold((PyObject *)code);
     if (job->reason != NULL) record_string(job->record, "recompile", job->reason);
 }
 

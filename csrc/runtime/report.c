@@ -4,6 +4,7 @@
 #include "runtime.h"
 
 static PyObject *records; /* a list while reports are collected */
+static PyObject *held;    /* a dict of what records are of, by address; NULL: nothing yet */
 static int collectors;
 
 Py_ssize_t
@@ -22,6 +23,7 @@ report_end(void)
     if (--collectors > 0) return PyList_GetSlice(records, 0, PyList_GET_SIZE(records));
     PyObject *out = records;
     records = NULL;
+    Py_CLEAR(held);
     return out;
 }
 
@@ -35,6 +37,16 @@ int
 report_add(PyObject *record)
 {
     return records == NULL || record == NULL ? 0 : PyList_Append(records, record);
+}
+
+void
+report_hold(PyObject *object)
+{
+    if (records == NULL) return;
+    if (held == NULL) held = PyDict_New();
+    PyObject *address = held != NULL ? PyLong_FromVoidPtr(object) : NULL;
+    if (address == NULL || PyDict_SetItem(held, address, object) < 0) PyErr_Clear();
+    Py_XDECREF(address);
 }
 
 void

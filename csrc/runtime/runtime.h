@@ -289,6 +289,8 @@ PyObject *report_end(void); /* a new list of records */
 PyObject *errors_class(const char *name);
 bool report_wanted(void);
 int report_add(PyObject *record);
+/* Keeps it alive as long as records are collected: the counts of a code die with it. */
+void report_hold(PyObject *object);
 /* Adds an entry to a record; where that fails, the entry is dropped. */
 void record_text(PyObject *record, const char *key, Text *text);
 void record_string(PyObject *record, const char *key, const char *value);
