@@ -75,7 +75,8 @@ def found_breaks(explanation: Explanation) -> list[Record]:
     (or the outermost one), `captures`, how many met it, and `idle`: none of these had array work
     that the break could keep from a plan.  A value that decides is told once at each place.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
-    met = [(record, item) for record in explanation.records for item in record.get("breaks") or ()]
+    records = _final(explanation.records)
+    met = [(record, item) for record in records for item in record.get("breaks") or ()]
     for record, item in met:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
         frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
@@ -91,6 +92,20 @@ def found_breaks(explanation: Explanation) -> list[Record]:
     told = list(rows.values())
     elsewhere = {row["user"][::2] for row in told if not _follows(row)}
     return [row for row in told if not _follows(row) or row["user"][::2] not in elsewhere]
+
+
+def _final(records: list[Record]) -> list[Record]:
+    """Without looks that `python -m pycompile run` took too early: a plan was made at the place when
+    the program had run longer."""
+    later: set[Any] = set()
+    kept = []
+    for record in reversed(records):
+        at = record.get("file"), record.get("function"), record.get("entry")
+        if record.get("kind") == "plan":
+            later.add(at)
+        if record.get("kind") == "plan" or not (record.get("earned") and at in later):
+            kept.append(record)
+    return kept[::-1]
 
 
 def _is_idle(record: Record) -> bool:

@@ -224,13 +224,42 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     return result;
 }
 
-/* The Instr at which capture begins. */
-static int
-stop_frame(const CaptureRequest *request, Arena *arena, Break *stop)
+/* A loop of this code that tries have found not to stay one, and have then unrolled; NULL: none. */
+static const LoopNote *
+unrolled_in_vain(const CaptureRequest *request, const Marks *marks)
 {
-    stop->nframes = 1;
-    stop->frames = arena_alloc(arena, sizeof(BreakFrame));
-    return stop->frames == NULL
+    for (int i = 0; i < marks->no_loop.len; i++)
+        if (marks->no_loop.at[i].loop.code == request->decoded->code) return &marks->no_loop.at[i];
+    return NULL;
+}
+
+/* The tries are spent, or the instructions of all of them: nothing is captured.  What is told is a
+   loop whose turns they followed, if there is one: dividing the function would not help. */
+static int
+stop_whole(const CaptureRequest *request, Marks *marks, Arena *arena)
+{
+    bool loop = marks->stop_at >= 0 && marks->stop.code == BREAK_UNROLL;
+    const char *spent = marks->effort < LEAST_EFFORT
+                            ? "its tries followed as many instructions as capture may"
+                            : "capture began again too often";
+    marks->effort = LEAST_EFFORT;
+    marks->stop_at = 0;
+    if (loop) return 0;
+    Break *stop = &marks->stop;
+    const LoopNote *note = unrolled_in_vain(request, marks);
+    *stop = (Break){.code = BREAK_TOO_LONG,
+                    .hint = request->effort > 0 ? HINT_EARNED : HINT_OF_CODE,
+                    .nframes = 1,
+                    .frames = arena_alloc(arena, sizeof(BreakFrame))};
+    stop->detail = arena_printf(
+        arena, "%s: each branch, loop or call that cannot be in the graph takes a try", spent);
+    if (note != NULL && stop->detail != NULL) {
+        stop->hint = note->hint != HINT_OF_CODE ? note->hint : HINT_KEPT;
+        stop->detail =
+            arena_printf(arena, "%s; the loop of line %d did not stay a loop: %s", stop->detail,
+                         line_at(request->decoded, note->loop.number), note->why);
+    }
+    return stop->detail == NULL || stop->frames == NULL
                ? -1
                : break_frame(arena, request->decoded, request->number, stop->frames);
 }
@@ -249,14 +278,9 @@ follow(const CaptureRequest *request, Marks *marks)
     for (int i = 0; i < ATTEMPTS; i++) {
         result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
-        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) { /* nothing is captured */
+        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) {
             i = ATTEMPTS - 2;
-            marks->effort = LEAST_EFFORT;
-            marks->stop_at = 0;
-            marks->stop = (Break){.code = BREAK_TOO_LONG,
-                                  .detail = "capture began again too often: each branch, "
-                                            "loop or call that cannot be in the graph takes a try"};
-            if (stop_frame(request, arena, &marks->stop) < 0) break;
+            if (stop_whole(request, marks, arena) < 0) break;
         }
     }
     Py_CLEAR(marks->keep);

@@ -60,6 +60,8 @@ Answer follow_jump(Interp *in, const Instr *instr);
 /* Goes on at to[0] where the condition is true, at to[1] where not, with so many entries on the
    stack.  A negative one is an exit of Interp.leaving. */
 Answer follow_both(Interp *in, Value *condition, const int to[2], const int depth[2]);
+/* The break where the instructions that an attempt may follow are spent. */
+Answer instructions_spent(Interp *in);
 
 /* ---- call.c: dispatch; call_inlined.c: argument binding, inlining ---- */
 Answer follow_call(Interp *in, const Instr *instr);

@@ -277,7 +277,7 @@ before(Interp *in, const Instr *instr)
     }
     if (--in->attempt.budget >= 0) return ANSWER_YES;
     in->attempt.learn->recurses = in->attempt.learn->recurses || is_recursion(a);
-    return interp_break(in, BREAK_TOO_LONG, "more instructions than the budget");
+    return instructions_spent(in);
 }
 
 static Answer

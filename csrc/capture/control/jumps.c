@@ -117,8 +117,22 @@ tell_loop(Interp *in, int head)
     return in->told.detail == NULL ? -1 : loop_hint(in, head, HINT_KEPT, &in->told.hint);
 }
 
-/* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
-   that loop's body is captured by itself. */
+/* Where the outermost loop around the bottom's current Instr begins its turns, if it has jumped back
+   and was not reached before `step`; -1: there is none. */
+static int
+outermost_unrolled(const Interp *in, int step)
+{
+    const Activation *a = in->bottom;
+    for (int head = 0; head <= a->number; head++) {
+        if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
+            continue;
+        return in->attempt.first_step[head] > 1 + step ? head : -1;
+    }
+    return -1;
+}
+
+/* The unrolling budget is spent: the next attempt stops before the outermost loop that has jumped
+   back, and that loop's body is captured by itself. */
 static Answer
 unrolled_too_far(Interp *in, int most)
 {
@@ -129,10 +143,8 @@ unrolled_too_far(Interp *in, int most)
     Answer answer =
         interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
     if (answer == ANSWER_ERROR || a != in->bottom || in->loop != NULL) return answer;
-    for (int head = 0; head <= a->number; head++) {
-        if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
-            continue;
-        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) break;
+    int head = outermost_unrolled(in, in->attempt.marks->stop_at);
+    if (head >= 0) {
         in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
         if (tell_loop(in, head) < 0) return ANSWER_ERROR;
         if (break_copy(in->attempt.learn_arena, &in->told, &in->attempt.learn->stop) < 0)
@@ -141,6 +153,28 @@ unrolled_too_far(Interp *in, int most)
         return answer;
     }
     return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
+}
+
+/* Turns of an unrolled loop have most often spent them: then the loop is what is too long, unless it
+   would stay a loop if it were followed further (loop_learn_numbers). */
+Answer
+instructions_spent(Interp *in)
+{
+    bool earned = in->request->effort > 0;
+    BreakHint hint = earned ? HINT_EARNED : HINT_OF_CODE;
+    Answer numbers = earned ? ANSWER_NO : loop_learn_numbers(in); /* more may be followed then */
+    if (numbers != ANSWER_NO) return numbers;
+    Answer answer =
+        break_hinted(in, BREAK_TOO_LONG, hint, "more instructions than capture may follow");
+    if (answer == ANSWER_ERROR || in->top != in->bottom || in->loop != NULL) return answer;
+    int head = outermost_unrolled(in, -1);
+    if (head < 0) return answer;
+    const char *why = NULL;
+    if (loop_refusal(in, head, &why) < 0) return ANSWER_ERROR;
+    if (why != NULL && strcmp(why, loop_without_elements) == 0) return answer;
+    in->told.code = BREAK_UNROLL;
+    in->told.detail = "a loop unrolled until capture may follow no more instructions";
+    return tell_loop(in, head) < 0 ? ANSWER_ERROR : answer;
 }
 
 /* Has the loop read elements and computed numbers only so far? */

@@ -84,9 +84,24 @@ is_call_of(const char *text, const char *name)
            text[begin + length] == '\'';
 }
 
+/* The code's own hint; where that says to move something behind the array code, one that does not if
+   it is there already. */
+static BreakHint
+hint_by_place(const Interp *in, BreakCode code)
+{
+    BreakHint last = code == BREAK_OUTPUT      ? HINT_SHOWN_LAST
+                     : code == BREAK_CALL_C    ? HINT_CALLED_LAST
+                     : code == BREAK_STORE     ? HINT_STORED_LAST
+                     : code == BREAK_FINALIZER ? HINT_DROPPED_LAST
+                                               : HINT_OF_CODE;
+    if (last == HINT_OF_CODE || work_is_behind(in)) return HINT_OF_CODE;
+    return code_stands_in(in->bottom->decoded->code) ? HINT_DROPPED_LAST : last; /* a module's */
+}
+
 static Answer
 break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
 {
+    if (hint == HINT_OF_CODE) hint = hint_by_place(in, code);
     in->break_code = code;
     in->raising.raised = NULL; /* the caller that raises sets it */
     in->break_inlined = in->inlined > 0;

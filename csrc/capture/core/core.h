@@ -96,6 +96,10 @@ const Follower *callable_follower(PyObject *object, Follow follow);
 /* Follows the call by its followers of rank `least` and later. */
 Answer call_followed(const Call *call, FollowRank least);
 
+/* ---- behind.c: what comes after the Instr at which capture stops ---- */
+/* Is there an Instr behind it that may have work for a graph, in any frame that is followed? */
+bool work_is_behind(const Interp *in);
+
 /* ---- breaks.c: why capture stops ---- */
 /* Records why capture stops here and returns ANSWER_BREAK. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
