@@ -2,11 +2,64 @@
    remedy of the guard's row in guards.def; for arrays, that of the fact that varies. */
 #include "guards.h"
 
-static const char *const remedies[] = {
-#define GUARD(name, text, remedy) remedy,
+/* By kind: of what is passed to the function, and of all else. */
+static const char *const remedies[][2] = {
+#define GUARD(name, text, given, made) {given, made},
 #include "../capture/guards.def"
 #undef GUARD
 };
+
+/* ---- where it comes from ---- */
+
+/* May the Instr at `from` be followed by the program's entry, through a loop around both? */
+static bool
+comes_again(const Decoded *decoded, int entry, int from)
+{
+    for (int i = from; i < decoded->count; i++)
+        if (decoded->instrs[i].target >= 0 && decoded->instrs[i].target <= entry) return true;
+    return false;
+}
+
+static int
+argument_slots(const PyCodeObject *code)
+{
+    return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+           ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+/* The code of a function stands for that in messages. */
+static bool
+is_code(const GuardSource *source)
+{
+    return source->kind == SOURCE_ATTR && PyUnicode_Check(source->key) &&
+           PyUnicode_CompareWithASCIIString(source->key, "__code__") == 0;
+}
+
+/* Is it an argument, or an item of one, to which the function has assigned nothing? */
+static bool
+is_given(const GuardProgram *program, int number)
+{
+    const GuardSource *source = &program->sources[number];
+    while (source->kind == SOURCE_ITEM || source->kind == SOURCE_SIZE ||
+           source->kind == SOURCE_TYPE || source->kind == SOURCE_CELL || is_code(source))
+        source = &program->sources[source->base];
+    if (program->code == NULL) return true;
+    if (source->kind != SOURCE_SLOT || source->index >= argument_slots(program->code)) return false;
+    Decoded *decoded = decode(program->code);
+    if (decoded == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    bool given = true;
+    for (int i = 0; i < decoded->count && given; i++) {
+        const Instr *instr = &decoded->instrs[i];
+        bool stores = (instr->kind == I_STORE_LOCAL || instr->kind == I_STORE_DEREF) &&
+                      instr->arg == source->index;
+        given = !stores || (i >= program->entry && !comes_again(decoded, program->entry, i));
+    }
+    decoded_free(decoded);
+    return given;
+}
 
 /* ---- arrays ---- */
 
@@ -57,9 +110,7 @@ slot_maker(const GuardProgram *program, const Decoded *decoded, int slot, bool *
         return stack_writer(decoded, program->entry, &entry);
     }
     int store = last_store(decoded, program->entry, slot);
-    int nargs = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
-                ((code->co_flags & CO_VARKEYWORDS) != 0);
-    *outside = store < 0 && slot < nargs;
+    *outside = store < 0 && slot < argument_slots(code);
     if (store < 0) return -1;
     int entry = decoded->instrs[store].depth - 1;
     int maker = stack_writer(decoded, store, &entry);
@@ -107,8 +158,8 @@ layout_facts(const GuardCheck *check, const ArrayHeader *header, ArrayFact *fact
     ArrayFact *fact = facts;
     fact->remedy = one_layout;
     if (missing) {
-        if (first == ARRAY_WRITEABLE) fact->remedy = "pass arrays that can be written, or a copy";
-        if (first == ARRAY_ALIGNED) fact->remedy = "pass aligned arrays: x.copy()";
+        if (first == ARRAY_WRITEABLE) fact->remedy = "take arrays that can be written, or a copy";
+        if (first == ARRAY_ALIGNED) fact->remedy = "take aligned arrays: x.copy()";
         snprintf(fact->name, sizeof(fact->name), "flags.%s", flag_name(first));
         *fact->wanted = '\0';
         snprintf(fact->now, sizeof(fact->now), "not");
@@ -163,14 +214,15 @@ guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObje
 
 /* What to change about something that is no array of those that are compiled. */
 static const char *
-uncompiled_remedy(PyObject *now)
+uncompiled_remedy(PyObject *now, bool made)
 {
     ArrayHeader header;
     const char *why = "";
-    if (now == NULL || array_read(now, &header, &why) == ANSWER_YES) return remedies[GUARD_ARRAY];
+    if (now == NULL || array_read(now, &header, &why) == ANSWER_YES)
+        return remedies[GUARD_ARRAY][made];
     return strcmp(why, "foreign byte order") == 0
-               ? "pass arrays in the machine's byte order: x.astype(x.dtype.newbyteorder('='))"
-               : remedies[GUARD_ARRAY];
+               ? "take arrays in the machine's byte order: x.astype(x.dtype.newbyteorder('='))"
+               : remedies[GUARD_ARRAY][made];
 }
 
 /* ---- numbers ---- */
@@ -180,6 +232,16 @@ is_number(PyObject *object)
 {
     return object != NULL && (PyLong_Check(object) || PyFloat_Check(object) ||
                               PyComplex_Check(object) || guard_array_scalar(object));
+}
+
+static bool
+is_number_type(PyObject *object)
+{
+    PyTypeObject *const python[] = {&PyLong_Type, &PyFloat_Type, &PyComplex_Type};
+    if (object == NULL || !PyType_Check(object)) return false;
+    for (int i = 0; i < 3; i++)
+        if (PyType_IsSubtype((PyTypeObject *)object, python[i])) return true;
+    return strncmp(((PyTypeObject *)object)->tp_name, "numpy.", strlen("numpy.")) == 0;
 }
 
 PyTypeObject *
@@ -196,12 +258,23 @@ guard_number_type(const GuardCheck *check, PyObject *now)
 
 /* A value that has to be the same each time: only with a number can be computed instead. */
 static const char *
-value_remedy(PyObject *wanted)
+value_remedy(PyObject *wanted, bool made)
 {
-    if (PyUnicode_Check(wanted) || PyBytes_Check(wanted))
-        return "pass fewer different texts, or do what depends on the text outside of the function";
-    if (is_number(wanted) && !PyBool_Check(wanted)) return remedies[GUARD_VALUE];
-    return "pass fewer different values";
+    if (is_number(wanted) && !PyBool_Check(wanted)) return remedies[GUARD_VALUE][made];
+    if (PyUnicode_Check(wanted) || (PyBytes_Check(wanted) && !made))
+        return "use fewer different texts, or do what depends on the text outside of the function";
+    return made ? "move the array code into a function that does not use it, and compile that in "
+                  "place of this one"
+                : "pass fewer different values";
+}
+
+/* A number that is of another type at times. */
+static const char *
+type_remedy(bool made)
+{
+    return made ? "give it one type from its first value on: np.float64(0) where numbers of NumPy's "
+                  "are added to it, or convert these: float(x)"
+                : "pass numbers of one type";
 }
 
 /* A number in a class or a module is taken for a constant; in an instance or argument it is not. */
@@ -242,12 +315,16 @@ guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now
     bool by_place = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
     if (by_place && is_number(check->object) && is_number(now) && !PyBool_Check(now))
         return number_of_place;
-    if (guard_number_type(check, now) != NULL) return "pass numbers of one type";
+    bool made = !is_given(program, check->source);
+    if (guard_number_type(check, now) != NULL ||
+        (check->kind == GUARD_TYPE && is_number(now) && is_number_type(check->object)))
+        return type_remedy(made);
     if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
-        return "pass ints that fit 64 bits";
-    if (check->kind == GUARD_VALUE && check->object != NULL) return value_remedy(check->object);
+        return made ? "keep it within 64 bits" : "pass ints that fit 64 bits";
+    if (check->kind == GUARD_VALUE && check->object != NULL)
+        return value_remedy(check->object, made);
     if (check->kind == GUARD_ARRAY)
         return guard_array_differs(program, check, now, &fact) ? fact.remedy
-                                                               : uncompiled_remedy(now);
-    return remedies[check->kind];
+                                                               : uncompiled_remedy(now, made);
+    return remedies[check->kind][made];
 }

@@ -3,7 +3,7 @@
 #include "guards.h"
 
 static const char *const templates[] = {
-#define GUARD(name, text, remedy) text,
+#define GUARD(name, text, given, made) text,
 #include "../capture/guards.def"
 #undef GUARD
 };

@@ -46,6 +46,51 @@ put_cut(Text *out, const char *text)
     }
 }
 
+/* Bytes that are no text, as those of an array, say nothing: how many there are does. */
+static bool
+is_text(PyObject *bytes)
+{
+    const char *at = PyBytes_AS_STRING(bytes);
+    for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(bytes); i++)
+        if ((at[i] < ' ' && strchr("\t\n\r", at[i]) == NULL) || at[i] > '~' || at[i] == '\0')
+            return false;
+    return true;
+}
+
+/* Are there such bytes in a plain value? */
+static bool
+has_bytes(PyObject *plain)
+{
+    if (PyBytes_CheckExact(plain)) return !is_text(plain);
+    if (!PyTuple_CheckExact(plain)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(plain); i++)
+        if (has_bytes(PyTuple_GET_ITEM(plain, i))) return true;
+    return false;
+}
+
+/* The repr of a plain value, with "<640 bytes>" for bytes that are no text.  A new reference, or
+   NULL with the error set. */
+static PyObject *
+plain_repr(PyObject *plain)
+{
+    if (!has_bytes(plain)) return PyObject_Repr(plain);
+    if (PyBytes_CheckExact(plain))
+        return PyUnicode_FromFormat("<%zd bytes>", PyBytes_GET_SIZE(plain));
+    Py_ssize_t n = PyTuple_GET_SIZE(plain);
+    PyObject *list = PyList_New(n), *comma = PyUnicode_FromString(", "), *joined = NULL;
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        PyObject *repr = plain_repr(PyTuple_GET_ITEM(plain, i));
+        if (repr == NULL || PyList_SetItem(list, i, repr) < 0) Py_CLEAR(list);
+    }
+    if (list != NULL && comma != NULL) joined = PyUnicode_Join(comma, list);
+    PyObject *out =
+        joined != NULL ? PyUnicode_FromFormat(n == 1 ? "(%U,)" : "(%U)", joined) : NULL;
+    Py_XDECREF(list);
+    Py_XDECREF(comma);
+    Py_XDECREF(joined);
+    return out;
+}
+
 /* The reprs of a plain set's entries, in the order of the entries or, where they have none, of the
    reprs: that of the set differs from run to run. */
 static PyObject *
@@ -55,7 +100,7 @@ sorted_reprs(PyObject *set)
     bool ordered = list != NULL && PyList_Sort(list) == 0;
     PyErr_Clear();
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
-        PyObject *repr = PyObject_Repr(PyList_GET_ITEM(list, i));
+        PyObject *repr = plain_repr(PyList_GET_ITEM(list, i));
         if (repr == NULL || PyList_SetItem(list, i, repr) < 0) Py_CLEAR(list);
     }
     if (list != NULL && !ordered && PyList_Sort(list) < 0) Py_CLEAR(list);
@@ -164,7 +209,7 @@ guard_put_object(Text *out, PyObject *object)
     } else if (PyType_Check(object)) {
         text_put(out, ((PyTypeObject *)object)->tp_name);
     } else if (guard_is_plain(object) || guard_array_scalar(object) || array_dtype_check(object)) {
-        PyObject *repr = PyObject_Repr(object);
+        PyObject *repr = guard_is_plain(object) ? plain_repr(object) : PyObject_Repr(object);
         const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
         put_cut(out, string ? string : "?");
         if (string == NULL) PyErr_Clear();
@@ -208,6 +253,8 @@ guard_put_other(Text *out, PyObject *wanted, PyObject *now)
     bool hidden = same || after.len > LONGEST_VALUE; /* the texts do not show the difference */
     if (hidden && values && is_plain_set(wanted) && is_plain_set(now))
         put_set_difference(out, wanted, now);
+    else if (same && values && !is_plain_set(wanted) && has_bytes(wanted))
+        text_put(out, "others");
     else if (same && values)
         text_put(out, "another that begins alike");
     else

@@ -489,7 +489,7 @@ def cast(x, s):
             shared,
             [(ONES, sharing({1: 2.0})), (ONES, sharing({3: 2.0}))],
             "keys of state == (1,), now (3,)",
-            "pass dicts with the same keys",
+            "give it the same keys each time",
         ),
         (scaled, [(ONES, 1), (ONES, 5)], "n <= 3, now 5", "the same way at its branches"),
         (scaled, [(ONES, 5), (ONES, 1)], "n >= 4, now 1", "the same way at its branches"),
@@ -795,7 +795,7 @@ def test_a_hint_is_given_once():
 
     text = hint_of(labels, *((ONES, f"n{i}") for i in range(4)))
     assert text.count("no plan held because") == 2
-    assert text.count("pass fewer different texts") == 1
+    assert text.count("use fewer different texts") == 1
 
 
 @pytest.mark.parametrize(
