@@ -31,7 +31,7 @@ argument_slots(const PyCodeObject *code)
 static bool
 is_code(const GuardSource *source)
 {
-    return source->kind == SOURCE_ATTR && PyUnicode_Check(source->key) &&
+    return source->kind == SOURCE_ATTR && source->key != NULL && PyUnicode_Check(source->key) &&
            PyUnicode_CompareWithASCIIString(source->key, "__code__") == 0;
 }
 
@@ -272,9 +272,10 @@ value_remedy(PyObject *wanted, bool made)
 static const char *
 type_remedy(bool made)
 {
-    return made ? "give it one type from its first value on: np.float64(0) where numbers of NumPy's "
-                  "are added to it, or convert these: float(x)"
-                : "pass numbers of one type";
+    return made
+               ? "give it one type from its first value on: np.float64(0) where numbers of NumPy's "
+                 "are added to it, or convert these: float(x)"
+               : "pass numbers of one type";
 }
 
 /* A number in a class or a module is taken for a constant; in an instance or argument it is not. */

@@ -83,8 +83,7 @@ plain_repr(PyObject *plain)
         if (repr == NULL || PyList_SetItem(list, i, repr) < 0) Py_CLEAR(list);
     }
     if (list != NULL && comma != NULL) joined = PyUnicode_Join(comma, list);
-    PyObject *out =
-        joined != NULL ? PyUnicode_FromFormat(n == 1 ? "(%U,)" : "(%U)", joined) : NULL;
+    PyObject *out = joined != NULL ? PyUnicode_FromFormat(n == 1 ? "(%U,)" : "(%U)", joined) : NULL;
     Py_XDECREF(list);
     Py_XDECREF(comma);
     Py_XDECREF(joined);

@@ -20,7 +20,7 @@ def digits(x):
 
 def on_one_line(x):
     t = 0
-    while t < 300_000: t += len(str(t))  # here  # fmt: skip
+    while t < 300_000: t += len(str(t))  # here  # noqa: E701  # fmt: skip
     return t
 
 
@@ -40,7 +40,9 @@ def test_a_loop_that_is_followed_to_the_end(function):
 
 def with_loops(count):
     names = {}
-    lines = "".join(f"    for i in range(3):\n        t += len(str(x[i + {n}]))\n" for n in range(count))
+    lines = "".join(
+        f"    for i in range(3):\n        t += len(str(x[i + {n}]))\n" for n in range(count)
+    )
     exec(f"def f(x):\n    t = 0\n{lines}    return t\n", names)
     return names["f"]
 

@@ -60,7 +60,7 @@ def numbers_of_one_type(x, n):
 
 def boards(x, n):
     seen = set()
-    for k in range(n):
+    for _ in range(n):
         x = np.sqrt(x) + 1
         key = x[:40].tobytes()
         pycompile.graph_break()

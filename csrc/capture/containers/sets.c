@@ -32,8 +32,7 @@ entry(Interp *in, Value *value, PyObject **out)
     }
     if (value->kind == V_PURE || (value->kind == V_NODE && !value_is_array(in, value))) {
         Answer answer = value_known(in, value, &known);
-        if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_OPERATOR, "an entry of a set that is not known");
+        if (answer == ANSWER_NO) answer = break_key(in, value, "an entry of a set");
         if (answer != ANSWER_YES) return answer;
     }
     *out = shadow(in, value);

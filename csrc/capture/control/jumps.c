@@ -117,8 +117,8 @@ tell_loop(Interp *in, int head)
     return in->told.detail == NULL ? -1 : loop_hint(in, head, HINT_KEPT, &in->told.hint);
 }
 
-/* Where the outermost loop around the bottom's current Instr begins its turns, if it has jumped back
-   and was not reached before `step`; -1: there is none. */
+/* Where the outermost loop around the bottom's current Instr begins its turns, if it has jumped
+   back and was not reached before `step`; -1: there is none. */
 static int
 outermost_unrolled(const Interp *in, int step)
 {
@@ -140,8 +140,11 @@ unrolled_too_far(Interp *in, int most)
     Answer numbers = loop_learn_numbers(in);
     if (numbers == ANSWER_NO && in->fork == NULL) numbers = loop_learn_sides(in);
     if (numbers != ANSWER_NO) return numbers;
-    Answer answer =
-        interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
+    const char *what =
+        in->loop == NULL
+            ? "a loop unrolled to more than %d instructions"
+            : "a loop over items inside of it, unrolled, has more than %d instructions";
+    Answer answer = interp_break(in, BREAK_UNROLL, what, most);
     if (answer == ANSWER_ERROR || a != in->bottom || in->loop != NULL) return answer;
     int head = outermost_unrolled(in, in->attempt.marks->stop_at);
     if (head >= 0) {
@@ -155,8 +158,8 @@ unrolled_too_far(Interp *in, int most)
     return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
 }
 
-/* Turns of an unrolled loop have most often spent them: then the loop is what is too long, unless it
-   would stay a loop if it were followed further (loop_learn_numbers). */
+/* Turns of an unrolled loop have most often spent them: then the loop is what is too long, unless
+   it would stay a loop if it were followed further (loop_learn_numbers). */
 Answer
 instructions_spent(Interp *in)
 {

@@ -274,10 +274,10 @@ loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
     return ANSWER_YES;
 }
 
-/* Is there a value of a dtype in which Python's number `weak` (DT_F64 or DT_I64) would be computed
-   with in fewer bits? */
-static bool
-has_narrow(const Graph *g, RegionId region, DType weak)
+/* A value of a dtype in which Python's number `weak` (DT_F64 or DT_I64) would be computed with in
+   fewer bits; NULL: there is none. */
+static const Node *
+narrow_node(const Graph *g, RegionId region, DType weak)
 {
     const Region *body = &g->regions.at[region];
     for (int i = 0; i < body->nodes.len; i++) {
@@ -285,22 +285,27 @@ has_narrow(const Graph *g, RegionId region, DType weak)
         DType dtype = (DType)node->type.dtype;
         bool wide = dtype == DT_F64 || dtype == DT_I64 || dtype == DT_BOOL || dtype == DT_OBJECT ||
                     (weak == DT_F64 && dtype_is_integer(dtype));
-        if (!wide) return true;
-        for (int r = 0; r < 2; r++)
-            if (node->region[r] != NO_REGION && has_narrow(g, node->region[r], weak)) return true;
+        if (!wide) return node;
+        for (int r = 0; r < 2; r++) {
+            const Node *inner =
+                node->region[r] != NO_REGION ? narrow_node(g, node->region[r], weak) : NULL;
+            if (inner != NULL) return inner;
+        }
     }
-    return false;
+    return NULL;
 }
 
 /* A weak number was made a scalar before the loop, and meets a narrower operand: the first
-   iteration would have computed in the narrow type.  Its place in what is carried, or -1. */
+   iteration would have computed in the narrow type.  Its place in what is carried, and that
+   operand; or -1. */
 static int
-start_was_weak(Interp *in, const Body *b)
+start_was_weak(Interp *in, const Body *b, const Node **narrow)
 {
     for (int i = 0; i < b->ncarried; i++) {
         DType dtype = (DType)graph_node(in->graph, b->args[3 + i])->type.dtype;
         bool wide = dtype == DT_F64 || dtype == DT_I64;
-        if (b->was_weak[i] && wide && has_narrow(in->graph, b->region, dtype)) return i;
+        if (b->was_weak[i] && wide && (*narrow = narrow_node(in->graph, b->region, dtype)) != NULL)
+            return i;
     }
     return -1;
 }
@@ -308,12 +313,16 @@ start_was_weak(Interp *in, const Body *b)
 Answer
 loop_meets_narrow(Interp *in, const Body *b)
 {
-    int i = start_was_weak(in, b);
+    const Node *narrow;
+    int i = start_was_weak(in, b, &narrow);
     if (i < 0) return ANSWER_YES;
     const char *name = dtype_long_name((DType)graph_node(in->graph, b->args[3 + i])->type.dtype);
     return loop_unkept(in, b->scan.number,
                        arena_printf(in->arena,
-                                    "'%s' begins as Python's number and meets numbers of fewer "
-                                    "bits than numpy.%s (begin with np.%s(...))",
-                                    loop_slot_text(in, b->carried[i]), name, name));
+                                    "'%s' begins as Python's number and becomes a numpy.%s, in a "
+                                    "loop that computes with numpy.%s, too, line %d (begin with "
+                                    "np.%s(...))",
+                                    loop_slot_text(in, b->carried[i]), name,
+                                    dtype_long_name((DType)narrow->type.dtype), (int)narrow->line,
+                                    name));
 }

@@ -378,6 +378,25 @@ refused_around(Interp *in, LoopShape **out)
     return 0;
 }
 
+/* Does the loop store arrays that it computes?  Where the graph has begun in its midst, this is
+   seen by what its locals hold. */
+static bool
+hands_on_arrays(Interp *in, const LoopShape *shape)
+{
+    const Decoded *d = in->top->decoded;
+    for (int i = 1; i < d->count; i++) {
+        InstrKind made = d->instrs[i - 1].kind;
+        bool computed = made == I_BINARY || made == I_CALL || made == I_CALL_KW ||
+                        made == I_CALL_EX || made == I_LOAD_LOCAL;
+        if (!shape->inside[i] || d->instrs[i].kind != I_STORE_LOCAL || !computed) continue;
+        Value *value = in->top->slots[d->instrs[i].arg];
+        if (value != NULL && value_is_array(in, value) &&
+            graph_node(in->graph, value->node)->type.rank > 0)
+            return true;
+    }
+    return false;
+}
+
 int
 tell_refused_loop(Interp *in)
 {
@@ -386,6 +405,8 @@ tell_refused_loop(Interp *in)
     LoopShape *shape = NULL;
     if (by_value && refused_around(in, &shape) < 0) return -1;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
+    bool ends = in->told.code == BREAK_BRANCH && in->told.hint == HINT_LOOP_TEST;
+    if (ends && hands_on_arrays(in, shape)) return 0;
     const char *why = loop_note(in, shape->top);
     if (why != NULL && strcmp(why, loop_without_elements) == 0)
         return 0;           /* what it computes with has not been seen */

@@ -83,6 +83,21 @@ has_loop_inside(const Merge *m)
     return test == TEST_NONE;
 }
 
+/* What to do about arms that do not come together; `ends`: one broke where a loop may end. */
+static BreakHint
+hint_of_arms(const Merge *m, bool ends)
+{
+    const Interp *in = m->in;
+    if (in->break_code == BREAK_NONE) return m->writes ? HINT_SIDE_WRITES : HINT_OF_CODE;
+    const Break *told = &in->told;
+    if (in->attempt.again && !ends) return in->attempt.apart_hint;
+    bool within = told->code == BREAK_BRANCH || told->code == BREAK_UNROLL; /* told with its own */
+    if (ends || within || told->hint == HINT_DRAWN) return told->hint;
+    return told->code != BREAK_EXCEPTION ? HINT_SIDE_BREAKS
+           : in_try(in)                  ? HINT_RAISES
+                                         : HINT_OF_CODE;
+}
+
 static Answer
 merge_refuse(Merge *m)
 {
@@ -90,9 +105,7 @@ merge_refuse(Merge *m)
     Break *broke = broke_in_loop(in);
     bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
                 (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
-    bool raises = in->break_code != BREAK_NONE && in->told.code == BREAK_EXCEPTION && in_try(in);
-    bool draws = in->break_code != BREAK_NONE && in->told.hint == HINT_DRAWN;
-    BreakHint hint = ends || draws ? in->told.hint : raises ? HINT_RAISES : HINT_OF_CODE;
+    BreakHint hint = hint_of_arms(m, ends);
     int inside = ends ? has_loop_inside(m) : 0;
     if (inside < 0) return ANSWER_ERROR;
     if (in->break_code != BREAK_NONE) m->what = what_broke(in);
@@ -104,6 +117,7 @@ merge_refuse(Merge *m)
     }
     if (PyErr_Occurred()) return ANSWER_ERROR;
     in->attempt.apart = m->what;
+    in->attempt.apart_hint = hint;
     Answer answer = branch_learn(in, m->d->code, m->number, BRANCH_APART, NULL);
     if (answer == ANSWER_ERROR) return answer;
     BranchMark *mark = branch_mark(in, m->d, m->number);
@@ -154,6 +168,7 @@ merge_changes(Merge *m, const char *whose, Value *changed)
     if (m->what != NULL) return ANSWER_NO;
     const char *object = changed != NULL ? value_named(in, changed) : "";
     if (object == NULL) return ANSWER_ERROR;
+    m->writes = changed != NULL && value_is_array(in, changed);
     m->what = arena_printf(in->attempt.learn_arena, "%s an object from before the branch%s%s",
                            whose, *object != '\0' ? ": " : "", object);
     return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;

@@ -48,6 +48,7 @@ typedef struct {
     VEC(Waiting) waiting; /* in the order in which they get their nodes, after the results */
     VEC(Left) left;
     const char *what; /* for the message: what does not come together */
+    bool writes;      /* … an array that an arm writes */
     const char *name; /* … and what is being merged: "'x'"; NULL: an expression's value */
 } Merge;
 

@@ -1,5 +1,5 @@
-/* Is array code left behind the Instr at which capture stops?  For hints: moving what stops it behind
-   the array code is no advice where it is there already. */
+/* Is array code left behind the Instr at which capture stops?  For hints: moving what stops it
+   behind the array code is no advice where it is there already. */
 #include "core.h"
 
 /* It calls `print`, which computes nothing. */

@@ -84,8 +84,8 @@ is_call_of(const char *text, const char *name)
            text[begin + length] == '\'';
 }
 
-/* The code's own hint; where that says to move something behind the array code, one that does not if
-   it is there already. */
+/* The code's own hint; where that says to move something behind the array code, one that does not
+   if it is there already. */
 static BreakHint
 hint_by_place(const Interp *in, BreakCode code)
 {
@@ -306,12 +306,29 @@ number_of_key(Interp *in, Value *key, int depth)
     return NULL;
 }
 
+/* Is it, or does it contain, what the graph makes: text, an object of a step? */
+static bool
+is_made(Interp *in, Value *key, int depth)
+{
+    if (key->kind == V_PURE || key->kind == V_NODE) return true;
+    bool made = false;
+    for (int i = 0; key->kind == V_TUPLE && depth < 4 && i < key->nitems && !made; i++) {
+        Value *item = value_item(in, key, i);
+        made = item != NULL && is_made(in, item, depth + 1);
+    }
+    return made;
+}
+
 Answer
 break_key(Interp *in, Value *key, const char *what)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     const Value *number = number_of_key(in, key, 0);
     if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (number == NULL && is_made(in, key, 0))
+        return PyErr_Occurred() ? ANSWER_ERROR
+                                : break_hinted(in, BREAK_INDEX, HINT_MADE_KEY,
+                                               "%s that is only known when the code runs", what);
     if (number == NULL) return interp_break(in, BREAK_INDEX, "%s that is not known", what);
     Answer answer = interp_break_told(in, BREAK_INDEX, break_of_index(in, number), what);
     if (in->told.code == BREAK_DATA_INDEX) in->told.hint = HINT_KEY;

@@ -434,6 +434,7 @@ typedef struct {
     Arena *learn_arena;        /* arena of `learn`, which outlives this attempt */
     int nobstacles;            /* that earlier attempts met */
     const char *apart;         /* what kept the arms of the last branch that was refused apart */
+    BreakHint apart_hint;      /* … and what to do about it */
     bool again;                /* `learn` has changed: start again */
     bool repeats;              /* … a loop is tried as a repeat then, or not any more */
     VEC(Value *) values;       /* all values, in the order in which they were made */

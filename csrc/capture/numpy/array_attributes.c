@@ -68,6 +68,18 @@ part_view(Interp *in, NodeId node, bool imaginary, Value **out)
     return push_node(in, node, out);
 }
 
+/* Those that tell where the elements are have a hint of their own. */
+static Answer
+not_followed(Interp *in, const char *name)
+{
+    static const char *const memory[] = {"data", "ctypes", "__array_interface__",
+                                         "__array_struct__"};
+    BreakHint hint = HINT_OF_CODE;
+    for (int i = 0; i < COUNT_OF(memory); i++)
+        if (strcmp(name, memory[i]) == 0) hint = HINT_MEMORY;
+    return break_hinted(in, BREAK_ATTRIBUTE, hint, "attribute '%s' of an array", name);
+}
+
 static Answer
 number_attribute(Interp *in, const Type *type, const char *name, Value **out)
 {
@@ -83,7 +95,7 @@ number_attribute(Interp *in, const Type *type, const char *name, Value **out)
     else if (strcmp(name, "nbytes") == 0)
         number = elements * itemsize;
     else
-        return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
+        return not_followed(in, name);
     return push_const(in, PyLong_FromLongLong(number), out);
 }
 
@@ -103,7 +115,7 @@ opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
             TRY(call_simple(in, attribute_getter(in, name), 1, &array, out));
             return i < LENGTHS && note_data_length(in, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
         }
-    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
+    return not_followed(in, name);
 }
 
 /* `x.flat` and `x.flags`, before anything is read from them: represented as methods of these names
