@@ -275,6 +275,15 @@ call_table(Interp *in, const char *function, PyObject *table, int nargs, Value *
                  : call_loose(in, callable, nargs, args, out);
 }
 
+/* No number is in an empty container, whatever the number is. */
+static bool
+is_empty(PyObject *table)
+{
+    bool container = PyList_CheckExact(table) || PyTuple_CheckExact(table) ||
+                     PyDict_CheckExact(table) || PyFrozenSet_CheckExact(table);
+    return container && PyObject_Size(table) == 0;
+}
+
 /* All entries are of one class of Python's numbers. */
 static bool
 is_uniform(PyObject *table)
@@ -302,6 +311,10 @@ loose_lookup(Interp *in, Value *table, Value *key, Value *otherwise, Value **out
     if (answer == ANSWER_YES) answer = known_table(in, table, &object);
     if (answer != ANSWER_YES || PyAnySet_Check(object))
         return answer == ANSWER_YES ? ANSWER_NO : answer;
+    if (is_empty(object)) {
+        *out = otherwise;
+        return otherwise != NULL ? ANSWER_YES : ANSWER_NO;
+    }
     bool typed = is_uniform(object);
     if (otherwise == NULL) return call_table(in, "Lookup", object, 1, args, typed, out);
     answer = value_known(in, otherwise, &last);
@@ -329,6 +342,10 @@ loose_contains(Interp *in, Value *key, Value *table, Value **out)
     Answer answer = picks(in, key, &args[0]);
     if (answer == ANSWER_YES) answer = known_table(in, table, &object);
     if (answer != ANSWER_YES) return answer;
+    if (is_empty(object) && value_is_number(in, key)) {
+        *out = value_const(in, Py_False);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     return call_table(in, "Contains", object, 1, args, true, out);
 }
 
