@@ -136,8 +136,20 @@ has_assumed(Interp *in, const Attempt *attempt)
     return false;
 }
 
+/* Is an argument a number that is known only when the plan runs? */
+static bool
+has_number(Interp *in, const Attempt *attempt)
+{
+    for (int i = 0; i < attempt->n; i++) {
+        Type type = node_type(in, attempt->holes[i]);
+        if (type.rank == 0 && type.form != FORM_ARRAY && type.form != FORM_OBJECT) return true;
+    }
+    return false;
+}
+
 /* Why the trial found nothing: its own message, or an exception of the library.  The exception may
-   depend on the elements, which stand-ins do not have; of an assumed shape it is not told. */
+   depend on the elements, which stand-ins do not have; of a number or an assumed shape that may be
+   what the library refuses, it is not told. */
 static Answer
 break_untold(Interp *in, const Attempt *attempt, PyObject *error)
 {
@@ -148,6 +160,10 @@ break_untold(Interp *in, const Attempt *attempt, PyObject *error)
         return interp_break(in, BREAK_NUMPY,
                             "a call whose result cannot be told beforehand: what its arguments "
                             "are, or their shapes, is only known when it runs");
+    if (raised && has_number(in, attempt))
+        return interp_break(in, BREAK_NUMPY,
+                            "a call whose result cannot be told beforehand: it depends on a number "
+                            "that is only known when it runs");
     PyObject *text = PyObject_Str(error);
     const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
     PyErr_Clear();
