@@ -261,15 +261,15 @@ def hashes_as_uint64(x):
     return h
 
 
-def makes_a_wide_number(x):
+def masks_a_number(x):
     y = np.sqrt(x) + 1
-    return y * 2, np.uint64(14695981039346656037)  # here
+    return y * 2, (int(x[1]) * 31) & 14695981039346656037  # here
 
 
-@pytest.mark.parametrize("function", [hashes, makes_a_wide_number])
+@pytest.mark.parametrize("function", [hashes, masks_a_number])
 def test_a_wide_int_is_told_as_one(function):
     item = breaks(function, U64)[0]
-    assert "an int of more than 64 bits" in item["detail"], item
+    assert "an int that does not fit int64" in item["detail"], item
     assert item["line"] == line_of_code(function) and "np.uint64(...)" in item["hint"]
 
 

@@ -14,7 +14,7 @@ type_is_heap(const PyTypeObject *type)
 /* ---- kinds.c: operations by the kind of a value, and by the layers above ---- */
 /* The exact type of the value's object, guarded; NULL when not known. */
 PyTypeObject *value_type(Interp *in, Value *value);
-/* A known int of more than 64 bits: it has no node. */
+/* A known int that does not fit int64: it has no node. */
 bool value_is_wide(const Value *value);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 /* "'found' (list)" where a local of the function that is followed holds it, else "list"; NULL with

@@ -33,7 +33,7 @@ value_is_wide(const Value *value)
 const char *
 value_describe(Interp *in, Value *value)
 {
-    if (value_is_wide(value)) return "an int of more than 64 bits";
+    if (value_is_wide(value)) return "an int that does not fit int64";
     const KindOfValue *kind = &in->kinds[value->kind];
     const char *name = kind->describe != NULL ? kind->describe(in, value) : NULL;
     PyErr_Clear();

@@ -221,7 +221,7 @@ round_number(Interp *in, PyObject *callable, int nargs, Value *const *args, Valu
         else if (array_scalar_read(args[0]->object, &number, bytes) == ANSWER_ERROR)
             return ANSWER_ERROR;
         if (!dtype_is_integer(number) && !dtype_is_float(number))
-            return interp_break(in, BREAK_NUMPY, "round() of %s", dtype_name(number));
+            return interp_break(in, BREAK_NUMPY, "round() of %s", dtype_long_name(number));
     }
     if (dtype == DT_COUNT) return array_method(in, args[0], "round", 1, args + 1, NULL, out);
     return scalar_step(in, callable, dtype == DT_F64 ? "f" : "i", 2, args, out);

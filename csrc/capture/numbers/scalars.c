@@ -272,7 +272,7 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         (void)PyLong_AsLongLongAndOverflow(seen, &overflow);
     if (overflow) {
         Py_DECREF(seen);
-        return interp_break(in, BREAK_OPERATOR, "an int of more than 64 bits");
+        return interp_break(in, BREAK_OPERATOR, "an int that does not fit int64");
     }
     if (from.rank != 0) {
         Type flat = {.dtype = from.dtype, .form = FORM_ARRAY, .offset = from.offset};

@@ -124,16 +124,14 @@ const_node(Interp *in, PyObject *scalar, DType dtype, Form form)
     return node;
 }
 
-/* A scalar constant of the dtype, converted from a Python or array scalar as item assignment does.
-   ANSWER_BREAK: out of range, or NumPy would warn. */
-static Answer
+Answer
 node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out)
 {
     char bytes[16] = {0};
     if (put_scalar(value, dtype, bytes) < 0) {
         PyErr_Clear();
-        return interp_break(in, BREAK_SHAPE, "a Python scalar that does not fit %s",
-                            dtype_name(dtype));
+        return interp_break(in, BREAK_SHAPE, "a Python number that does not fit %s",
+                            dtype_long_name(dtype));
     }
     TRY_NODE(*out, const_node(in, array_box(dtype, bytes, false), dtype, FORM_SCALAR));
     return ANSWER_YES;
@@ -247,7 +245,8 @@ guard_weak_range(Interp *in, NodeId node, DType dtype)
     if (input == NULL) return break_narrow(in, node, dtype);
     Answer answer = value_in_range(in, input, low, high);
     if (answer != ANSWER_NO) return answer;
-    return interp_break(in, BREAK_SHAPE, "a Python int out of the range of %s", dtype_name(dtype));
+    return interp_break(in, BREAK_SHAPE, "a Python int that does not fit %s",
+                        dtype_long_name(dtype));
 }
 
 static Answer
@@ -276,7 +275,7 @@ node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
         return ANSWER_YES;
     }
     if (dtype_is_complex(type.dtype) && !dtype_is_complex(dtype) && dtype != DT_BOOL)
-        return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_name(dtype));
+        return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_long_name(dtype));
     if (python && type.dtype == DT_I64 && dtype_is_integer(dtype))
         TRY(guard_weak_range(in, node, dtype));
     /* NumPy converts a Python int to a float through double, which rounds twice. */

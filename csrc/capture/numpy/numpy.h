@@ -226,6 +226,8 @@ Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
 Answer emit_absolute(Interp *in, Value *value, Value **out);
 /* array op= value: a write to the storage. */
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
+/* A number whose class is known only when the plan runs. */
+bool value_is_loose_number(Interp *in, const Value *value);
 /* The operand's node: the current version of an array, or a scalar. */
 Answer operand(Interp *in, Value *value, NodeId *out);
 /* The same for an array or array scalar only. */
@@ -253,6 +255,9 @@ DType dtype_real_of(DType dtype); /* C64 -> F32; others unchanged */
 Answer node_known(Interp *in, NodeId node, PyObject **out);
 /* bounds.c: is Python's int that the graph computes in the range, whatever the values are? */
 bool node_in_range(const Interp *in, NodeId node, int64_t low, int64_t high);
+/* A scalar constant of the dtype, converted from a Python or array scalar as item assignment does.
+   ANSWER_BREAK: out of range, or NumPy would warn. */
+Answer node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out);
 NodeId node_int(Interp *in, int64_t value, DType dtype);
 NodeId node_float(Interp *in, double value, DType dtype);
 /* A Python object as argument of an extern. */

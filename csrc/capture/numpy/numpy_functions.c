@@ -342,6 +342,11 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     if (answer == ANSWER_NO) return break_dtype(in, type);
     if (answer == ANSWER_ERROR) return answer;
     NodeId node;
+    if (value_is_wide(args[0])) { /* it has no node, and np.uint64(x) may hold it */
+        TRY(node_scalar(in, args[0]->object, dtype, &node));
+        return push_node(in, node, out);
+    }
+    if (value_is_loose_number(in, args[0])) return call_simple(in, type, 1, args, out);
     TRY(operand(in, args[0], &node));
     Type have = node_type(in, node);
     if (have.rank > 0 && have.dtype == dtype && args[0]->kind == V_NODE) {

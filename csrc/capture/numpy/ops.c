@@ -25,6 +25,44 @@ break_operand(Interp *in, Value *value)
                : interp_break(in, code, "an operand: %s", what);
 }
 
+bool
+value_is_loose_number(Interp *in, const Value *value)
+{
+    PyObject *number = value_is_opaque_object(in, value) ? object_sample(in, value) : NULL;
+    return number != NULL && (PyLong_Check(number) || PyFloat_Check(number) ||
+                              PyComplex_Check(number) || array_scalar_check(number));
+}
+
+/* Is the object that the node gives one of two between which a branch decides (loose_choice)?
+   `depth` bounds the walk. */
+static bool
+is_of_branch(Interp *in, NodeId id, int depth)
+{
+    const Node *node = graph_node(in->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_REGION) return true;
+    if (kind == KIND_EXTERN && node->attrs.object == module_kept(in, "pycompile._C", "_pick"))
+        return true;
+    bool walks = (kind == KIND_EXTERN || kind == KIND_RESULT) && depth > 0;
+    for (int i = 0; walks && i < node->nargs; i++)
+        if (graph_node(in->graph, node->args[i])->type.form == FORM_OBJECT &&
+            is_of_branch(in, node->args[i], depth - 1))
+            return true;
+    return false;
+}
+
+/* A number of a class that is known only when the plan runs. */
+static Answer
+break_loose(Interp *in, NodeId node)
+{
+    if (is_of_branch(in, node, 8))
+        return break_hinted(
+            in, BREAK_OPERATOR, HINT_EITHER,
+            "a number that is Python's or NumPy's, according to the branches that were taken");
+    return break_hinted(in, BREAK_OPERATOR, HINT_LOOSE,
+                        "a number whose class is only known when the code runs");
+}
+
 Answer
 operand(Interp *in, Value *value, NodeId *out)
 {
@@ -34,12 +72,7 @@ operand(Interp *in, Value *value, NodeId *out)
     if (node_type(in, *out).dtype == DT_OBJECT) {
         const Opaque *opaque = opaque_of(in, *out);
         PyObject *sample = opaque_sample(in, value);
-        PyObject *number = value_is_opaque_object(in, value) ? object_sample(in, value) : NULL;
-        if (number != NULL && (PyLong_Check(number) || PyFloat_Check(number) ||
-                               PyComplex_Check(number) || array_scalar_check(number)))
-            return break_hinted(
-                in, BREAK_OPERATOR, HINT_EITHER,
-                "a number that is Python's or NumPy's, according to the branches that were taken");
+        if (value_is_loose_number(in, value)) return break_loose(in, *out);
         BreakCode told = dtype_break(sample, opaque ? opaque->why : BREAK_DATA_SIZE);
         BreakCode code = dtype_break(sample, BREAK_DTYPE);
         return told == BREAK_DATA_SIZE ? break_of_size(in, code, *out, "an operand")
@@ -47,6 +80,20 @@ operand(Interp *in, Value *value, NodeId *out)
     }
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;
+}
+
+/* An operand of an operator.  Beside numbers of uint64 a Python int is one of those, if it fits:
+   it has no node of its own where it does not fit int64. */
+static Answer
+operand_beside(Interp *in, Value *value, const Value *other, NodeId *out)
+{
+    bool wide = value_is_wide(value) && other->kind == V_NODE && !value_is_opaque(in, other);
+    if (wide && node_type(in, other->node).dtype == DT_U64) {
+        (void)PyLong_AsUnsignedLongLong(value->object);
+        if (!PyErr_Occurred()) return node_scalar(in, value->object, DT_U64, out);
+        PyErr_Clear();
+    }
+    return operand(in, value, out);
 }
 
 Answer
@@ -143,7 +190,7 @@ resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType
         bool weak = type.form == FORM_PYTHON && type.dtype == DT_I64 && dtype_is_integer(dtype);
         if (!weak && !dtype_can_cast_same_kind(type.dtype, dtype))
             return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
-                                dtype_name(type.dtype), dtype_name(dtype));
+                                dtype_long_name(type.dtype), dtype_long_name(dtype));
         types[i] = &forced;
     }
     Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
@@ -151,7 +198,7 @@ resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType
     bool uniform = answer == ANSWER_YES && *out == dtype;
     for (int i = 0; i < nargs && uniform; i++) uniform = ins[i] == dtype;
     if (uniform) return ANSWER_YES;
-    return interp_break(in, BREAK_NUMPY, "dtype=%s for this ufunc", dtype_name(dtype));
+    return interp_break(in, BREAK_NUMPY, "dtype=%s for this ufunc", dtype_long_name(dtype));
 }
 
 static Answer
@@ -441,7 +488,8 @@ written_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, const 
     Type target = node_type(in, args[0]);
     if (target.dtype != type.dtype)
         return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
-                            dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
+                            dtype_long_name((DType)type.dtype),
+                            dtype_long_name((DType)target.dtype));
     memcpy(type.stride, target.stride, sizeof(type.stride));
     PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
     PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
@@ -491,8 +539,8 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
     PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
     Value *operands[2] = {left, right};
     NodeId args[2], result;
-    TRY(operand(in, left, &args[0]));
-    TRY(operand(in, right, &args[1]));
+    TRY(operand_beside(in, left, right, &args[0]));
+    TRY(operand_beside(in, right, left, &args[1]));
     if (operator_ == OPERATOR_MATMUL) {
         TRY(node_matmul(in, args[0], args[1], &result));
         return push_node(in, result, out);
@@ -627,8 +675,8 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
         return call_simple(in, module_kept(in, "operator", comparison_names[operator_]), 2, both,
                            out);
     }
-    TRY(operand(in, left, &args[0]));
-    TRY(operand(in, right, &args[1]));
+    TRY(operand_beside(in, left, right, &args[0]));
+    TRY(operand_beside(in, right, left, &args[1]));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
@@ -750,8 +798,8 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
         return interp_break(in, BREAK_NUMPY, "a result whose shape is not known");
     if (want.form != FORM_ARRAY) return interp_break(in, BREAK_NUMPY, "an output that is no array");
     if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
-        return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
-                            dtype_name(want.dtype));
+        return interp_break(in, BREAK_SHAPE, "%s written in place into %s",
+                            dtype_long_name(have.dtype), dtype_long_name(want.dtype));
     const Node *loop = graph_node(in->graph, result);
     while (loop->op == OP_cast) loop = graph_node(in->graph, loop->args[0]);
     if (loop_minds_target(in, loop, &want))

@@ -168,7 +168,8 @@ reduce_sum(Interp *in, bool product, NodeId node, const Reduction *r, DType to, 
     }
     if (from == to && (to == DT_F32 || to == DT_F64)) return reduce_op(in, op, node, r, to, out);
     if (!dtype_can_cast_same_kind(from, to))
-        return interp_break(in, BREAK_SHAPE, "%s summed as %s", dtype_name(from), dtype_name(to));
+        return interp_break(in, BREAK_SHAPE, "%s summed as %s", dtype_long_name(from),
+                            dtype_long_name(to));
     return reduce_extern(in, product ? "multiply.reduce" : "add.reduce", node, r, to, out);
 }
 
@@ -287,7 +288,7 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(value_as_dtype(in, rule_arg(rule, args, "dtype"), &to));
     if (!dtype_can_cast_same_kind(from, to))
         return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s of %s as %s", rule->name,
-                            dtype_name(from), dtype_name(to));
+                            dtype_long_name(from), dtype_long_name(to));
     if (dtype_is_complex(to) || to == DT_F16) {
         const char *names[1] = {"dtype"};
         PyObject *objects[1] = {keep(in, array_dtype_object(to))};
@@ -339,7 +340,7 @@ mean_setup(Interp *in, const Rule *rule, Value *const *args, NodeId *node, Reduc
     TRY(value_as_dtype(in, value, dtype));
     if (!dtype_is_float(*dtype) && !dtype_is_complex(*dtype))
         return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s as %s", rule->name,
-                            dtype_name(*dtype));
+                            dtype_long_name(*dtype));
     return ANSWER_YES;
 }
 

@@ -27,7 +27,7 @@ cannot(Interp *in, const char *what, Value *left, Value *right)
                         "%s %s and %s", what, value_describe(in, left), value_describe(in, right));
 }
 
-/* Python's ints, whose sum, difference or product has more than 64 bits. */
+/* Python's ints, whose sum, difference or product does not fit int64. */
 static int
 is_wide_result(int operator_, const Value *left, const Value *right)
 {
@@ -50,7 +50,7 @@ cannot_operate(Interp *in, int operator_, Value *left, Value *right)
     if (wide < 0) return ANSWER_ERROR;
     if (wide && !value_is_wide(left) && !value_is_wide(right))
         return break_hinted(in, BREAK_OPERATOR, HINT_WIDE,
-                            "operator on int and int, whose result has more than 64 bits");
+                            "operator on int and int, whose result does not fit int64");
     return cannot(in, "operator on", left, right);
 }
 

@@ -1,0 +1,183 @@
+"""What is said of numbers, keys and lengths that are known only when the code runs is true of them, and
+of the code that computes them."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from pycompile import _explain_text
+from tests.differential import check
+from tests.reports import breaks, line_of_code
+
+X = np.linspace(1.0, 2.0, 3000)
+U = np.arange(3000, dtype=np.uint64)
+
+
+def said(function, *args):
+    """The only break's reason and hint, which names the line `# here`."""
+    (item,) = breaks(function, *args)
+    assert item["line"] == line_of_code(function), item
+    return _explain_text.reason(item), item["hint"]
+
+
+# ---- ints that fit uint64 and not int64 ----
+
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def makes_a_uint64(x):
+    return x + np.uint64(GOLDEN), np.float32(GOLDEN), np.bool_(GOLDEN), np.complex128(GOLDEN)
+
+
+def makes_one_of_an_argument(x, k):
+    return x ^ np.uint64(k), np.float64(k) + x
+
+
+def multiplies_each(x):
+    y = x.copy()
+    for i in range(len(y)):
+        y[i] = (y[i] & np.uint64(1)) * np.uint64(GOLDEN)
+    return y
+
+
+def compares_each(x):
+    n = 0
+    for i in range(len(x)):
+        if x[i] ^ GOLDEN > GOLDEN:
+            n += 1
+    return n
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (makes_a_uint64, (U,)),
+        (makes_one_of_an_argument, (U, 2**63)),
+        (multiplies_each, (U,)),
+        (compares_each, (U,)),
+    ],
+)
+def test_ints_that_fit_uint64_are_numbers_of_numpy(function, args):
+    check(function, *args, whole=True)
+
+
+def test_a_float_of_a_longer_int():
+    check(lambda x, k: np.float64(k) + x, X, 2**70, whole=True)
+    check(lambda x, k: np.float32(k) + x, X, 2**1000)  # NumPy warns
+
+
+def makes_an_int64(x, k):
+    try:
+        return x + 1, np.int64(GOLDEN)  # here
+    except OverflowError:
+        return x, k
+
+
+def makes_one_of_a_negative(x, k):
+    try:
+        return x + 1, np.uint64(k)  # here
+    except OverflowError:
+        return x, k
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(makes_an_int64, "int64"), (makes_one_of_a_negative, "uint64")]
+)
+def test_what_does_not_fit_a_dtype_is_told_with_its_name(function, name):
+    found = [i for i in breaks(function, X, -5) if i["line"] == line_of_code(function)]
+    assert found and found[0]["code"] == "PC0017", found
+    assert found[0]["detail"].endswith(f"that does not fit {name}"), found
+    check(function, X, -5)
+
+
+# ---- keys of empty containers ----
+
+
+def groups(x):
+    table = defaultdict(list)
+    table[int(x.sum()) % 3].append(1.0)  # here
+    return table
+
+
+def counts_by_default(x):
+    table = defaultdict(int)
+    table[int(x.sum()) % 3] += 1  # here
+    return table
+
+
+def counts(x):
+    table = Counter()
+    table[int(x.sum()) % 3] += 1  # here
+    return table
+
+
+@pytest.mark.parametrize("function", [groups, counts_by_default, counts])
+def test_a_key_out_of_the_data_is_told_as_that(function):
+    text, hint = said(function, X)
+    assert "a key of a dict" in text and "depends on the data of an array" in text, text
+    for word in ("NumPy itself refuses", "branch", "StopIteration"):
+        assert word not in text
+    assert "np.bincount" in hint
+    check(function, X)
+
+
+def looks_into_nothing(x):
+    k, table, items = int(x.sum()) % 3, {}, ()
+    return k in table, k not in items, table.get(k), table.get(k, x), k in set()
+
+
+def looks_up_what_there_is(x, table):
+    k = int(x.sum()) % 3
+    return x * table[k] if k in table else x + 1
+
+
+def test_nothing_is_in_an_empty_container():
+    check(looks_into_nothing, X, whole=True)
+    check(looks_up_what_there_is, X, {}, whole=True)
+
+
+@pytest.mark.parametrize("empty", [{}, [], ()])
+def test_an_item_of_an_empty_container(empty):
+    check(lambda x, empty: (x + 1, empty[int(x.sum()) % 3]), X, empty)
+
+
+# ---- what a library function refuses because of a stand-in ----
+
+
+def reshapes(x):
+    return np.arange(30).reshape(int(x[0]) + 2, 10) + 1, x + 1  # here
+
+
+def test_a_shape_of_the_data_is_not_told_as_refused():
+    text, _ = said(reshapes, X)
+    assert "refuses" not in text and "only known when the code runs" in text, text
+
+
+# ---- numbers of a class that is only known when the code runs ----
+
+MIXED = {0: 1, 1: 2.5, 2: 3}
+
+
+def scales_each(x, table):
+    factor = table[int(x.sum()) % 3]
+    y = x.copy()
+    for i in range(len(y)):
+        y[i] = factor * y[i]
+    return y
+
+
+def scales_each_by_a_float(x, table):
+    factor = np.float64(table[int(x.sum()) % 3])
+    y = x.copy()
+    for i in range(len(y)):
+        y[i] = factor * y[i]
+    return y
+
+
+def test_a_number_of_a_mixed_table_is_not_told_of_branches():
+    item = breaks(scales_each, X, MIXED)[0]
+    assert "a number whose class is only known when the code runs" in item["detail"], item
+    assert "branch" not in item["detail"]
+    check(scales_each, X, MIXED)
+    check(scales_each_by_a_float, X, MIXED, whole=True)
