@@ -325,6 +325,11 @@ def grown(x):
     return found[::-1]
 
 
+def long_list(x, weights):
+    y = x + 1
+    return y * sum(weights)
+
+
 def data_index(x):
     y = x + 1
     k = y[0].argmax()
@@ -409,4 +414,5 @@ EXAMPLES = {
     "PC0051": "a part of an array of CuPy by a mask, `x[x > 0]`; it takes CuPy",
     "PC0052": (rare_side, lambda: (np.arange(2000.0) % 4.5,)),
     "PC0053": (grown, lambda: (np.arange(2000.0) % 4.5,)),
+    "PC0054": (long_list, lambda: (X, [0.5] * 20000)),
 }

@@ -613,8 +613,8 @@ def keeps_the_last():
 
 def test_a_list_that_is_appended_to_is_told_as_one():
     item = only(keeps_the_last(), X)
-    assert item["code"] == "PC0016" and item["detail"] == "items of a list whose length varies"
-    assert "appends to such a list" in item["hint"] and "slices" not in item["hint"]
+    assert item["code"] == "PC0054" and item["detail"] == "a subscript of list"
+    assert "A plan can append to a list" in item["hint"] and "slices" not in item["hint"]
 
 
 def sums_a_generator(parts):

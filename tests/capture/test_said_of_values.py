@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
+import pycompile
 from pycompile import _explain_text
 from tests.differential import check
 from tests.reports import breaks, line_of_code
@@ -181,3 +182,134 @@ def test_a_number_of_a_mixed_table_is_not_told_of_branches():
     assert "branch" not in item["detail"]
     check(scales_each, X, MIXED)
     check(scales_each_by_a_float, X, MIXED, whole=True)
+
+
+# ---- containers that are long, or vary ----
+
+
+def scales_by_items(items, x):
+    y = np.sqrt(x)
+    for item in items:  # here
+        y = y + item
+    return y
+
+
+def scales_by_counted_items(items, x):
+    y = np.sqrt(x)
+    for k, item in enumerate(items):  # here
+        y = y + item * k
+    return y
+
+
+def scales_backwards(items, x):
+    y = np.sqrt(x)
+    for item in reversed(items):  # here
+        y = y + item
+    return y
+
+
+def scales_by_values(items, x):
+    y = np.sqrt(x)
+    for item in items.values():  # here
+        y = y + item
+    return y
+
+
+def extends(items, x):
+    y = np.sqrt(x)
+    items.extend((1.0, 2.0))  # here
+    return y
+
+
+def is_in(items, x):
+    y = np.sqrt(x)
+    return y, 2.5 in items  # here
+
+
+def takes_the_last(items, x):
+    y = np.sqrt(x)
+    return y * items[-1]  # here
+
+
+def makes_an_array(items, x):
+    y = np.sqrt(x)
+    return y * np.array(items).sum()  # here
+
+
+def compares_lists(items, x):
+    y = np.sqrt(x)
+    return y, items == [1.0]  # here
+
+
+def entries(items):
+    return {str(i): item for i, item in enumerate(items)}
+
+
+OF_LISTS = [
+    scales_by_items,
+    scales_by_counted_items,
+    scales_backwards,
+    extends,
+    is_in,
+    takes_the_last,
+    makes_an_array,
+    compares_lists,
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "container"), [*((f, list) for f in OF_LISTS), (scales_by_values, entries)]
+)
+@pytest.mark.filterwarnings("ignore::pycompile.PycompileWarning")
+def test_a_container_that_varies_is_told_as_that(function, container, caplog):
+    compiled = pycompile.compile(function)
+    caplog.set_level("INFO", logger="pycompile.graph_breaks")
+    with pycompile.set_logs("graph_breaks"):
+        for n in range(1, 12):
+            compiled(container([0.5] * n), X)
+    place = f":{line_of_code(function)})"
+    told = [r.getMessage() for r in caplog.records if r.name == "pycompile.graph_breaks"]
+    told = [text for text in told if place in text and "PC0044" not in text]
+    assert told and "one plan serves all lengths" in told[0], caplog.text
+    for text in told:
+        assert text.startswith("PC0054") and "whose length or keys vary" in text, text
+
+
+@pytest.mark.parametrize("container", [list, tuple])
+def test_a_container_that_is_long_is_told_as_that(container):
+    item = breaks(scales_by_items, container([0.5] * 11000), X[:2])[0]
+    assert item["code"] == "PC0054" and item["line"] == line_of_code(scales_by_items), item
+
+
+def adds_each(x):
+    s = 0.0
+    for item in x:
+        s += item * 0.5
+    return s
+
+
+def test_one_plan_of_a_loop_over_arrays_serves_all_lengths():
+    lengths = [(X[:n],) for n in range(2, 2000, 300)]
+    check(adds_each, X, also=lengths, whole=True)
+    assert pycompile.compile(adds_each).stats()["plans"] <= 2
+
+
+# ---- attributes of arrays that are not compiled ----
+
+
+class Sub(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("array", "code"),
+    [(X.view(Sub), "PC0007"), (np.ma.masked_array(X, X > 1.5), "PC0039")],
+)
+@pytest.mark.parametrize(
+    "reads",
+    [lambda x: x.ndim, lambda x: x.T, lambda x: x.size, lambda x: x.flat, lambda x: x.shape[0]],
+)
+def test_an_attribute_of_an_array_of_another_class(array, code, reads):
+    found = breaks(lambda x, y: (y + 1, reads(x)), array, X)
+    assert found and {item["code"] for item in found} == {code}, found
+    assert all("getset_descriptor" not in item["detail"] for item in found)

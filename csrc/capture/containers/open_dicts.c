@@ -15,7 +15,7 @@ known_key(Interp *in, Value *key, PyObject **out)
 {
     Answer answer = dict_key(in, key, out);
     if (answer == ANSWER_YES && !key_is_constant(*out))
-        return interp_break(in, BREAK_INDEX, "a key of class %s, of a dict whose keys vary",
+        return interp_break(in, BREAK_ITEMS, "a key of class %s, of a dict",
                             Py_TYPE(*out)->tp_name);
     return answer;
 }
@@ -91,7 +91,7 @@ apart_method(Interp *in, Value *dict, const char *name, int nargs, Value *const 
     PyObject *key;
     bool get = strcmp(name, "get") == 0;
     if ((!get && strcmp(name, "setdefault") != 0) || nargs < 1 || nargs > 2)
-        return interp_break(in, BREAK_CALL_C, "method '%s' of a dict whose keys vary", name);
+        return interp_break(in, BREAK_ITEMS, "method '%s' of a dict", name);
     Answer answer = find(in, dict, args[0], &key, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
     *out = nargs == 2 ? args[1] : value_const(in, Py_None);

@@ -363,7 +363,7 @@ operator_contains(Interp *in, Value *item, Value *container, bool *out)
         int known;
         Answer asked = special_call(in, container, "__contains__", 1, &item, &result_);
         if (asked == ANSWER_YES && result_ == NULL)
-            return interp_break(in, BREAK_OPERATOR, "membership in %s",
+            return interp_break(in, value_break(container, BREAK_OPERATOR), "membership in %s",
                                 value_describe(in, container));
         if (asked == ANSWER_YES) asked = value_truth(in, result_, &known, &node);
         if (asked != ANSWER_YES) return asked;

@@ -130,11 +130,13 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
 Answer
 break_iteration(Interp *in, Value *value)
 {
-    bool generator = value_type(in, value) == &PyGen_Type;
+    const PyTypeObject *type = value_type(in, value);
     PyErr_Clear();
-    return break_hinted(in, value_break(value, BREAK_ITERATION),
-                        generator ? HINT_RESUMED : HINT_OF_CODE, "iteration over %s",
-                        value_describe(in, value));
+    BreakCode code = value_break(value, BREAK_ITERATION);
+    bool iterator = code == BREAK_ITERATION && type != NULL && type->tp_iternext != NULL &&
+                    value->kind == V_OBJECT;
+    BreakHint hint = type == &PyGen_Type ? HINT_RESUMED : iterator ? HINT_ITERATOR : HINT_OF_CODE;
+    return break_hinted(in, code, hint, "iteration over %s", value_describe(in, value));
 }
 
 static Answer

@@ -72,6 +72,16 @@ break_of_numbers(PyObject *object)
     return array_axes(object) > MAX_RANK ? BREAK_RANK : BREAK_DTYPE;
 }
 
+/* A container from outside that is not opened (source.c). */
+static bool
+is_closed(const Value *value)
+{
+    PyObject *object = value->object;
+    return value->kind == V_OBJECT && object != NULL &&
+           (PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyDict_CheckExact(object) ||
+            strncmp(Py_TYPE(object)->tp_name, "collections.", 12) == 0);
+}
+
 BreakCode
 value_break(const Value *value, BreakCode otherwise)
 {
@@ -83,6 +93,7 @@ value_break(const Value *value, BreakCode otherwise)
         return dtype_break(object, break_of_numbers(object));
     if (array_is_exact(object) || array_scalar_check(object))
         return dtype_break(object, value->kind == V_OBJECT ? BREAK_DTYPE : otherwise);
+    if (is_closed(value)) return BREAK_ITEMS;
     PyTypeObject *type = Py_TYPE(object);
     if (PyType_IsSubtype(type, array_class()))
         return is_masked(type) ? BREAK_MASKED : BREAK_ARRAY_TYPE;

@@ -176,7 +176,8 @@ static bool
 break_is_ours(BreakCode code)
 {
     return code == BREAK_NUMPY || code == BREAK_INDEX || break_is_of_array(code) ||
-           code == BREAK_OPERATOR || code == BREAK_SHAPE || code == BREAK_STORE;
+           code == BREAK_OPERATOR || code == BREAK_ITEMS || code == BREAK_SHAPE ||
+           code == BREAK_STORE;
 }
 
 Answer

@@ -55,11 +55,16 @@ bound_method(Interp *in, Value *function, Value *self)
 
 /* ---- descriptors ---- */
 
+/* `object` may be NULL: an attribute of the class. */
 static Answer
-cannot_read(Interp *in, PyObject *found, PyObject *name)
+cannot_read(Interp *in, PyObject *found, Value *object, PyObject *name)
 {
-    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s', which is a %s",
-                        PyUnicode_AsUTF8(name), Py_TYPE(found)->tp_name);
+    const char *text = PyUnicode_AsUTF8(name);
+    BreakCode code = object != NULL ? value_break(object, BREAK_ATTRIBUTE) : BREAK_ATTRIBUTE;
+    if (object != NULL && !type_is_heap(Py_TYPE(found)))
+        return interp_break(in, code, "attribute '%s' of %s, which C code reads", text,
+                            value_describe(in, object));
+    return interp_break(in, code, "attribute '%s', which is a %s", text, Py_TYPE(found)->tp_name);
 }
 
 /* A member of a C object, read by Python code: a new reference; NULL with the error set. */
@@ -86,7 +91,7 @@ property_get(Interp *in, PyObject *property, Value *self, Value **out)
 static Answer
 member_get(Interp *in, PyObject *found, Value *object, PyObject *name, Value **out)
 {
-    if (!type_is_heap(PyDescr_TYPE(found))) return cannot_read(in, found, name);
+    if (!type_is_heap(PyDescr_TYPE(found))) return cannot_read(in, found, object, name);
     return own_find(in, object, name, true, true, out);
 }
 
@@ -98,11 +103,12 @@ getset_get(Interp *in, PyObject *found, Value *object, PyObject *name, Value **o
     if (text == NULL) return ANSWER_ERROR;
     if (strcmp(text, "__class__") == 0) {
         PyTypeObject *type = value_type(in, object);
-        if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : cannot_read(in, found, name);
+        if (type == NULL)
+            return PyErr_Occurred() ? ANSWER_ERROR : cannot_read(in, found, object, name);
         return given(out, value_const(in, (PyObject *)type));
     }
     if (strcmp(text, "__dict__") == 0) return own_dict(in, object, out);
-    return cannot_read(in, found, name);
+    return cannot_read(in, found, object, name);
 }
 
 /* A descriptor whose class is written in Python: type(found).__get__(found, object, owner). */
@@ -115,7 +121,8 @@ python_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObject *n
     Value *descriptor = value_of_const(in, found);
     if (descriptor == NULL) return ANSWER_ERROR;
     if (get == NULL) return given(out, descriptor);
-    if (!PyFunction_Check(get) || descriptor->kind != V_OBJECT) return cannot_read(in, found, name);
+    if (!PyFunction_Check(get) || descriptor->kind != V_OBJECT)
+        return cannot_read(in, found, object, name);
     if (value_guard_type(in, descriptor) < 0) return ANSWER_ERROR;
     Value *function = value_of_const(in, get);
     Value *args[3] = {descriptor, object ? object : value_const(in, Py_None), owner};
@@ -140,7 +147,7 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
         if (function == NULL) return ANSWER_ERROR;
         if (function->object == NULL || (!PyFunction_Check(function->object) &&
                                          decorated_kind(function->object) == DECORATED_NOT))
-            return cannot_read(in, found, name);
+            return cannot_read(in, found, object, name);
         return given(out, bound_method(in, function, owner));
     }
     if (kind == &PyClassMethodDescr_Type) {
@@ -151,13 +158,13 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     if (kind == &PyMemberDescr_Type && object != NULL)
         return PyType_IsSubtype(object->type, PyDescr_TYPE(found))
                    ? member_get(in, found, object, name, out)
-                   : cannot_read(in, found, name);
+                   : cannot_read(in, found, object, name);
     if (kind == &PyGetSetDescr_Type && object != NULL)
         return getset_get(in, found, object, name, out);
     if (kind == &PyProperty_Type || kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type)
         return given(out, value_of_const(in, found));
     if (type_is_heap(kind)) return python_get(in, found, object, owner, name, out);
-    if (kind->tp_descr_get != NULL) return cannot_read(in, found, name);
+    if (kind->tp_descr_get != NULL) return cannot_read(in, found, object, name);
     return given(out, value_of_const(in, found));
 }
 

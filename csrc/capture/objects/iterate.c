@@ -168,13 +168,14 @@ iterator_backwards(Interp *in, Value *object, Value **out)
     if (answer == ANSWER_YES) answer = box_inherits(in, object, "__reversed__", &core);
     if (answer == ANSWER_YES && core != NULL)
         return call_builtin(in, (PyObject *)&PyReversed_Type, 1, &core, NULL, out);
+    BreakCode code = value_break(object, BREAK_ITERATION);
     if (answer == ANSWER_YES) answer = type_stored(in, object->type, "__reversed__", &stored);
     if (answer == ANSWER_YES && stored != NULL)
-        return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
+        return interp_break(in, code, "reversed of %s", value_describe(in, object));
     if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL || PyType_IsSubtype(object->type, &PyDict_Type))
-        return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
+        return interp_break(in, code, "reversed of %s", value_describe(in, object));
     return call_library(in, "by_index_backwards", 1, &object, out);
 }
 

@@ -71,8 +71,6 @@ dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
 Answer
 item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
-    if (args[0]->kind == V_OBJECT && args[0]->object != NULL && PyList_CheckExact(args[0]->object))
-        return break_hinted(in, BREAK_INDEX, HINT_GROWS, "items of a list whose length varies");
     Answer answer = special_call(in, args[0], name, nargs - 1, args + 1, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
     BreakCode code = value_break(args[0], BREAK_INDEX);

@@ -37,8 +37,7 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
     Value *result;
     PyTypeObject *type = value->type;
     if (fills(value))
-        return break_hinted(in, BREAK_OPERATOR, HINT_EMPTY,
-                            "whether a %s is empty, whose length varies",
+        return interp_break(in, BREAK_ITEMS, "whether a %s is empty",
                             Py_TYPE(value->object)->tp_name);
     if (type == NULL)
         return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
