@@ -66,6 +66,26 @@ class Get:
         return self.otherwise
 
 
+class Unpack:
+    """The items of an array that has so many."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count):
+        self.count = count
+
+    def __call__(self, array):
+        if len(array) != self.count:
+            raise ValueError("another number of items")
+        return tuple(array)
+
+    def sample(self, array):
+        """What it gives for such an array of any length."""
+        if not len(array):
+            raise Unexpected("items of an empty array")
+        return (array[0],) * self.count
+
+
 class Contains:
     """key in table"""
 

@@ -32,6 +32,7 @@ from pycompile._calls import (
     Lookup,
     Token,
     Unexpected,
+    Unpack,
     address_of,
     bit_generators,
     fill,
@@ -465,6 +466,8 @@ def _tried(asked, holes, samples):
     """The call with these holes; once more with other elements where they make no regular matrix."""
     if isinstance(asked.function, (Lookup, Get)):
         return asked.function.sample()
+    if isinstance(asked.function, Unpack):
+        return asked.function.sample(*holes)
     try:
         return _called(asked, holes)
     except np.linalg.LinAlgError:

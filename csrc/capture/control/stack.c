@@ -185,6 +185,24 @@ unpack_tuple(Interp *in, Value *tuple)
     return ANSWER_YES;
 }
 
+/* The items of an array whose length is known only when the plan runs: a step that makes sure of
+   their number.  ANSWER_NO: it is no such array, or it is left to an iterator. */
+static Answer
+unpack_opaque(Interp *in, Value *array, int count)
+{
+    bool fits = count > 0 && in->loop == NULL && value_is_opaque(in, array) &&
+                opaque_sample(in, array) != NULL;
+    if (!fits) return ANSWER_NO;
+    PyObject *class_ = calls_object(in, "Unpack"), *callable = NULL;
+    if (class_ != NULL) callable = keep(in, PyObject_CallFunction(class_, "i", count));
+    if (callable == NULL) return ANSWER_ERROR;
+    Value *items;
+    TRY(call_simple(in, callable, 1, &array, &items));
+    if (items->kind != V_TUPLE || items->nitems != count)
+        return interp_break(in, BREAK_ITERATION, "items of an array");
+    return unpack_tuple(in, items);
+}
+
 static Answer
 unpack(Interp *in, const Instr *instr)
 {
@@ -196,6 +214,8 @@ unpack(Interp *in, const Instr *instr)
         return unpack_tuple(in, sequence);
     if (sequence->kind == V_PART && instr->kind == I_UNPACK)
         return part_unpack(in, sequence, instr->arg);
+    Answer opaque = instr->kind == I_UNPACK ? unpack_opaque(in, sequence, instr->arg) : ANSWER_NO;
+    if (opaque != ANSWER_NO) return opaque;
     PyTypeObject *type = value_type(in, sequence);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     if (type != NULL && type_is_no_iterable(type))

@@ -253,8 +253,12 @@ iterate_node(Interp *in, Value *iterable, Value **out)
     if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank == 0)
         return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
     if (answer == ANSWER_YES) return iterate_items(in, iterable, out);
-    if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
-        return break_of_size(in, BREAK_ITERATION, iterable->node, "iteration over an array");
+    if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL) {
+        BreakCode why = opaque_of(in, iterable->node)->why;
+        return why == BREAK_DATA_SIZE
+                   ? break_of_size(in, BREAK_ITERATION, iterable->node, "iteration over an array")
+                   : interp_break_told(in, BREAK_ITERATION, why, "iteration over an array");
+    }
     if (value_is_opaque_object(in, iterable))
         return break_hinted(in, BREAK_ITERATION, HINT_RETURNED,
                             "%s that a library function returns", value_describe(in, iterable));
