@@ -135,7 +135,8 @@ store_element(Interp *in, Each *each)
         TRY(section_computed(in, each->operator_, old, stored, &stored));
         bool same = stored->kind == V_NODE && graph_node(in->graph, stored->node)->type.dtype == to;
         if (!dtype_is_float(to) && !same)
-            return section_fails(in, "an operator in place on a row of other numbers");
+            return section_fails(in, "an operator in place on a row of other numbers (write it "
+                                     "without: a[i] = a[i] + ...)");
     }
     return loop_element_store(in, target->of, key, stored);
 }

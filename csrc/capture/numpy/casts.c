@@ -214,21 +214,26 @@ break_narrow(Interp *in, NodeId node, DType dtype)
     if (in->loop == NULL)
         return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
                             "Python's int, which is computed here, meets numpy.%s", to);
+    if (carried && name != NULL)
+        return interp_break(
+            in, BREAK_UNROLL,
+            "'%s' begins as Python's int and meets a numpy.%s (begin with "
+            "np.%s(...); int(...) of the other, if that is no row, keeps the loop, too, but "
+            "is slower)",
+            name, to, to);
+    if (dtype == DT_U64)
+        return interp_break(
+            in, BREAK_UNROLL, "Python's int%s%s%s meets a numpy.uint64, and may be negative",
+            name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "");
     if (name == NULL)
         return interp_break(in, BREAK_UNROLL,
-                            "Python's int is computed and made a numpy.%s (compute and store with "
-                            "64 bits, and convert behind the loop: x.astype(np.%s))",
-                            to, to);
-    if (carried)
-        return interp_break(in, BREAK_UNROLL,
-                            "'%s' begins as Python's int and meets a numpy.%s (begin with "
-                            "np.%s(...); int(...) of the other keeps the loop, too, but is slower)",
-                            name, to, to);
-    return interp_break(
-        in, BREAK_UNROLL,
-        "'%s' is Python's int and meets a numpy.%s (take int(...) of the other, and "
-        "store such numbers into arrays of int64)",
-        name, to);
+                            "Python's int is computed and meets a numpy.%s, which it may not fit "
+                            "(take np.int64(...) of it)",
+                            to);
+    return interp_break(in, BREAK_UNROLL,
+                        "'%s' is Python's int and meets a numpy.%s, which it may not fit (take "
+                        "np.int64(%s) in its place)",
+                        name, to, name);
 }
 
 /* A symbolic Python int converted to an integer of another width. */

@@ -75,8 +75,12 @@ operand(Interp *in, Value *value, NodeId *out)
         if (value_is_loose_number(in, value)) return break_loose(in, *out);
         BreakCode told = dtype_break(sample, opaque ? opaque->why : BREAK_DATA_SIZE);
         BreakCode code = dtype_break(sample, BREAK_DTYPE);
-        return told == BREAK_DATA_SIZE ? break_of_size(in, code, *out, "an operand")
-                                       : interp_break_told(in, code, told, "an operand");
+        if (told == BREAK_DATA_SIZE) return break_of_size(in, code, *out, "an operand");
+        bool part = told == BREAK_VARIES || told == BREAK_DATA_INDEX;
+        answer = interp_break_told(in, code, told,
+                                   part ? "an operand, a part of an array" : "an operand");
+        if (told == BREAK_VARIES) in->told.hint = HINT_PLACE;
+        return answer;
     }
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;

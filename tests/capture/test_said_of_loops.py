@@ -1,0 +1,123 @@
+"""What keeps a loop from staying one is true, and what the message says to do keeps it."""
+
+import numpy as np
+import pytest
+
+from tests.differential import check
+from tests.reports import breaks, line_of_code
+
+ROWS = np.ones((3000, 4), np.int32)
+EACH = np.arange(3000, dtype=np.int32)
+
+
+def loop_reason(function, *args):
+    """What keeps the loop of the function from staying one, told with the line `# here`."""
+    details = [item["detail"] for item in breaks(function, *args, code="PC0013")]
+    assert len(details) == 1, details
+    assert details[0].endswith(f", line {line_of_code(function)}"), details
+    return details[0]
+
+
+# ---- Python's ints that meet narrower ones ----
+
+
+def adds_to_rows(a):
+    for i in range(len(a)):
+        a[i] = a[i] + i  # here
+    return a
+
+
+def adds_to_rows_remedied(a):
+    for i in range(len(a)):
+        a[i] = a[i] + np.int64(i)
+    return a
+
+
+def adds_to_parts_of_rows(a):
+    for i in range(len(a)):
+        a[i, 1:] = a[i, 1:] * i  # here
+    return a
+
+
+def adds_to_parts_of_rows_remedied(a):
+    for i in range(len(a)):
+        a[i, 1:] = a[i, 1:] * np.int64(i)
+    return a
+
+
+def adds_to_elements(a):
+    for i in range(len(a)):
+        a[i] += i  # here
+    return a
+
+
+def adds_to_elements_remedied(a):
+    for i in range(len(a)):
+        a[i] += np.int64(i)
+    return a
+
+
+def converts(a):
+    for i in range(len(a)):
+        a[i] = a[i] ^ np.int32(i)  # here
+    return a
+
+
+def converts_remedied(a):
+    for i in range(len(a)):
+        a[i] = a[i] ^ np.int64(i)
+    return a
+
+
+@pytest.mark.parametrize(
+    ("function", "remedied", "array"),
+    [
+        (adds_to_rows, adds_to_rows_remedied, ROWS),
+        (adds_to_parts_of_rows, adds_to_parts_of_rows_remedied, ROWS),
+        (adds_to_elements, adds_to_elements_remedied, EACH),
+        (converts, converts_remedied, EACH),
+    ],
+)
+def test_an_int_that_may_not_fit(function, remedied, array):
+    text = loop_reason(function, array.copy())
+    assert "'i' is Python's int and meets a numpy.int32, which it may not fit" in text
+    assert "(take np.int64(i) in its place)" in text and "of the other" not in text
+    check(remedied, array, whole=True)
+    assert np.array_equal(function(array.copy()), remedied(array.copy()))
+
+
+def adds_computed(a):
+    for i in range(len(a)):
+        a[i] = a[i] + int(i * 2)  # here
+    return a
+
+
+def adds_computed_remedied(a):
+    for i in range(len(a)):
+        a[i] = a[i] + np.int64(i * 2)
+    return a
+
+
+def test_an_int_without_a_name_that_may_not_fit():
+    text = loop_reason(adds_computed, EACH.copy())
+    assert "Python's int is computed and meets a numpy.int32" in text
+    assert "(take np.int64(...) of it)" in text
+    check(adds_computed_remedied, EACH, whole=True)
+
+
+def adds_in_place(a):
+    for i in range(len(a)):
+        a[i] += np.int64(i)  # here
+    return a
+
+
+def test_an_operator_in_place_on_a_row_of_narrower_ints():
+    text = loop_reason(adds_in_place, ROWS.copy())
+    assert "(write it without: a[i] = a[i] + ...)" in text
+    check(adds_to_rows_remedied, ROWS, whole=True)
+
+
+def test_a_part_at_an_index_that_a_loop_counts():
+    (item,) = breaks(adds_to_rows, ROWS.copy(), code="PC0046")
+    assert "a part of an array" in item["detail"] and "what is said of the loop" in item["hint"]
+    assert "few different values" not in item["hint"]
