@@ -313,3 +313,50 @@ def test_an_attribute_of_an_array_of_another_class(array, code, reads):
     found = breaks(lambda x, y: (y + 1, reads(x)), array, X)
     assert found and {item["code"] for item in found} == {code}, found
     assert all("getset_descriptor" not in item["detail"] for item in found)
+
+
+# ---- what the sides of a branch leave ----
+
+
+def none_after_some(x, t):
+    y = np.sqrt(x)
+    if y[0] > t:  # here
+        r = 1
+    elif y[1] > t:
+        r = -1
+    else:
+        r = None
+    return r
+
+
+def none_in_a_tuple(x, t):
+    y = np.sqrt(x)
+    if y[0] > t:  # here
+        return y, 1
+    if y[1] > t:
+        return y, None
+    return y, -1
+
+
+def none_in_a_tuple_after_some(x, t):
+    y = np.sqrt(x)
+    if y[0] > t:  # here
+        return 1, y
+    if y[1] > t:
+        return -1, y
+    return None, y
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (none_after_some, "after some branches what is returned is int, after others it is of"),
+        (none_in_a_tuple, "item 1 of what is returned is int on one side and NoneType"),
+        (none_in_a_tuple_after_some, "after some branches item 0 of what is returned is int"),
+    ],
+)
+def test_what_the_sides_leave(function, words):
+    item = breaks(function, X, 1.5)[0]
+    assert item["code"] == "PC0006" and words in item["detail"], item
+    assert item["line"] == line_of_code(function)
+    check(function, X, 1.5, also=[(X, 0.5)])

@@ -188,13 +188,43 @@ numpy_number(const char *one, const char *other)
     return NULL;
 }
 
+/* Could nobody choose between the two? */
+static bool
+is_apart(Interp *in, Value *x, Value *y)
+{
+    if (strcmp(value_describe(in, x), value_describe(in, y)) != 0) return true;
+    if (value_is_loose(in, x) || value_is_loose(in, y)) return true;
+    if (!value_is_array(in, x) || !value_is_array(in, y)) return false;
+    Type one = node_type(in, x->node), other = node_type(in, y->node);
+    return one.dtype != other.dtype || one.rank != other.rank ||
+           memcmp(one.shape, other.shape, sizeof(SizeId) * one.rank) != 0;
+}
+
+/* The first items in which the tuples differ take their place, and the name says which they are.
+   NULL: no memory. */
+static const char *
+differing_items(Interp *in, const char *name, Value **x, Value **y)
+{
+    Value *const *a = (*x)->items, *const *b = (*y)->items;
+    if ((*x)->kind != V_TUPLE || (*y)->kind != V_TUPLE || (*x)->nitems != (*y)->nitems) return name;
+    for (int i = 0; i < (*x)->nitems; i++) {
+        if (a[i] == NULL || b[i] == NULL || a[i] == b[i] || !is_apart(in, a[i], b[i])) continue;
+        *x = a[i];
+        *y = b[i];
+        return arena_printf(in->attempt.learn_arena, "item %d of %s", i, name);
+    }
+    return name;
+}
+
 Answer
 merge_differ(Merge *m, const char *name, Value *x, Value *y)
 {
     Interp *in = m->in;
     if (m->what != NULL) return ANSWER_NO;
+    if ((name = differing_items(in, name, &x, &y)) == NULL) return ANSWER_ERROR;
     const char *one = value_describe(in, x), *other = value_describe(in, y), *by;
     bool loose = value_is_loose(in, x) || value_is_loose(in, y); /* earlier branches decide */
+    bool array = strcmp(one, "an array") == 0;
     m->what =
         loose && numpy_number("float", one) != NULL
             ? arena_printf(
@@ -202,11 +232,14 @@ merge_differ(Merge *m, const char *name, Value *x, Value *y)
                   "after some branches %s is Python's number, after others a %s (begin with "
                   "np.%s(...))",
                   name, one, numpy_number("float", one))
+        : loose && strcmp(one, other) == 0
+            ? arena_printf(in->attempt.learn_arena,
+                           "after some branches %s is %s, after others it is of another class",
+                           name, one)
         : strcmp(one, other) == 0
             ? arena_printf(in->attempt.learn_arena,
-                           "%s is %s on both sides, but not the same one, or not of one dtype and "
-                           "shape",
-                           name, one)
+                           "%s is %s on both sides, but not the same one%s", name, one,
+                           array ? ", or not of one dtype and shape" : "")
         : (by = numpy_number(one, other)) != NULL
             ? arena_printf(in->attempt.learn_arena,
                            "%s is %s on one side and %s on the other (make it np.%s(...) on both)",
