@@ -230,6 +230,9 @@ const char *section_turns_apart(Interp *in, const Loop *loop, const NodeId *rang
 const char *describe_section(Interp *in, Value *value);
 /* section_reduce.c.  `at`: the operator, which raises what np.dot does not. */
 Answer section_product(Interp *in, bool at, Value *left, Value *right, Value **out);
+/* The elements of a row or slice, or of sums, products and the like of such, which must be `count`.
+ */
+Answer section_unpack(Interp *in, Value *row, int count, Value **items);
 /* ANSWER_NO: no argument is a section, or the callable none that is followed. */
 Answer section_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);

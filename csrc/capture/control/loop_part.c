@@ -138,12 +138,26 @@ iterate_part(Interp *in, Value *part, Value **out)
     return ANSWER_YES;
 }
 
+/* The items in the place of what is unpacked. */
+static Answer
+push_items(Interp *in, Value *const *items, int n)
+{
+    in->top->depth--;
+    while (n > 0)
+        if (push(in, items[--n]) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
 Answer
 part_unpack(Interp *in, Value *part, int n)
 {
     Value *length, *number = value_const_new(in, PyLong_FromLong(n)), *items[UCHAR_MAX];
     if (number == NULL) return ANSWER_ERROR;
     if (n >= UCHAR_MAX) return interp_break(in, BREAK_UNROLL, "an assignment that unpacks");
+    if (part->kind != V_PART) {
+        TRY(section_unpack(in, part, n, items));
+        return push_items(in, items, n);
+    }
     TRY(part_length(in, part, &length));
     TRY(loop_assert(in, OP_py_eq, length, number));
     for (int i = 0; i < n; i++) {
@@ -151,8 +165,5 @@ part_unpack(Interp *in, Value *part, int n)
         if (at == NULL) return ANSWER_ERROR;
         TRY(loop_item_at(in, part, at, &items[i]));
     }
-    in->top->depth--;
-    while (n > 0)
-        if (push(in, items[--n]) < 0) return ANSWER_ERROR;
-    return ANSWER_YES;
+    return push_items(in, items, n);
 }

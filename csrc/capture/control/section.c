@@ -529,5 +529,6 @@ describe_section(Interp *Py_UNUSED(in), Value *value)
 Answer
 subscript_of_section(Interp *in, Value *value, Value *Py_UNUSED(key), Value **Py_UNUSED(out))
 {
-    return interp_break(in, BREAK_UNROLL, "a subscript of %s", describe_section(in, value));
+    return interp_break(in, BREAK_UNROLL, "a subscript of %s%s", describe_section(in, value),
+                        value->of != NULL ? "" : " (unpack a short row: x, y = a[i] - a[j])");
 }

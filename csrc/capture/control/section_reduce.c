@@ -150,6 +150,53 @@ section_product(Interp *in, bool at, Value *left, Value *right, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* ---- single elements ---- */
+
+/* Is each element what NumPy's scalars give: sums, products and the like? */
+static bool
+is_plain_arithmetic(const Value *value)
+{
+    bool square = value->object != NULL && value->object == numpy_object("square");
+    if (value->kind != V_EXPRESSION) return true;
+    if (!square && (value->object != NULL ||
+                    !(section_arithmetic((int)value->position) || value->position == -1)))
+        return false;
+    for (int i = 0; i < value->nitems - 1; i++)
+        if (!is_plain_arithmetic(value->items[i])) return false;
+    return true;
+}
+
+/* x, y = a[i] - a[j]: all elements of the row, since each may raise a floating-point flag. */
+Answer
+section_unpack(Interp *in, Value *row, int count, Value **items)
+{
+    int64_t step;
+    Value *number = value_const_new(in, PyLong_FromLong(count));
+    SectionReads reads = {.origin = first_section(row)};
+    if (number == NULL) return ANSWER_ERROR;
+    if (reads.origin == NULL || !is_plain_arithmetic(row))
+        return section_fails(in, "an assignment that unpacks a function of rows");
+    if (value_as_int(in, section_part(reads.origin, SECTION_STEP), &step) != ANSWER_YES)
+        return section_fails(in, "an assignment that unpacks a slice whose step is not a constant");
+    TRY(section_consume(in, row));
+    TRY(loop_assert(in, OP_py_eq, section_length(row), number));
+    TRY(section_reads(in, &reads, row));
+    for (int i = 0; i < count; i++) {
+        Value *ahead = value_const_new(in, PyLong_FromLongLong(i * step));
+        Value *start = section_part(reads.origin, SECTION_START);
+        if (ahead == NULL) return ANSWER_ERROR;
+        TRY(operate_binary(in, OPERATOR_ADD, start, ahead, &reads.position));
+        TRY(section_element(in, &reads, row, &items[i]));
+        if (row->kind == V_SECTION) continue;
+        bool node = items[i]->kind == V_NODE;
+        Type type = node ? graph_node(in->graph, items[i]->node)->type : (Type){.dtype = DT_OBJECT};
+        if (!dtype_is_float((DType)type.dtype) || type.form != FORM_SCALAR)
+            return section_fails(in,
+                                 "an assignment that unpacks a row of other numbers than floats");
+    }
+    return ANSWER_YES;
+}
+
 /* ---- calls ---- */
 
 static const struct {

@@ -212,8 +212,9 @@ unpack(Interp *in, const Instr *instr)
     if (sequence->kind == V_TUPLE && made && sequence->box == NULL && instr->kind == I_UNPACK &&
         instr->arg == sequence->nitems)
         return unpack_tuple(in, sequence);
-    if (sequence->kind == V_PART && instr->kind == I_UNPACK)
-        return part_unpack(in, sequence, instr->arg);
+    bool row =
+        sequence->kind == V_PART || sequence->kind == V_SECTION || sequence->kind == V_EXPRESSION;
+    if (row && instr->kind == I_UNPACK) return part_unpack(in, sequence, instr->arg);
     Answer opaque = instr->kind == I_UNPACK ? unpack_opaque(in, sequence, instr->arg) : ANSWER_NO;
     if (opaque != ANSWER_NO) return opaque;
     PyTypeObject *type = value_type(in, sequence);
