@@ -121,3 +121,30 @@ def test_a_part_at_an_index_that_a_loop_counts():
     (item,) = breaks(adds_to_rows, ROWS.copy(), code="PC0046")
     assert "a part of an array" in item["detail"] and "what is said of the loop" in item["hint"]
     assert "few different values" not in item["hint"]
+
+
+# ---- functions of rows ----
+
+
+def finds_the_largest(a):
+    best = 0
+    for i in range(len(a)):
+        best += int(np.argmax(np.abs(a[i, 1:])))  # here
+    return best
+
+
+def raises_to_a_power(a):
+    total = 0.0
+    for i in range(len(a)):
+        total += np.power(a[i, 1:] * 2, 2.5).sum()  # here
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(finds_the_largest, "argmax"), (raises_to_a_power, "power")]
+)
+def test_a_function_of_rows_is_told_by_its_name(function, name):
+    floats = np.linspace(1.0, 2.0, 4000).reshape(1000, 4)
+    text = loop_reason(function, floats)
+    assert f"a call of '{name}' on rows that are computed" in text
+    check(function, floats)

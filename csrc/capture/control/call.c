@@ -199,6 +199,24 @@ note_library(Interp *in, PyObject *function, int calls, int length)
     in->out->library_code = length + own;
 }
 
+/* NumPy would make an array of rows of a kept loop: what is told is the function's name. */
+static Answer
+tell_rows(Interp *in, const Call *call)
+{
+    bool numpy = ufunc_check(call->object) || array_function_check(call->object);
+    if (in->loop == NULL || !numpy || in->told.hint != HINT_AS_ARRAY) return ANSWER_BREAK;
+    for (int i = 0; i < call->nargs; i++) {
+        if (!value_is_section(in, call->args[i])) continue;
+        in->told.code = BREAK_UNROLL;
+        in->told.hint = HINT_OF_CODE;
+        in->told.detail =
+            arena_printf(in->arena, "a call of '%s' on %s", value_describe(in, call->callable),
+                         value_describe(in, call->args[i]));
+        return in->told.detail == NULL ? ANSWER_ERROR : ANSWER_BREAK;
+    }
+    return ANSWER_BREAK;
+}
+
 Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
@@ -215,6 +233,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (answer == ANSWER_NO) answer = follow_by_type(&call);
     if (answer == ANSWER_YES && array_function_check(call.object) && !calls_since(in, nnodes))
         note_library(in, call.object, calls, length);
+    if (answer == ANSWER_BREAK) return tell_rows(in, &call);
     return answer == ANSWER_NO ? not_followed(&call) : answer;
 }
 
