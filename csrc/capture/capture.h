@@ -192,7 +192,8 @@ typedef struct {
        pycompile's own code, which stands for the library's, are left out. */
     int nframes;
     BreakFrame *frames;
-    bool leaves; /* the program raises an exception that none of these frames handles */
+    bool leaves;        /* the program raises an exception that none of these frames handles */
+    const char *orders; /* the function of heapq or bisect in which it is; or NULL */
 } Break;
 
 /* ---- exits ---- */

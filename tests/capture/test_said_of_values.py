@@ -1,6 +1,8 @@
 """What is said of numbers, keys and lengths that are known only when the code runs is true of them, and
 of the code that computes them."""
 
+import bisect
+import heapq
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -360,3 +362,42 @@ def test_what_the_sides_leave(function, words):
     assert item["code"] == "PC0006" and words in item["detail"], item
     assert item["line"] == line_of_code(function)
     check(function, X, 1.5, also=[(X, 0.5)])
+
+
+# ---- heaps ----
+
+
+def waits(service):
+    free = [0.0, 0.0]
+    total = 0.0
+    for duration in service:
+        begin = heapq.heappop(free)
+        total += begin
+        heapq.heappush(free, begin + duration)  # here
+    return total
+
+
+def heaps(x):
+    y = np.sqrt(x)
+    items = [y[0], y[1], y[2]]
+    heapq.heapify(items)  # here
+    return items, y * 2
+
+
+def inserts(x):
+    y = np.sqrt(x)
+    items = [1.0, 1.1, 1.2]
+    bisect.insort(items, float(y[5]))  # here
+    return items, y * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(waits, "heappush"), (heaps, "heapify"), (inserts, "insort")]
+)
+def test_a_heap_is_not_told_by_what_its_code_does(function, name):
+    found = [item for item in breaks(function, X[:50]) if item["line"] == line_of_code(function)]
+    assert found
+    for item in found:
+        assert item["code"] == "PC0048" and item["detail"].startswith(f"call of '{name}"), item
+        assert "np.searchsorted" in item["hint"]
+    check(function, X[:50])

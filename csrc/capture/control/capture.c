@@ -73,9 +73,26 @@ interp_begin(Interp *in)
     return 0;
 }
 
+/* In code that stands for a function of heapq or bisect, what breaks is that values are compared,
+   whichever branch, index or length of that code depends on it. */
+static int
+tell_order(Interp *in)
+{
+    Break *told = &in->told;
+    bool compares = told->code == BREAK_BRANCH || told->code == BREAK_DATA_INDEX ||
+                    told->code == BREAK_DATA_SIZE || told->code == BREAK_VARIES ||
+                    told->code == BREAK_ORDER || told->code == BREAK_UNROLL;
+    if (told->orders == NULL || !(compares || told->code == BREAK_ITEMS)) return 0;
+    if (compares) told->code = BREAK_ORDER;
+    told->hint = HINT_HEAP;
+    told->detail = arena_printf(in->arena, "call of '%s'", told->orders);
+    return told->detail == NULL ? -1 : 0;
+}
+
 static int
 record_break(Interp *in)
 {
+    if (tell_order(in) < 0) return -1;
     return tell_refused_loop(in) < 0 ? -1 : VEC_PUSH(in->arena, &in->out->breaks, in->told);
 }
 

@@ -74,6 +74,16 @@ followed_instead(const Interp *in)
     return name;
 }
 
+/* The name, if it is a function that compares the items of a list. */
+static const char *
+of_order(const char *name)
+{
+    static const char *const starts[] = {"heap", "nlargest", "nsmallest", "bisect", "insort"};
+    for (int i = 0; name != NULL && i < COUNT_OF(starts); i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return name;
+    return NULL;
+}
+
 /* Is the text "call of 'name'" already, whatever comes behind? */
 static bool
 is_call_of(const char *text, const char *name)
@@ -109,6 +119,7 @@ break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
     in->told.hint = hint;
     in->told.leaves = false; /* see capture.c */
     const char *ours = followed_instead(in);
+    in->told.orders = of_order(ours);
     if (ours != NULL && is_call_of(text, ours)) ours = NULL;
     in->told.detail =
         ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)

@@ -30,7 +30,9 @@ Answer
 builtin_unknown(const BuiltinCall *call, const char *name)
 {
     BreakCode code = call->nargs > 0 ? value_break(call->args[0], BREAK_CALL_C) : BREAK_CALL_C;
-    return interp_break(call->in, code, "call of '%s' on values that are not known", name);
+    const char *what =
+        code == BREAK_ITEMS ? value_describe(call->in, call->args[0]) : "values that are not known";
+    return interp_break(call->in, code, "call of '%s' on %s", name, what);
 }
 
 /* len, int and float of a text: known, or a step. */
