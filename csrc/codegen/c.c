@@ -359,7 +359,8 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
     return 0;
 }
 
-int
+/* The vector width of this machine, for which code is compiled. */
+static int
 machine_vector_bytes(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

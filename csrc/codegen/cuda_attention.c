@@ -271,8 +271,9 @@ find_factor(CudaEmit *e)
     return 1;
 }
 
-void
-cuda_attention_factor(CudaEmit *e)
+/* Declares `factor`, by which scores are multiplied in the exponent. */
+static void
+declare_factor(CudaEmit *e)
 {
     float factor = (float)(find_factor(e) * 1.4426950408889634); /* log2(e) */
     uint32_t bits;
@@ -588,7 +589,7 @@ cuda_attention(CudaEmit *e)
     const Kernel *k = e->kernel;
     e->read = "";
     e->position = "key";
-    cuda_attention_factor(e);
+    declare_factor(e);
     cuda_attention_rows(e, "queries", QUERY_TILE);
     if (k->cuda.stages > 0) {
         cuda_hopper_attention(e);

@@ -126,8 +126,6 @@ void cuda_attention_rows(CudaEmit *e, const char *queries, int rows);
 bool cuda_attention_some(const CudaEmit *e, Text *out);
 /* Declares `tile` and `end`, between which are all tiles with an element that is not masked. */
 void cuda_attention_tiles(CudaEmit *e);
-/* Declares `factor`, by which scores are multiplied in the exponent.  To be called before: */
-void cuda_attention_factor(CudaEmit *e);
 /* Makes scores of the products p[i][j][c], i below `rows`, for the tile at `keys`. */
 void cuda_attention_scores(CudaEmit *e, int rows);
 /* Stores the rows o[i][j], i below `rows`, divided by their sums. */

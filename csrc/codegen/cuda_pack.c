@@ -36,7 +36,7 @@ is_packed(const CudaEmit *e, int32_t at, InstrKind kind, int stage)
     if (v->kind != kind || v->level != LEVEL_ELEMENT) return false;
     if (kind == INSTR_STORE)
         return v->stage == stage && cuda_instr(e, v->args[0])->kind != INSTR_REDUCE;
-    if (e->kernel->operands.at[v->operand].turned) return false; /* cuda_tile.c */
+    if (e->kernel->operands.at[v->operand].turned) return false; /* cuda_rows.c */
     return !e->kernel->operands.at[v->operand].by_value &&
            (stage < 0 || e->needed[at] == stage + 1) &&
            !(stage >= 0 && e->kernel->cuda.each > 0 && v->stage < stage);

@@ -92,8 +92,6 @@ void find_needs(Emit *e); /* sets e->needs */
 void python_value(Emit *e, int32_t at, const char *fail);
 
 /* c.c */
-/* The vector width of this machine, for which code is compiled. */
-int machine_vector_bytes(void);
 /* Declares the loop indices i0 … of row `unit`. */
 void emit_row_place(Emit *e);
 /* Declares the r pointer of one operand from the indices of loops [0, count), `at` elements into

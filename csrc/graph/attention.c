@@ -4,8 +4,10 @@
 
 enum { ALIGNED = 16, MOST_ROWS = INT32_MAX, BOX_AXES = 3 };
 
-bool
-attention_in_boxes(const Graph *g, const Type *type, int rows)
+/* Can rows of the array, along the axis `rows`, be copied in boxes by the copy engine?  Its last
+   two axes are those of a matrix, the elements of whose rows lie side by side. */
+static bool
+fits_boxes(const Graph *g, const Type *type, int rows)
 {
     int counted = 0;
     if (!type_is_known(g, type) || size_value(g, type->shape[rows]) >= MOST_ROWS) return false;
@@ -23,8 +25,8 @@ attention_in_boxes(const Graph *g, const Type *type, int rows)
 bool
 attention_on_hopper(const Graph *g, const Type *q, const Type *k, const Type *v)
 {
-    return g->capability == CAPABILITY_HOPPER && attention_in_boxes(g, q, q->rank - 2) &&
-           attention_in_boxes(g, k, k->rank - 1) && attention_in_boxes(g, v, v->rank - 2);
+    return g->capability == CAPABILITY_HOPPER && fits_boxes(g, q, q->rank - 2) &&
+           fits_boxes(g, k, k->rank - 1) && fits_boxes(g, v, v->rank - 2);
 }
 
 bool

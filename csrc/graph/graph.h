@@ -523,9 +523,6 @@ enum { MAX_CALLED = 3 };
 bool node_is_called(const Graph *g, const Node *node);
 
 /* ---- attention.c ---- */
-/* Can rows of the array, along the axis `rows`, be copied in boxes by the copy engine?  Its last
-   two axes are those of a matrix, the elements of whose rows lie side by side. */
-bool attention_in_boxes(const Graph *g, const Type *type, int rows);
 /* Do q, k^T and v go to the kernel for Hopper? */
 bool attention_on_hopper(const Graph *g, const Type *q, const Type *k, const Type *v);
 /* Are the heads of a size for which there is a kernel? */

@@ -281,8 +281,8 @@ mark(Lowering *lw, NodeId scatter, bool commits)
     lw->groups.at[lw->group_of[value]].commits += commits ? 1 : -1;
 }
 
-void
-commit_forget(Lowering *lw, Group *g)
+static void
+forget(Lowering *lw, Group *g)
 {
     for (int i = 0; i < g->nodes.len; i++) lw->commit_of[g->nodes.at[i]] = NO_NODE;
     g->commits = 0;
@@ -339,7 +339,7 @@ choose(Lowering *lw)
     for (int i = 0; i < lw->groups.len; i++)
         if (lw->groups.at[i].commits > 0 && (!report_numbers(lw, reporting, &lw->groups.at[i]) ||
                                              !pays(lw, &lw->groups.at[i], bytes)))
-            commit_forget(lw, &lw->groups.at[i]);
+            forget(lw, &lw->groups.at[i]);
     return 0;
 }
 
@@ -366,7 +366,7 @@ commit_build(Lowering *lw, Group *g)
     Answer answer = nest_build(lw, g, NEST_COMMIT);
     if (answer == ANSWER_ERROR) return -1;
     if (answer == ANSWER_NO) {
-        commit_forget(lw, g);
+        forget(lw, g);
         lw->why = NULL;
         PyErr_Clear();
     } else {

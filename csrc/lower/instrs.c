@@ -103,8 +103,8 @@ operand_level(const Nest *n, int32_t operand)
     return LEVEL_ONCE;
 }
 
-int32_t
-instr_load(Nest *n, const Access *access, NodeId node)
+static int32_t
+load_value(Nest *n, const Access *access, NodeId node)
 {
     int32_t operand = instr_operand(n, access, false);
     if (operand < 0) return -1;
@@ -116,8 +116,8 @@ instr_load(Nest *n, const Access *access, NodeId node)
                                                         .node = node});
 }
 
-int32_t
-instr_cast(Nest *n, int32_t value, DType to, NodeId node)
+static int32_t
+cast_value(Nest *n, int32_t value, DType to, NodeId node)
 {
     Device device = n->kernel->device;
     if (value < 0) return -1;
@@ -156,8 +156,9 @@ is_an_argument(const Nest *n, const Node *node)
            dtype_size(dtype) <= sizeof(int64_t);
 }
 
-int32_t
-instr_virtual(Nest *n, NodeId id)
+/* The value of a virtual node. */
+static int32_t
+virtual_value(Nest *n, NodeId id)
 {
     const Node *node = graph_node(n->lw->graph, id);
     if (nest_instr(n, id) >= 0) return nest_instr(n, id);
@@ -172,7 +173,7 @@ instr_virtual(Nest *n, NodeId id)
         }
         value = instr_emit(n, instr);
     } else if (node->op == OP_full)
-        value = instr_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);
+        value = cast_value(n, argument(n, id, node->args[0]), node->type.dtype, id);
     else
         value = instr_member(n, id);
     if (value >= 0) nest_made(n, id, value);
@@ -192,7 +193,7 @@ argument(Nest *n, NodeId member, NodeId value)
         return nest_instr(n, storage);
     if (node_is_virtual(&lw->virtuals, storage) &&
         !(lw->buffer[storage] != NO_BUFFER && root->op != OP_const && root->op != OP_full))
-        return instr_virtual(n, storage);
+        return virtual_value(n, storage);
     Access access;
     if (node_is_virtual(&lw->virtuals, member)) {
         /* a rank-0 member: its arguments have rank 0, or one element */
@@ -201,7 +202,7 @@ argument(Nest *n, NodeId member, NodeId value)
         for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
     } else
         access_read(lw, n->group, member, value, &access);
-    return instr_load(n, &access, value);
+    return load_value(n, &access, value);
 }
 
 int
@@ -360,7 +361,7 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
                    .node = id,
                    .level = LEVEL_ELEMENT};
     reduction_form(n->lw->graph, node, &instr.order);
-    if (!op_finds(node->op)) arg = instr_cast(n, arg, node->type.dtype, id);
+    if (!op_finds(node->op)) arg = cast_value(n, arg, node->type.dtype, id);
     if (arg < 0) return -1;
     if (op_finds(node->op)) instr.from = n->kernel->instrs.at[arg].dtype;
     if (instr.order == REDUCE_PAIRWISE) n->flags = true;
@@ -391,14 +392,14 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
     DType given = n->kernel->instrs.at[args[0]].dtype;
     if (given != n->kernel->instrs.at[args[1]].dtype) given = DT_F64;
     Instr op = {.kind = INSTR_OP, .op = OP_add, .dtype = given, .from = given, .node = id};
-    int32_t first = instr_cast(n, args[0], given, id), step = instr_cast(n, args[1], given, id);
-    int32_t next = instr_cast(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
-    int32_t start = instr_cast(n, first, dtype, id);
+    int32_t first = cast_value(n, args[0], given, id), step = cast_value(n, args[1], given, id);
+    int32_t next = cast_value(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
+    int32_t start = cast_value(n, first, dtype, id);
     if (type_elements(n->lw->graph, &graph_node(n->lw->graph, id)->type) == 1)
         return start; /* a single element has no position along a row */
     op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
     int32_t delta = instr_args(n, op, 2, (int32_t[]){next, start});
-    int32_t index = instr_cast(
+    int32_t index = cast_value(
         n,
         instr_emit(
             n, (Instr){.kind = INSTR_INDEX, .dtype = DT_I64, .level = LEVEL_ELEMENT, .node = id}),
@@ -409,15 +410,16 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
     return instr_args(n, op, 2, (int32_t[]){start, run});
 }
 
-int32_t
-instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
+/* A pointwise or Python operation on instructions that exist already. */
+static int32_t
+operation_value(Nest *n, NodeId id, int nargs, int32_t *args)
 {
     const Node *node = graph_node(n->lw->graph, id);
     const OpInfo *info = op_info(node->op);
     DType dtype = node_loop_dtype(n->lw->graph, node);
-    if (node->op == OP_cast) return instr_cast(n, args[0], node->type.dtype, id);
+    if (node->op == OP_cast) return cast_value(n, args[0], node->type.dtype, id);
     for (int i = 0; i < nargs && info->kind == KIND_POINTWISE; i++) {
-        args[i] = instr_cast(n, args[i], node->op == OP_where && i == 0 ? DT_BOOL : dtype, id);
+        args[i] = cast_value(n, args[i], node->op == OP_where && i == 0 ? DT_BOOL : dtype, id);
         if (args[i] < 0) return -1;
     }
     if (info->kind == KIND_PYTHON && info->flags & OPF_FALLIBLE) n->fallible = true;
@@ -450,7 +452,7 @@ emit_gather(Nest *n, NodeId id)
         if (at < 0) return -1;
         instr.bits[i] = (uint64_t)at;
     }
-    int32_t index = instr_cast(n, argument(n, id, node->args[1]), DT_I64, id);
+    int32_t index = cast_value(n, argument(n, id, node->args[1]), DT_I64, id);
     if (index < 0) return -1;
     access_read(n->lw, n->group, id, node->args[0], &access);
     if ((instr.operand = instr_operand(n, &access, false)) < 0) return -1;
@@ -475,14 +477,14 @@ instr_member(Nest *n, NodeId id)
     }
     switch (op_info(node->op)->kind) {
     case KIND_REDUCTION: return emit_reduction(n, id, args[0]);
-    case KIND_SCATTER: return instr_cast(n, args[0], node->type.dtype, id);
-    case KIND_COPY: return instr_cast(n, args[0], node->type.dtype, id);
+    case KIND_SCATTER: return cast_value(n, args[0], node->type.dtype, id);
+    case KIND_COPY: return cast_value(n, args[0], node->type.dtype, id);
     case KIND_FILL:
-        if (node->op == OP_full) return instr_cast(n, args[0], node->type.dtype, id);
+        if (node->op == OP_full) return cast_value(n, args[0], node->type.dtype, id);
         return emit_index(n, id, args);
     default:
         if (node_way(n->lw->graph, node) == WAY_BLOCKS) return emit_call(n, id, nargs, args);
-        return instr_operation(n, id, nargs, args);
+        return operation_value(n, id, nargs, args);
     }
 }
 

@@ -67,12 +67,6 @@ int nest_step(Nest *n, Step *step);
 /* instrs.c: each returns the number of an instruction, or -1 with the error or lw->why set */
 int32_t instr_emit(Nest *n, Instr instr);
 int32_t instr_args(Nest *n, Instr instr, int nargs, const int32_t *args);
-int32_t instr_cast(Nest *n, int32_t value, DType to, NodeId node);
-int32_t instr_load(Nest *n, const Access *access, NodeId node);
-/* A pointwise or Python operation on instructions that exist already. */
-int32_t instr_operation(Nest *n, NodeId id, int nargs, int32_t *args);
-/* The value of a virtual node. */
-int32_t instr_virtual(Nest *n, NodeId id);
 /* An operand for the access, made at first use. */
 int32_t instr_operand(Nest *n, const Access *access, bool stored);
 /* The value of a node that is no view, in the group or of its region. */

@@ -188,7 +188,6 @@ PyObject *numpy_ufunc(Lowering *lw, const char *name);
 
 /* commit.c: values that are computed into an input at commit */
 int commit_choose(Lowering *lw);
-void commit_forget(Lowering *lw, Group *g);
 int commit_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */

@@ -153,9 +153,6 @@ Answer raise_again(Interp *in, Value *exception);
 Value *raised_take(Interp *in, PyObject *type);
 /* An exception whose __init__ has not run; NULL with the error set. */
 Value *exception_new(Interp *in, PyTypeObject *type, Value *args);
-/* Does a handler of the program see the exception raised now?  If not, the exception ends the
-   graph. */
-bool is_handled(const Interp *in);
 /* The value of an exception that C code made; NULL with the error set. */
 Value *exception_of_object(Interp *in, PyObject *real);
 

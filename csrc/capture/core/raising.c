@@ -159,11 +159,3 @@ raised_take(Interp *in, PyObject *type)
     in->attempt.blame = 0;
     return raised;
 }
-
-bool
-is_handled(const Interp *in)
-{
-    for (const Activation *a = in->top; a != NULL; a = a->caller)
-        if (handler_at(a->decoded, a->decoded->instrs[a->number].at) != NULL) return true;
-    return false;
-}
