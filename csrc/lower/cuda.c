@@ -347,22 +347,11 @@ slot_bytes(const Kernel *k)
 static int
 add_parts(Nest *n, int64_t units, int64_t parts, int64_t results)
 {
-    Graph *g = n->lw->graph;
     Kernel *k = n->kernel;
-    int64_t bytes = units * parts * results * k->cuda.slot;
-    Buffer b = {.kind = BUFFER_TEMP,
-                .type = {.dtype = DT_U8, .form = FORM_ARRAY, .rank = 1, .device = DEVICE_CUDA}};
-    b.type.offset = NO_SIZE;
-    SizeId count = size_const(g, parts);
-    b.type.shape[0] = b.bytes = size_const(g, bytes);
-    b.type.stride[0] = size_const(g, 1);
-    if (count == NO_SIZE || b.type.shape[0] == NO_SIZE || b.type.stride[0] == NO_SIZE ||
-        b.bytes == NO_SIZE || VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)
-        return -1;
-    Place place = {.buffer = n->lw->program->buffers.len - 1, .offset = NO_SIZE};
+    SizeId count = size_const(n->lw->graph, parts);
+    if (count == NO_SIZE || (k->cuda.parts = nest_size(n, count)) < 0) return -1;
     k->cuda.partial = n->places.len;
-    if ((k->cuda.parts = nest_size(n, count)) < 0) return -1;
-    return VEC_PUSH(n->lw->arena, &n->places, place);
+    return nest_add_memory(n, units * parts * results * k->cuda.slot, DEVICE_CUDA);
 }
 
 static int64_t

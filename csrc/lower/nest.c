@@ -358,6 +358,22 @@ nest_init(Nest *n, Lowering *lw, Group *g)
     return n->kernel == NULL ? -1 : 0;
 }
 
+int
+nest_add_memory(Nest *n, int64_t bytes, Device device)
+{
+    Graph *g = n->lw->graph;
+    Buffer b = {.kind = BUFFER_TEMP,
+                .type = {.dtype = DT_U8, .form = FORM_ARRAY, .rank = 1, .device = (uint8_t)device}};
+    b.type.offset = NO_SIZE;
+    b.type.shape[0] = b.bytes = size_const(g, bytes);
+    b.type.stride[0] = size_const(g, 1);
+    if (b.bytes == NO_SIZE || b.type.stride[0] == NO_SIZE ||
+        VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)
+        return -1;
+    Place place = {.buffer = n->lw->program->buffers.len - 1, .offset = NO_SIZE};
+    return VEC_PUSH(n->lw->arena, &n->places, place);
+}
+
 /* The lines of the nodes that may deopt or report; the first node's if there are none. */
 static void
 blame_lines(const Lowering *lw, const Group *g, Step *step)

@@ -11,22 +11,6 @@ add_place(Nest *n, NodeId value)
     return VEC_PUSH(n->lw->arena, &n->places, place);
 }
 
-static int
-add_workspace(Nest *n, int64_t bytes, Device device)
-{
-    Graph *g = n->lw->graph;
-    Buffer b = {.kind = BUFFER_TEMP,
-                .type = {.dtype = DT_U8, .form = FORM_ARRAY, .rank = 1, .device = (uint8_t)device}};
-    b.type.offset = NO_SIZE;
-    b.type.shape[0] = b.bytes = size_const(g, bytes);
-    b.type.stride[0] = size_const(g, 1);
-    if (b.bytes == NO_SIZE || b.type.stride[0] == NO_SIZE ||
-        VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)
-        return -1;
-    Place place = {.buffer = n->lw->program->buffers.len - 1, .offset = NO_SIZE};
-    return VEC_PUSH(n->lw->arena, &n->places, place);
-}
-
 int
 product_build(Lowering *lw, Group *g)
 {
@@ -52,7 +36,7 @@ product_build(Lowering *lw, Group *g)
     }
     if (node->nargs == PRODUCT_RESULT && add_place(&n, id) < 0) return -1;
     if (step.kernel.workspace > 0 &&
-        add_workspace(&n, step.kernel.workspace, (Device)node->type.device) < 0)
+        nest_add_memory(&n, step.kernel.workspace, (Device)node->type.device) < 0)
         return -1;
     step.kernel.product = arena_copy(lw->arena, &product, sizeof product);
     if (step.kernel.product == NULL) return -1;
