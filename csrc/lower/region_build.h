@@ -37,6 +37,16 @@ region_is_array(const Build *b, NodeId id)
     return graph_node(b->graph, id)->type.form == FORM_ARRAY;
 }
 
+/* Is the result of a region an array?  If it is not the array's last version, there is no kernel.
+ */
+static inline bool
+region_leaves_array(const Build *b, NodeId result, const char *why)
+{
+    if (!region_is_array(b, result)) return false;
+    if (b->newest[b->array[result] - 1] != result) b->lw->why = why;
+    return true;
+}
+
 /* region_value.c: numbers, and elements of arrays.  An instruction, or -1 with the error or
    Lowering.why set. */
 int32_t region_emit(Build *b, Instr instr, int nargs, const int32_t *args);

@@ -31,10 +31,7 @@ build_next(Build *b, const Region *region, RegionFor *loop)
     int number = 0;
     for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
         NodeId id = region->results.at[i];
-        if (region_is_array(b, id)) {
-            if (b->newest[b->array[id] - 1] != id) b->lw->why = "a loop that drops a write";
-            continue;
-        }
+        if (region_leaves_array(b, id, "a loop that drops a write")) continue;
         RegionCarried *c = &loop->carried.at[number++];
         if ((c->next = region_value(b, id)) < 0) return -1;
         if (b->kernel->instrs.at[c->next].dtype != b->out->variables.at[c->variable].dtype)
@@ -139,10 +136,8 @@ build_arm(Build *b, NodeId id, int arm)
     if (maker.values == NULL) return -1;
     for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
         NodeId value = region->results.at[i];
-        if (region_is_array(b, value)) {
-            if (b->newest[b->array[value] - 1] != value) b->lw->why = "a branch that drops a write";
-        } else if ((maker.values[count++] = region_value(b, value)) < 0)
-            return -1;
+        if (region_leaves_array(b, value, "a branch that drops a write")) continue;
+        if ((maker.values[count++] = region_value(b, value)) < 0) return -1;
     }
     return b->lw->why != NULL ? 0 : VEC_PUSH(b->lw->arena, &b->makers, maker);
 }
@@ -201,11 +196,7 @@ build_branch(Build *b, NodeId id)
         int number = 0;
         for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
             NodeId value = region->results.at[i];
-            if (region_is_array(b, value)) {
-                if (b->newest[b->array[value] - 1] != value)
-                    b->lw->why = "a branch that drops a write";
-                continue;
-            }
+            if (region_leaves_array(b, value, "a branch that drops a write")) continue;
             int32_t at = region_value(b, value);
             if (at < 0) return -1;
             RegionMerged merged = {.arm = {at, -1}};

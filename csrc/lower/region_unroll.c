@@ -75,10 +75,8 @@ build_turn(Build *b, NodeId id, int64_t index, int32_t *values, int32_t *next)
     number = 0;
     for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
         NodeId result = region->results.at[i];
-        if (region_is_array(b, result)) {
-            if (b->newest[b->array[result] - 1] != result) b->lw->why = "a loop that drops a write";
-        } else if ((next[number++] = region_value(b, result)) < 0)
-            return -1;
+        if (region_leaves_array(b, result, "a loop that drops a write")) continue;
+        if ((next[number++] = region_value(b, result)) < 0) return -1;
     }
     if (b->lw->why == NULL) memcpy(values, next, sizeof(int32_t) * (size_t)number);
     return 0;
