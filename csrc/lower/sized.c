@@ -3,8 +3,14 @@
    kernel's text they would make it another one for each size, which the compiler has to see, where
    everything else in it is the same.  So they are arguments.
 
-   Where a number came from is not known: it is compared with the sizes.  One that happens to be
-   alike is an argument, too, which costs nothing but what the compiler would have made of it. */
+   What always holds: the argument is the graph's own constant, whatever it is taken for.  So this
+   decides about speed, and never about a result.
+
+   Where a constant came from is not known any more; it is recognised by its value, which is that of
+   a size, or close to it: an axis of an input, two of its axes together, or all.  One that is alike
+   by chance becomes an argument, too, and the compiler cannot make use of its value; one that is
+   not recognised, since it is another function of a size, costs a compile for each size.  The
+   answer depends on nothing but the graph, so that equal graphs have equal texts. */
 #include "schedule.h"
 
 enum {
