@@ -533,9 +533,9 @@ pass_attention(Graph *g)
     if (!has_calls(g)) return 0;
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     if ((m.product[0] = module_object("operator", "matmul")) == NULL) return -1;
-    m.product[1] = library != NULL ? array_library_function(library, "matmul") : NULL;
-    m.arange = library != NULL ? array_library_function(library, "arange") : NULL;
-    m.astype = library != NULL ? array_library_function(library, "ndarray.astype") : NULL;
+    m.product[1] = array_library_function(library, "matmul");
+    m.arange = array_library_function(library, "arange");
+    m.astype = array_library_function(library, "ndarray.astype");
     if (PyErr_Occurred()) answer = ANSWER_ERROR;
     while (answer == ANSWER_YES) answer = fuse_next(&m);
     for (int i = 0; i < 2; i++) Py_XDECREF(m.product[i]);

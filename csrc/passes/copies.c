@@ -4,7 +4,6 @@
 
    An attention of which nothing but such a copy is read, with its axes in another order, is stored
    in that order at once, and there is no copy. */
-#include "../arrays/arrays.h"
 #include "rewrite.h"
 
 /* The most arguments with which they copy in C order; further ones give another order.  The method
@@ -149,12 +148,9 @@ int
 pass_copies(Graph *g)
 {
     Copies c = {.g = g, .len = g->nodes.len};
-    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if (library == NULL || !graph_calls_device(g)) return 0;
+    const char *names[COUNT_OF(functions)];
+    if (!graph_calls_device(g)) return 0;
     if ((c.uses = node_uses(g)) == NULL) return -1;
-    for (int i = 0; i < COUNT_OF(functions); i++)
-        c.function[i] = array_library_function(library, functions[i].name);
-    int failed = top_rebuild(g, &c.top, visit, &c);
-    for (int i = 0; i < COUNT_OF(functions); i++) Py_XDECREF(c.function[i]);
-    return failed;
+    for (int i = 0; i < COUNT_OF(functions); i++) names[i] = functions[i].name;
+    return calls_rebuild(g, names, COUNT_OF(functions), c.function, &c.top, visit, &c);
 }

@@ -6,7 +6,6 @@
    The array is seen as one of the result's shape: along the axes of the integers it repeats its
    first element, and the integer moves on from there.  Arrays that the graph writes, and results of
    one element, stay calls: a kernel that writes may read nothing else of what it writes. */
-#include "../arrays/arrays.h"
 #include "rewrite.h"
 
 typedef struct {
@@ -40,22 +39,6 @@ is_written(const Graph *g, NodeId array)
     return false;
 }
 
-/* The axis that the call names, which may be None. */
-static bool
-read_axis(const Graph *g, NodeId id, int rank, int *axis)
-{
-    const Node *node = graph_node(g, id);
-    PyObject *object = node->op == OP_const ? node->attrs.object : NULL;
-    *axis = -1;
-    if (object == Py_None) return true;
-    if (object == NULL || !PyLong_CheckExact(object)) return false;
-    int overflow;
-    long number = PyLong_AsLongAndOverflow(object, &overflow);
-    if (overflow || number < -rank || number >= rank) return false;
-    *axis = (int)(number < 0 ? number + rank : number);
-    return true;
-}
-
 static bool
 read_call(const Gathers *s, const Node *node, Taken *out)
 {
@@ -70,7 +53,7 @@ read_call(const Gathers *s, const Node *node, Taken *out)
         return false;
     const Type *array = &graph_node(g, out->array)->type;
     const Type *index = &graph_node(g, out->index)->type;
-    if (node->nargs == 3 && !read_axis(g, node->args[2], array->rank, &out->axis)) return false;
+    if (node->nargs == 3 && !call_axis(g, node->args[2], array->rank, &out->axis)) return false;
     if (out->axis < 0 && !type_is_contiguous(g, array)) return false;
     int rank = index->rank + (out->axis < 0 ? 0 : array->rank - 1);
     return array->rank > 0 && index->rank > 0 && rank == node->type.rank &&
@@ -159,12 +142,7 @@ visit(void *context, NodeId id)
 int
 pass_gathers(Graph *g)
 {
+    static const char *const names[] = {"take", "ndarray.take"};
     Gathers s = {.g = g};
-    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if (!graph_calls_device(g)) return 0;
-    s.take[0] = array_library_function(library, "take");
-    s.take[1] = array_library_function(library, "ndarray.take");
-    int failed = top_rebuild(g, &s.top, visit, &s);
-    for (int i = 0; i < 2; i++) Py_XDECREF(s.take[i]);
-    return failed;
+    return calls_rebuild(g, names, 2, s.take, &s.top, visit, &s);
 }

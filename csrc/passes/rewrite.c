@@ -1,6 +1,8 @@
 /* Replacing nodes by other nodes. See rewrite.h. */
 #include "rewrite.h"
 
+#include "../arrays/arrays.h"
+
 /* A product of two arrays that must not become one array: see type_is_transpose. */
 static bool
 is_product_of_two(const Graph *g, const Node *node)
@@ -156,6 +158,33 @@ top_rebuild(Graph *g, Region *top, int (*visit)(void *context, NodeId node), voi
     }
     g->regions.at[0] = *top;
     return 0;
+}
+
+int
+calls_rebuild(Graph *g, const char *const *names, int n, PyObject **function, Region *top,
+              int (*visit)(void *context, NodeId node), void *context)
+{
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    if (!graph_calls_device(g)) return 0;
+    for (int i = 0; i < n; i++) function[i] = array_library_function(library, names[i]);
+    int failed = top_rebuild(g, top, visit, context);
+    for (int i = 0; i < n; i++) Py_XDECREF(function[i]);
+    return failed;
+}
+
+bool
+call_axis(const Graph *g, NodeId argument, int rank, int *axis)
+{
+    const Node *node = graph_node(g, argument);
+    PyObject *object = node->op == OP_const ? node->attrs.object : NULL;
+    *axis = -1;
+    if (object == Py_None) return true;
+    if (object == NULL || !PyLong_CheckExact(object)) return false;
+    int overflow;
+    long number = PyLong_AsLongAndOverflow(object, &overflow);
+    if (overflow || number < -rank || number >= rank) return false;
+    *axis = (int)(number < 0 ? number + rank : number);
+    return true;
 }
 
 /* ---- facts about nodes ---- */

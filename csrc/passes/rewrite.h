@@ -44,6 +44,14 @@ int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context
 int top_rebuild(Graph *g, Region *top, int (*visit)(void *context, NodeId node), void *context);
 /* 0 or -1. */
 int top_put(Graph *g, Region *top, NodeId node);
+/* The same for a graph that calls the functions of a device's array library, of which `n` have
+   these names (array_library_function); of another graph nothing changes.  `function` has them
+   during the visits, with NULL for what the library has not. */
+int calls_rebuild(Graph *g, const char *const *names, int n, PyObject **function, Region *top,
+                  int (*visit)(void *context, NodeId node), void *context);
+/* The axis of an array of `rank` axes that a call's argument names; -1 for None.  False: it is no
+   constant, or there is no such axis. */
+bool call_axis(const Graph *g, NodeId argument, int rank, int *axis);
 
 /* By node: its uses as an argument, a region's result or an output. NULL with the error set. */
 int32_t *node_uses(const Graph *g);

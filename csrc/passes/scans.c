@@ -2,7 +2,6 @@
    `cumprod`, with the axis or without.  Out: a `cumsum` or `cumprod` node over any layout, which a
    kernel computes.  The result's layout is that of the library's, which capture has seen: of some
    the scanned axis is the last in memory. */
-#include "../arrays/arrays.h"
 #include "rewrite.h"
 
 enum { FUNCTIONS = 4 }; /* `cumsum` and `cumprod`, and the methods */
@@ -39,15 +38,7 @@ read_axis(const Graph *g, const Node *node, int rank, int *axis)
     if (node->nargs != 2 || (names != NULL && PyUnicode_CompareWithASCIIString(
                                                   PyTuple_GET_ITEM(names, 0), "axis") != 0))
         return false;
-    const Node *given = graph_node(g, node->args[1]);
-    PyObject *object = given->op == OP_const ? given->attrs.object : NULL;
-    if (object == Py_None) return true;
-    if (object == NULL || !PyLong_CheckExact(object)) return false;
-    int overflow;
-    long number = PyLong_AsLongAndOverflow(object, &overflow);
-    if (overflow || number < -rank || number >= rank) return false;
-    *axis = (int)(number < 0 ? number + rank : number);
-    return true;
+    return call_axis(g, node->args[1], rank, axis);
 }
 
 /* Do the elements lie in C order, or so with the scanned axis after all others? */
@@ -144,10 +135,5 @@ pass_scans(Graph *g)
     static const char *const names[FUNCTIONS] = {"cumsum", "cumprod", "ndarray.cumsum",
                                                  "ndarray.cumprod"};
     Scans s = {.g = g};
-    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if (!graph_calls_device(g)) return 0;
-    for (int i = 0; i < FUNCTIONS; i++) s.function[i] = array_library_function(library, names[i]);
-    int failed = top_rebuild(g, &s.top, visit, &s);
-    for (int i = 0; i < FUNCTIONS; i++) Py_XDECREF(s.function[i]);
-    return failed;
+    return calls_rebuild(g, names, FUNCTIONS, s.function, &s.top, visit, &s);
 }
