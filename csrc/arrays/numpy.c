@@ -6,6 +6,8 @@
 #define NUMPY_API_OWNER
 #include "numpy_api.h"
 
+#include "../python/python.h"
+
 #include <stddef.h>
 
 PyArray_Descr *numpy_descr[DT_COUNT];
@@ -287,7 +289,7 @@ array_function_length(PyObject *function)
     PyObject *python = PyObject_GetAttrString(function, "_implementation"); /* NumPy 2.0 */
     int length = 0;
     if (python != NULL && PyFunction_Check(python))
-        length = (int)Py_SIZE(PyFunction_GET_CODE(python));
+        length = code_length((PyCodeObject *)PyFunction_GET_CODE(python));
     PyErr_Clear();
     Py_XDECREF(python);
     return length;

@@ -400,3 +400,9 @@ decoded_free(Decoded *decoded)
     mem_free(decoded->number_at);
     mem_free(decoded);
 }
+
+int
+code_length(PyCodeObject *code)
+{
+    return (int)Py_SIZE(code);
+}

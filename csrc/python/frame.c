@@ -140,9 +140,8 @@ frame_resume(PyThreadState *ts, Frame *frame, int idx)
     return _PyEval_EvalFrameDefault(ts, frame, 0);
 }
 
-/* Drops the value stack down to `depth` entries. */
-static void
-drop_stack(Frame *frame, int depth)
+void
+frame_drop(Frame *frame, int depth)
 {
     int floor = frame_code(frame)->co_nlocalsplus + depth;
     while (frame->stacktop > floor) {
@@ -175,7 +174,7 @@ return_through_const(PyThreadState *ts, Frame *frame, const Decoded *decoded, Py
 PyObject *
 frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result)
 {
-    drop_stack(frame, 0);
+    frame_drop(frame, 0);
     if (decoded->return_number < 0) return return_through_const(ts, frame, decoded, result);
     frame->localsplus[frame->stacktop++] = result;
     return frame_resume(ts, frame, decoded->instrs[decoded->return_number].idx);
@@ -256,7 +255,7 @@ frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number
     frame_link(ts, frame, instr->at, &link);
     if (!is_raised_again(instr)) add_traceback(ts);
     PyObject *exception = error_take();
-    drop_stack(frame, handler->depth);
+    frame_drop(frame, handler->depth);
     frame_unlink(ts, frame, &link);
     if (handler->lasti) {
         PyObject *at = PyLong_FromLong(lasti);

@@ -104,6 +104,7 @@ const Handler *handler_at(const Decoded *decoded, int32_t at);
 int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
 PyObject *code_slot_name(PyCodeObject *code, int slot);
+int code_length(PyCodeObject *code); /* in code units */
 
 /* ---- frame.c: the interpreter's own frame ---- */
 
@@ -117,6 +118,8 @@ PyObject *frame_builtins(Frame *frame);         /* borrowed */
 PyObject **frame_slots(Frame *frame);
 int frame_depth(Frame *frame);
 void frame_set_depth(Frame *frame, int depth);
+/* Drops what the value stack has above so many entries. */
+void frame_drop(Frame *frame, int depth);
 /* Executes the prologue (COPY_FREE_VARS, MAKE_CELL), once; needed before a slot of a cell or free
    variable is read and before an exit past RESUME.  0 or -1 with the error set. */
 int frame_prologue(Frame *frame, const Decoded *decoded);

@@ -447,17 +447,6 @@ leave_by_return(Live *l, PyObject *result)
     return 0;
 }
 
-/* What the stack has above so many entries. */
-static void
-drop_above(Live *l, int depth)
-{
-    PyObject **stack = frame_slots(l->frame) + l->live->code->co_nlocalsplus;
-    for (int top = frame_depth(l->frame); top > depth; top--) {
-        frame_set_depth(l->frame, top - 1);
-        Py_CLEAR(stack[top - 1]);
-    }
-}
-
 static int
 leave_plan(Live *l, const Exit *leave, PlanOutcome *outcome)
 {
@@ -466,7 +455,7 @@ leave_plan(Live *l, const Exit *leave, PlanOutcome *outcome)
     int number = leave->kind == EXIT_BRANCH && !outcome->condition ? leave->other : leave->number;
     int failed = store_names(l, leave, outcome->value);
     store_slots(l, leave, outcome->value, idx_of(l, way != NULL ? way->number : number));
-    if (way != NULL) drop_above(l, way->depth);
+    if (way != NULL) frame_drop(l->frame, way->depth);
     return failed;
 }
 

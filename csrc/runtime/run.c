@@ -121,18 +121,6 @@ drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
     entry_refuse(entry, types, NULL, -1);
 }
 
-static void
-take_way(Runner *r, const ExitWay *way)
-{
-    PyObject **stack = frame_slots(r->frame) + r->decoded->nlocalsplus;
-    r->number = way->number;
-    r->side = *way;
-    for (int depth = frame_depth(r->frame); depth > way->depth; depth--) {
-        frame_set_depth(r->frame, depth - 1);
-        Py_CLEAR(stack[depth - 1]);
-    }
-}
-
 static Turn
 leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
 {
@@ -149,7 +137,9 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
     }
     if (leave->kind == EXIT_BRANCH && !outcome->condition) r->number = leave->other;
     if (leave->kind == EXIT_WAYS) {
-        take_way(r, &leave->way[outcome->way]);
+        r->side = leave->way[outcome->way];
+        r->number = r->side.number;
+        frame_drop(r->frame, r->side.depth);
         return r->side.nloops > 0 ? TURN_SIDE : TURN_GO;
     }
     return TURN_GO;
