@@ -468,36 +468,21 @@ note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, ch
     snprintf(out, size, "product-%s", hex);
 }
 
-/* The algorithm's bytes as text, with a digest: no other bytes may reach cuBLASLt. */
-typedef char Choice[2 * sizeof(Found) + DIGEST_HEX];
-
-static void
-put_choice(const char *name, const Found *found, Choice out)
-{
-    Hash hash;
-    for (size_t i = 0; i < sizeof *found; i++)
-        snprintf(out + 2 * i, 3, "%02x", ((const unsigned char *)found)[i]);
-    hash_begin(&hash);
-    hash_add_string(&hash, name);
-    hash_add(&hash, found, sizeof *found);
-    Digest digest = hash_end(&hash);
-    digest_hex(&digest, out + 2 * sizeof *found);
-}
-
 /* What was chosen for the product by another process, which has tried it, too: without the question
-   that takes cuBLASLt 100 ms, and without trials. */
+   that takes cuBLASLt 100 ms, and without trials.  The note is sealed: no other bytes may reach
+   cuBLASLt. */
 static bool
 read_choice(const char *name, Found *out)
 {
-    Choice text, right;
+    char text[NOTE_BYTES];
     unsigned byte;
-    if (cache_read_note(name, text, sizeof text) != ANSWER_YES) return false;
+    if (cache_read_sealed(name, text) != ANSWER_YES || strlen(text) != 2 * sizeof *out)
+        return false;
     for (size_t i = 0; i < sizeof *out; i++) {
         if (sscanf(text + 2 * i, "%2x", &byte) != 1) return false;
         ((unsigned char *)out)[i] = (unsigned char)byte;
     }
-    put_choice(name, out, right);
-    return strcmp(text, right) == 0 && is_usable(out);
+    return is_usable(out);
 }
 
 static void
@@ -505,10 +490,12 @@ write_choice(const char *name, const Found *found)
 {
     enum { MOST_NOTES = 256 };
     CacheNoteName names[MOST_NOTES];
-    Choice text;
+    char text[NOTE_BYTES];
+    _Static_assert(2 * sizeof *found < NOTE_BYTES, "a choice fits a note");
     if (cache_list_notes("product-", names, MOST_NOTES) >= MOST_NOTES) return;
-    put_choice(name, found, text);
-    cache_write_note(name, text);
+    for (size_t i = 0; i < sizeof *found; i++)
+        snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)found)[i]);
+    cache_write_sealed(name, text);
 }
 
 static void
