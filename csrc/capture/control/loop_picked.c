@@ -84,35 +84,18 @@ store_each(Interp *in, Value *array, Value *const *to, const Value *from, Value 
 static Answer
 store_columns(Interp *in, Value *array, Value *const *to, const Value *from)
 {
-    Graph *g = in->graph;
     SectionReads reads = {0};
+    StoreLoop loop;
     Value *ends[3] = {value_const_new(in, PyLong_FromLong(0)), NULL,
                       value_const_new(in, PyLong_FromLong(1))};
     Value row = {.kind = V_PART, .of = array, .nitems = 1}, other = row, *length;
-    NodeId args[4], *version = loop_array_version(in, array);
-    RegionId outer;
     if (ends[0] == NULL || ends[2] == NULL) return ANSWER_ERROR;
     TRY(part_length(in, &row, &ends[1]));
     other.of = from->of;
     TRY(part_length(in, &other, &length));
     if (from->of != array) TRY(loop_assert(in, OP_py_eq, ends[1], length));
-    for (int i = 0; i < 3; i++) TRY(value_as_loose_node(in, ends[i], &args[i]));
-    args[3] = *version;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    NodeId node = graph_add(g, in->region, OP_loop, 4, args, &none, NULL);
-    if (node == NO_NODE) return ANSWER_ERROR;
-    TRY(section_region(in, &reads, node, &outer));
-    RegionId region = in->region;
-    Type type = graph_node(g, args[3])->type;
-    *version = graph_input(g, region, &type);
-    Answer answer =
-        *version == NO_NODE ? ANSWER_ERROR : store_each(in, array, to, from, reads.position);
-    in->region = outer;
-    if (answer != ANSWER_YES) return answer;
-    if (VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0) return ANSWER_ERROR;
-    loop_to_end(g, in->region, node);
-    *version = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
-    return *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+    TRY(section_loop_begin(in, array, ends, &reads, &loop));
+    return section_loop_end(in, &loop, store_each(in, array, to, from, reads.position));
 }
 
 Answer

@@ -247,44 +247,25 @@ check_reads(Interp *in, Value *target, Value *value, bool down, int *nread)
                : section_fails(in, "rows that are computed from others of their array");
 }
 
-/* Follows the statement over one row; *version: of the target's array, in the loop. */
+/* The statement over the row at `position`. */
 static Answer
-follow_row(Interp *in, Value *target, int operator_, Value *value, NodeId node, NodeId *version)
+store_row(Interp *in, Value *target, int operator_, Value *value, Value *position)
 {
-    Graph *g = in->graph;
-    RegionId outer;
     Value *to, *row;
-    SectionReads reads = {.origin = target->items[0]};
-    TRY(section_region(in, &reads, node, &outer));
-    RegionId region = in->region;
-    Type type = graph_node(g, *version)->type;
-    *version = graph_input(g, region, &type);
-    Answer answer = *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
-    if (answer == ANSWER_YES) answer = row_at(in, target, reads.position, &to);
-    if (answer == ANSWER_YES) answer = row_of(in, target, value, reads.position, &row);
-    if (answer == ANSWER_YES) answer = section_store(in, to, operator_, row);
-    in->region = outer;
-    if (answer != ANSWER_YES) return answer;
-    return VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0 ? ANSWER_ERROR
-                                                                            : ANSWER_YES;
+    TRY(row_at(in, target, position, &to));
+    TRY(row_of(in, target, value, position, &row));
+    return section_store(in, to, operator_, row);
 }
 
 static Answer
 emit_rows(Interp *in, Value *target, int operator_, Value *value)
 {
-    Graph *g = in->graph;
-    NodeId args[4], *version = loop_array_version(in, target->of);
-    for (int i = 0; i < 3; i++)
-        TRY(value_as_loose_node(in, section_part(target->items[0], SECTION_START + i), &args[i]));
-    args[3] = *version;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    NodeId node = graph_add(g, in->region, OP_loop, 4, args, &none, NULL);
-    if (node == NO_NODE) return ANSWER_ERROR;
-    TRY(follow_row(in, target, operator_, value, node, version));
-    loop_to_end(g, in->region, node);
-    Type type = graph_node(g, args[3])->type;
-    *version = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
-    return *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+    Value *ends[3];
+    SectionReads reads = {.origin = target->items[0]};
+    StoreLoop loop;
+    for (int i = 0; i < 3; i++) ends[i] = section_part(target->items[0], SECTION_START + i);
+    TRY(section_loop_begin(in, target->of, ends, &reads, &loop));
+    return section_loop_end(in, &loop, store_row(in, target, operator_, value, reads.position));
 }
 
 /* Is the value the target itself, as it is after an operator in place? */

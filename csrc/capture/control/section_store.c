@@ -161,40 +161,14 @@ way(Interp *in, const Each *each, Value *ends[3])
     return ends[2] == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Follows the loop's one statement; *version: of the target's array, in the loop. */
-static Answer
-follow_element(Interp *in, Each *each, NodeId node, NodeId *version)
-{
-    Graph *g = in->graph;
-    RegionId outer;
-    TRY(section_region(in, &each->reads, node, &outer));
-    RegionId region = in->region;
-    Type type = graph_node(g, *version)->type;
-    *version = graph_input(g, region, &type);
-    Answer answer = *version == NO_NODE ? ANSWER_ERROR : store_element(in, each);
-    in->region = outer;
-    if (answer != ANSWER_YES) return answer;
-    return VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0 ? ANSWER_ERROR
-                                                                            : ANSWER_YES;
-}
-
 static Answer
 emit_loop(Interp *in, Each *each)
 {
     Value *ends[3];
-    NodeId args[4], *version = loop_array_version(in, each->target->of);
-    Graph *g = in->graph;
+    StoreLoop loop;
     TRY(way(in, each, ends));
-    for (int i = 0; i < 3; i++) TRY(value_as_loose_node(in, ends[i], &args[i]));
-    args[3] = *version;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    NodeId node = graph_add(g, in->region, OP_loop, 4, args, &none, NULL);
-    if (node == NO_NODE) return ANSWER_ERROR;
-    TRY(follow_element(in, each, node, version));
-    loop_to_end(g, in->region, node);
-    Type type = graph_node(g, args[3])->type;
-    *version = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
-    return *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+    TRY(section_loop_begin(in, each->target->of, ends, &each->reads, &loop));
+    return section_loop_end(in, &loop, store_element(in, each));
 }
 
 Answer
