@@ -262,16 +262,6 @@ merge_is_outer(const Merge *m, const Value *value)
 }
 
 static bool
-merge_is_scalar(Interp *in, const Value *value)
-{
-    if (value->kind == V_CONST)
-        return value_is_python_scalar(in, value) || array_scalar_check(value->object);
-    if (value->kind != V_NODE) return false;
-    Form form = (Form)graph_node(in->graph, value->node)->type.form;
-    return form == FORM_SCALAR || form == FORM_PYTHON;
-}
-
-static bool
 same_constant(const Value *x, const Value *y)
 {
     if (x->object == y->object) return true;
@@ -518,7 +508,7 @@ static bool
 is_simple(Merge *m, const Value *value)
 {
     if (value->kind == V_CONST && value->object == Py_None) return true;
-    return (merge_is_scalar(m->in, value) || value_is_loose(m->in, value)) &&
+    return (value_is_number(m->in, value) || value_is_loose(m->in, value)) &&
            merge_is_outer(m, value);
 }
 
@@ -528,7 +518,7 @@ merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
 {
     Value *both[2] = {x, y};
     for (int arm = 0; arm < 2; arm++) {
-        if (!is_simple(m, both[arm]) && !merge_is_scalar(m->in, both[arm])) return ANSWER_NO;
+        if (!is_simple(m, both[arm]) && !value_is_number(m->in, both[arm])) return ANSWER_NO;
         Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
         if (answer != ANSWER_YES) return answer;
     }
@@ -592,7 +582,7 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
     }
     Answer answer;
     bool none = x->object == Py_None || y->object == Py_None;
-    if (merge_is_scalar(in, x) && merge_is_scalar(in, y))
+    if (value_is_number(in, x) && value_is_number(in, y))
         answer = merge_scalars(m, x, y, out);
     else if (value_is_array(in, x) && value_is_array(in, y))
         answer = merge_arrays(m, x, y, out);
