@@ -1,5 +1,5 @@
-/* Programs of loops.py as a C programmer would write them, with the same bits.  An array comes as
-   its elements and then its sizes, one for each axis; no two arrays share memory. */
+/* Programs of loop_programs.py as a C programmer would write them, with the same bits.  An array
+   comes as its elements and then its sizes, one for each axis; no two arrays share memory. */
 
 #include <math.h>
 #include <stdbool.h>

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pycompile
-from benchmarks import loops
+from benchmarks import loop_programs
 from benchmarks.cases import CASES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,7 +77,7 @@ def of_benchmark() -> Iterator[Program]:
 
 
 def of_loops() -> Iterator[Program]:
-    for function, made in loops.arguments().items():
+    for function, made in loop_programs.arguments().items():
         yield Program(f"loop: {function.__name__}", function, lambda made=made: made)
 
 

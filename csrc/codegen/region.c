@@ -204,7 +204,8 @@ is_folded(const Emit *e, int32_t at)
 }
 
 /* Has the loop a division or a root?  Then it pays to do several iterations at once, though what is
-   added up stays in order: 1.8 times as fast for pairs of bodies (benchmarks/loops.py, nbody). */
+   added up stays in order: 1.8 times as fast for pairs of bodies (benchmarks/loop_programs.py,
+   nbody). */
 static bool
 has_long_operation(const Emit *e, const RegionFor *loop)
 {

@@ -341,8 +341,8 @@ emit_bits(Emit *e, const RegionFor *loop)
 /* A loop of few operations in which an iteration waits for the one before, or whose step is a
    variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of
    the time in a search for the largest, in shortest paths and in a bubble sort
-   (benchmarks/loops.py).  Not where iterations of the loop around are done together: these wait for
-   nothing, and are long for the C compiler. */
+   (benchmarks/loop_programs.py).  Not where iterations of the loop around are done together: these
+   wait for nothing, and are long for the C compiler. */
 static bool
 is_short_chain(const Emit *e, const RegionFor *loop)
 {

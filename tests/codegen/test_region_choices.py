@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import loops
+from benchmarks import loop_programs as loops
 from tests.differential import check
 
 RNG = np.random.default_rng(7)

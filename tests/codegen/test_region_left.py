@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from benchmarks import loops
+from benchmarks import loop_programs as loops
 from tests.differential import check
 
 RNG = np.random.default_rng(7)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import loops
+from benchmarks import loop_programs as loops
 from tests.codegen.test_carried_ints import kernel_text
 from tests.differential import check
 
