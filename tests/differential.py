@@ -555,6 +555,9 @@ def refused(records: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+MANY = {"options": {"recompile_limit": 100}}  # plans of one function, each for other arguments
+
+
 def check(
     function: Any,
     *args: Any,
@@ -612,6 +615,11 @@ def check(
     if exits is not None:
         assert left == exits, f"{name}: exits {left}, wanted {exits}{told}"
     return seen
+
+
+def check_whole(function: Any, *args: Any, also: tuple[tuple[Any, ...], ...] = ()) -> None:
+    """The same of a function that a single plan runs, from its first line to its return."""
+    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
 
 
 def _brief(record: dict[str, Any]) -> str:

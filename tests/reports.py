@@ -1,4 +1,5 @@
-"""What explain tells of a function, its breaks and the lines that they are at; the C text of its plans."""
+"""What explain tells of a function, its breaks, the lines that they are at, its loops; the C text of its
+plans."""
 
 import inspect
 import logging
@@ -19,6 +20,12 @@ def breaks(function, *args, code=None):
         warnings.simplefilter("ignore", pycompile.PycompileWarning)
         found = _explain_text.found_breaks(pycompile.explain(function)(*args))
     return [item for item in found if code in (None, item["code"])]
+
+
+def keeps_loop(function, *args):
+    """Has the call's plan a loop that was not unrolled?"""
+    told = _explain_text.verbose(pycompile.explain(function)(*args))
+    return "unrolled" not in told and " = loop(" in told
 
 
 def output_code(function, *args):

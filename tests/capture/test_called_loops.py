@@ -7,17 +7,11 @@ import pytest
 
 import pycompile
 from pycompile import _explain_text
-from tests.differential import check
+from tests.differential import MANY, check, check_whole
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(23)
 N = 40
 EDGES = RNG.integers(0, N, N), RNG.integers(0, N, N)
-
-
-def whole(function, *args, also=()):
-    """Cannot be told from Python, and nothing of it is left to Python."""
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
 
 
 # ---- functions with a loop, called in one ----
@@ -73,7 +67,7 @@ def test_union_find(function):
         np.array([4, 5]),
     )  # an index out of bounds, after writes
     back = (np.arange(9), np.array([-3, 2, 8]), np.array([4, -9, 6]))
-    whole(function, np.arange(N), *EDGES, also=((chain, *EDGES), odd, back, odd))
+    check_whole(function, np.arange(N), *EDGES, also=((chain, *EDGES), odd, back, odd))
 
 
 class Sets:
@@ -156,11 +150,11 @@ def sets_in_a_tuple(both, u, v):
 
 
 def test_arrays_that_are_in_no_variable():
-    whole(sets_of_an_object, Sets(N), *EDGES, also=((Sets(N), *EDGES[::-1]),))
-    whole(sets_of_an_object_made_here, *EDGES)
-    whole(sets_of_a_closure, *EDGES)
+    check_whole(sets_of_an_object, Sets(N), *EDGES, also=((Sets(N), *EDGES[::-1]),))
+    check_whole(sets_of_an_object_made_here, *EDGES)
+    check_whole(sets_of_a_closure, *EDGES)
     check(sets_of_a_global, *EDGES)
-    whole(sets_in_a_tuple, (np.arange(N), np.zeros(N)), *EDGES)
+    check_whole(sets_in_a_tuple, (np.arange(N), np.zeros(N)), *EDGES)
 
 
 def test_the_array_of_a_global_may_be_another_one():
@@ -291,7 +285,7 @@ def test_returns_from_inside(function):
     zeros = np.zeros(30)
     odd = b.copy()
     odd[7] = np.nan
-    whole(function, a, b, also=((a, odd), (a[::2], b), (a, zeros), (a[:0], b), (a, b[:0])))
+    check_whole(function, a, b, also=((a, odd), (a[::2], b), (a, zeros), (a[:0], b), (a, b[:0])))
 
 
 def sift(a, i, n):
@@ -360,9 +354,9 @@ def generation(g):
 
 def test_functions_that_write_and_return_in_several_places():
     a = RNG.random(50).round(1)
-    whole(heap_sorted, a, also=((a[:1],), (a[:0],), (a.astype(np.float32),)))
-    whole(kth, a, 7, also=((a, 0), (a[::3], 5), (a, 99)))
-    whole(generation, RNG.integers(0, 2, (9, 11)), also=((RNG.integers(0, 2, (1, 3)),),))
+    check_whole(heap_sorted, a, also=((a[:1],), (a[:0],), (a.astype(np.float32),)))
+    check_whole(kth, a, 7, also=((a, 0), (a[::3], 5), (a, 99)))
+    check_whole(generation, RNG.integers(0, 2, (9, 11)), also=((RNG.integers(0, 2, (1, 3)),),))
 
 
 # ---- called from code without a loop ----
@@ -410,8 +404,8 @@ def totals_of_two_kinds(x, narrow):
 
 def test_called_from_straight_code():
     x, y = RNG.random(30), RNG.random(30)
-    whole(scaled, x, y, also=((x, y[:4]), (x.astype(np.float32), y)))
-    whole(calls_of_many, x, y)
+    check_whole(scaled, x, y, also=((x, y[:4]), (x.astype(np.float32), y)))
+    check_whole(calls_of_many, x, y)
     check(behind_a_search, x, y, also=((x * 0, y), (x[:0], y)), options=MANY)
     check(totals_of_two_kinds, x, y.astype(np.float32), options=MANY)
 
@@ -431,7 +425,7 @@ def long_loops(x, n):
 
 def test_a_long_loop_in_a_function_that_is_called():
     x = RNG.random(30)
-    whole(long_loops, x, 20000, also=((x, 0), (x[:0], 3)))
+    check_whole(long_loops, x, 20000, also=((x, 0), (x[:0], 3)))
 
 
 # ---- exceptions, warnings, overflow ----
@@ -482,7 +476,7 @@ def test_what_python_tells_is_told_in_the_function():
     x, y = RNG.random(9) + 1, RNG.random(9) + 1
     zero = x.copy()
     zero[5] = 0
-    whole(all_ratios, x, y, 0, also=((x, y, 1), (x, y, 4), (zero, y, 1), (x, y, -3)))
+    check_whole(all_ratios, x, y, 0, also=((x, y, 1), (x, y, 4), (zero, y, 1), (x, y, -3)))
     check(all_grow, np.array([1, 5, 7, 2**61, 3]), captured=False)
     check(all_grow, np.array([1, 5, 7]), captured=False)
     check(all_quotients, np.array([9, 80, 1]), captured=False)
@@ -541,7 +535,7 @@ def calls_itself(x, y, out):
 @pytest.mark.parametrize("function", [swapped, called_deep, aliased, by_name, calls_itself])
 def test_calls_of_one_function_from_several_places(function):
     x, y = RNG.random(12), RNG.random(12)
-    whole(function, x, y, np.zeros(12), also=((x, x, np.zeros(12)), (x, y[::-1], y)))
+    check_whole(function, x, y, np.zeros(12), also=((x, x, np.zeros(12)), (x, y[::-1], y)))
 
 
 # ---- what is told where such a loop does not stay one ----

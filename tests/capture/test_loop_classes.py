@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from tests.differential import check
-
-MANY = {"options": {"recompile_limit": 100}}
+from tests.differential import MANY, check
 
 
 def twice(x, y, n):

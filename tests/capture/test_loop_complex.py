@@ -4,25 +4,16 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import _C, _explain_text
-from tests.differential import check, differences, observe
+from pycompile import _C
+from tests.differential import MANY, check, check_whole, differences, observe
+from tests.reports import keeps_loop
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(45)
 C = RNG.standard_normal(40) + 1j * RNG.standard_normal(40)
 D = RNG.standard_normal(40) - 1j * RNG.standard_normal(40)
 RE, IM = np.linspace(-2, 1, 12), np.linspace(-1.5, 1.5, 12)
 ODD = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e200, 1e-200, 5e-324]
 EDGES = np.array([complex(a, b) for a in ODD for b in ODD])
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
-
-
-def kept(function, *args):
-    told = _explain_text.verbose(pycompile.explain(function)(*args))
-    return "unrolled" not in told and " = loop(" in told
 
 
 def escape_pythons(out, most):
@@ -175,25 +166,25 @@ def unbound(c, out):
 
 
 def test_escape_times():
-    whole(escape_pythons, np.zeros((9, 9), int), 30)
-    whole(escape_from_int, C, np.zeros(40, int), 30, also=[(C, np.zeros(40, int), 1)])
-    whole(escape_of_axes, RE, IM, np.zeros((12, 12), int), 30)
-    whole(julia, C, np.zeros(40, int), 30)
-    assert kept(escape_from_int, C, np.zeros(40, int), 30)
-    assert kept(escape_of_axes, RE, IM, np.zeros((12, 12), int), 30)
+    check_whole(escape_pythons, np.zeros((9, 9), int), 30)
+    check_whole(escape_from_int, C, np.zeros(40, int), 30, also=[(C, np.zeros(40, int), 1)])
+    check_whole(escape_of_axes, RE, IM, np.zeros((12, 12), int), 30)
+    check_whole(julia, C, np.zeros(40, int), 30)
+    assert keeps_loop(escape_from_int, C, np.zeros(40, int), 30)
+    assert keeps_loop(escape_of_axes, RE, IM, np.zeros((12, 12), int), 30)
 
 
 def test_sums_and_transforms():
-    whole(transform, RNG.standard_normal(16), np.zeros(16, complex))
-    whole(transform, C[:16], np.zeros(16, complex))
-    whole(running, C, D)
-    whole(sometimes, C, D.copy())
+    check_whole(transform, RNG.standard_normal(16), np.zeros(16, complex))
+    check_whole(transform, C[:16], np.zeros(16, complex))
+    check_whole(running, C, D)
+    check_whole(sometimes, C, D.copy())
 
 
 def test_operators_have_the_bits_of_scalars():
     with np.errstate(all="ignore"):
         for function in (operators, operators_of_python):
-            whole(function, C, D, np.zeros((40, 10), complex))
+            check_whole(function, C, D, np.zeros((40, 10), complex))
             compiled = pycompile.compile(function, **MANY)
             for turn in range(0, 100, 7):
                 calls = []
@@ -207,7 +198,7 @@ def test_operators_have_the_bits_of_scalars():
 def test_what_warns_or_raises_is_left_to_python():
     check(operators, EDGES, EDGES[::-1].copy(), np.zeros((100, 10), complex), whole=False)
     for operation in range(5):
-        whole(of_one, C, np.zeros(40, complex), operation)
+        check_whole(of_one, C, np.zeros(40, complex), operation)
         check(of_one, EDGES, np.zeros(100, complex), operation, captured=False)
         for edge in EDGES[::3]:
             check(of_one, np.array([edge]), np.zeros(1, complex), operation, captured=False)
@@ -238,7 +229,7 @@ def test_sums_of_nested_loops():
 
 
 def test_a_variable_of_an_inner_loop_is_read_behind_it():
-    whole(last_index, C, np.zeros(40, int))
+    check_whole(last_index, C, np.zeros(40, int))
     check(last_of_none, C, np.zeros(40, int), whole=False)
     check(unbound, C, np.zeros(40, int), whole=False)
 

@@ -3,24 +3,14 @@
 import numpy as np
 import pytest
 
-import pycompile
-from pycompile import _C, _explain_text
-from tests.differential import check
+from pycompile import _C
+from tests.differential import MANY, check, check_whole
+from tests.reports import keeps_loop
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(44)
 X, Y = RNG.standard_normal((2, 50))
 SINGLE = X.astype("f4")
 INTS = RNG.integers(-9, 9, 50)
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
-
-
-def kept(function, *args):
-    told = _explain_text.verbose(pycompile.explain(function)(*args))
-    return "unrolled" not in told and " = loop(" in told
 
 
 ROWS = RNG.standard_normal((7, 300))
@@ -149,42 +139,46 @@ def divisors(w, y):
 
 def test_functions_are_called_in_a_kept_loop():
     for function in (waves, of_two, of_python, remainders, called, summed, of_either, indexed):
-        whole(function, X.copy(), Y.copy())
+        check_whole(function, X.copy(), Y.copy())
     for function in (waves, of_two, summed, called):
-        assert kept(function, X.copy(), Y.copy())
-    whole(divisors, INTS, np.zeros(50, int))
+        assert keeps_loop(function, X.copy(), Y.copy())
+    check_whole(divisors, INTS, np.zeros(50, int))
 
 
 def test_functions_of_rows():
     for dtype in ("f8", "f4"):
         a = ROWS.astype(dtype)
         for function in (softmax, entropies, nested_functions):
-            whole(function, a, np.zeros_like(a), also=[(a[:, :5].copy(), np.zeros((7, 5), dtype))])
-            whole(function, a[:, ::2], np.zeros_like(a)[:, ::2])
-        whole(columns, a[:, :6].copy(), np.zeros((7, 6), dtype))
-        whole(from_own, a.copy())
-        whole(softmax, a.T.copy().T, np.zeros_like(a))
-    assert kept(softmax, ROWS, np.zeros_like(ROWS)) and kept(entropies, ROWS, np.zeros_like(ROWS))
+            check_whole(
+                function, a, np.zeros_like(a), also=[(a[:, :5].copy(), np.zeros((7, 5), dtype))]
+            )
+            check_whole(function, a[:, ::2], np.zeros_like(a)[:, ::2])
+        check_whole(columns, a[:, :6].copy(), np.zeros((7, 6), dtype))
+        check_whole(from_own, a.copy())
+        check_whole(softmax, a.T.copy().T, np.zeros_like(a))
+    assert keeps_loop(softmax, ROWS, np.zeros_like(ROWS)) and keeps_loop(
+        entropies, ROWS, np.zeros_like(ROWS)
+    )
     check(backwards, ROWS, np.zeros_like(ROWS), captured=False)
     odd = ROWS.copy()
     odd[2, 7], odd[3, 4], odd[4, 4], odd[5, 5] = np.nan, -0.0, np.inf, -np.inf
     check(softmax, odd, np.zeros_like(odd), captured=False)
     check(warns, ROWS, np.zeros_like(ROWS), captured=False)
     with np.errstate(all="ignore"):
-        whole(warns, ROWS, np.zeros_like(ROWS))
+        check_whole(warns, ROWS, np.zeros_like(ROWS))
 
 
 def test_small_floats_are_computed_as_such():
     for function in (waves, of_two, of_python, called):
-        whole(function, SINGLE.copy(), SINGLE[::-1].copy())
+        check_whole(function, SINGLE.copy(), SINGLE[::-1].copy())
     check(of_either, SINGLE.copy(), SINGLE[::-1].copy(), options=MANY)
 
 
 def test_what_warns_is_left_to_numpy():
     check(logged, X.copy(), Y.copy(), whole=False)
-    whole(logged, np.abs(X), Y.copy())
+    check_whole(logged, np.abs(X), Y.copy())
     with np.errstate(all="ignore"):
-        whole(logged, X.copy(), Y.copy())
+        check_whole(logged, X.copy(), Y.copy())
 
 
 def test_flags_that_a_loop_clears_are_raised_again():
@@ -213,7 +207,7 @@ def test_each_variant_of_the_loop(variants):
     _C.test_variants(variants)
     try:
         for function in (waves, of_two, of_python, summed, of_either):
-            whole(function, X.copy(), Y.copy())
+            check_whole(function, X.copy(), Y.copy())
         test_functions_of_rows()
     finally:
         _C.test_variants(0)

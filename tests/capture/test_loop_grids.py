@@ -5,9 +5,8 @@ import pytest
 
 import pycompile
 from pycompile import _C, _explain_text
-from tests.differential import check
+from tests.differential import MANY, check
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(47)
 A = RNG.random((9, 9)) + 9 * np.eye(9)
 B = RNG.random((9, 9))

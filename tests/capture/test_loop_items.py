@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import pycompile
-from tests.differential import check
+from tests.differential import MANY, check
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(11)
 
 

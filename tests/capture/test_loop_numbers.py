@@ -5,22 +5,12 @@ import math
 import numpy as np
 import pytest
 
-import pycompile
-from pycompile import _C, _explain_text
-from tests.differential import check
+from pycompile import _C
+from tests.differential import MANY, check, check_whole
+from tests.reports import keeps_loop
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(46)
 X, Y = RNG.standard_normal((2, 60))
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
-
-
-def kept(function, *args):
-    told = _explain_text.verbose(pycompile.explain(function)(*args))
-    return "unrolled" not in told and " = loop(" in told
 
 
 def functions(x, y):
@@ -90,8 +80,8 @@ def domain(x, y, what):
 
 def test_functions_of_math():
     for function in (functions, functions_of_two, classified):
-        whole(function, X.copy(), Y.copy())
-        assert kept(function, X.copy(), Y.copy())
+        check_whole(function, X.copy(), Y.copy())
+        assert keeps_loop(function, X.copy(), Y.copy())
     odd = X.copy()
     odd[3], odd[9], odd[20] = np.nan, np.inf, -0.0
     check(classified, odd, odd[::-1].copy(), options=MANY)
@@ -105,8 +95,8 @@ def test_what_math_raises_is_left_to_python():
 
 def test_extremes_of_pythons_and_numpys_numbers():
     for function in (rectified, clipped_walk):
-        whole(function, X.copy(), Y.copy())
-        assert kept(function, X.copy(), Y.copy())
+        check_whole(function, X.copy(), Y.copy())
+        assert keeps_loop(function, X.copy(), Y.copy())
     check(leaves_either, X.copy(), Y.copy(), captured=False)
     check(leaves_either, X - 9, Y.copy(), captured=False)
     check(signs, X.copy(), Y.copy(), captured=False)
@@ -119,7 +109,7 @@ def test_each_variant_of_the_loop(variants):
     _C.test_variants(variants)
     try:
         for function in (functions, functions_of_two, rectified, clipped_walk):
-            whole(function, X.copy(), Y.copy())
+            check_whole(function, X.copy(), Y.copy())
     finally:
         _C.test_variants(0)
 

@@ -8,18 +8,13 @@ import pytest
 
 import pycompile
 from pycompile import _C, _explain_text
-from tests.differential import check
+from tests.differential import MANY, check, check_whole
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(43)
 A = RNG.random((9, 9)) + 9 * np.eye(9)
 S = A @ A.T
 X, Y = RNG.random(9) - 0.5, RNG.random(9)
 LONG = RNG.random((3, 3000)) - 0.5
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
 
 
 def kept(function, *args):
@@ -124,7 +119,7 @@ SINGLE = [S.astype(np.float32), X.astype(np.float32), Y.astype(np.float32)]
 def test_the_program_cannot_tell(function, arguments, also, variants):
     _C.test_variants(variants)
     try:
-        whole(function, *arguments, also=also)
+        check_whole(function, *arguments, also=also)
     finally:
         _C.test_variants(0)
 
@@ -158,7 +153,7 @@ def test_sums_are_numpys_at_any_length():
     for dtype in (np.float64, np.float32):
         out = np.zeros(19, dtype)
         a = (LONG * 1e3).astype(dtype)
-        whole(long_sums, a, out, also=[(a[:, ::2], out), (a[::-1], out)])
+        check_whole(long_sums, a, out, also=[(a[:, ::2], out), (a[::-1], out)])
 
 
 def of_ints(a, y):
@@ -182,7 +177,7 @@ def of_flags(a, y):
 
 
 def test_how_many_are_true():
-    whole(of_flags, A > 0.5, np.zeros(9, np.int64))
+    check_whole(of_flags, A > 0.5, np.zeros(9, np.int64))
 
 
 def largest(a, y):
@@ -206,7 +201,7 @@ def test_nan_and_zeros():
 
 def test_vectors_that_go_backwards():
     check(rows_times, A, X[::-1], Y, captured=False, also=[(A[::-1, ::-1], X, Y)], options=MANY)
-    whole(substitution, A[::-1, ::-1], Y, X)
+    check_whole(substitution, A[::-1, ::-1], Y, X)
 
 
 def minus_zero(a, y):
@@ -220,7 +215,7 @@ def minus_zero(a, y):
 def test_products_of_one_number():
     a = A.copy()
     a[1, :] = -0.0
-    whole(minus_zero, a, Y)
+    check_whole(minus_zero, a, Y)
 
 
 def empty_extreme(a, y):
@@ -318,8 +313,8 @@ def product_of_another_array(a, w, c):
 
 def test_products_in_two_loops():
     w, c = RNG.random((20, 20)), RNG.random((30, 20))
-    whole(product_of_own_rows, w, c)
-    whole(product_of_another_array, c, w, c)
+    check_whole(product_of_own_rows, w, c)
+    check_whole(product_of_another_array, c, w, c)
 
 
 class Woken(Exception):
@@ -437,8 +432,10 @@ def test_slices_that_go_backwards():
     for variants in (0, 2):
         _C.test_variants(variants)
         try:
-            whole(backwards, X, Y, A, also=[(X[:1], Y[:1], A[:1, :1]), (X[::-1], Y, A.T)])
-            whole(backwards_again, X, Y, A, also=[(X[:2], Y[:2], A[:2, :2]), (X, Y[::-1], A.T)])
+            check_whole(backwards, X, Y, A, also=[(X[:1], Y[:1], A[:1, :1]), (X[::-1], Y, A.T)])
+            check_whole(
+                backwards_again, X, Y, A, also=[(X[:2], Y[:2], A[:2, :2]), (X, Y[::-1], A.T)]
+            )
         finally:
             _C.test_variants(0)
     check(palindromes, X, Y, captured=False, options=MANY)
@@ -461,7 +458,7 @@ def of_nothing(a, y):
 
 
 def test_means():
-    whole(centred, A, Y, also=[(A[::-1, ::-1], Y)])
+    check_whole(centred, A, Y, also=[(A[::-1, ::-1], Y)])
     assert kept(centred, A.copy(), Y.copy())
     check(of_nothing, A, Y, captured=False, options=MANY)
     check(centred, *SINGLE[::2], captured=False, options=MANY)

@@ -5,15 +5,10 @@ import pytest
 
 import pycompile
 from pycompile import _explain_text
-from tests.differential import check
+from tests.differential import MANY, check, check_whole
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(31)
 A, B = RNG.random((9, 7)), RNG.random((7, 9))
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
 
 
 def product(a, b):
@@ -135,7 +130,7 @@ def test_rows(function):
     narrow = A.astype(np.float32)
     thin, none = np.ones((9, 1)), np.ones((3, 0))
     also = ((A.T, B.T), (narrow, B), (A[::2], B), (A[:0], B), (A, thin), (none, B), (A, A))
-    whole(function, A, B, also=also)
+    check_whole(function, A, B, also=also)
 
 
 def cubes(x, n):
@@ -160,7 +155,7 @@ def test_rows_backwards_stay_loops():
 
 def test_parts_of_more_axes():
     x = RNG.random((3, 4, 5))
-    whole(cubes, x, 3, also=((x, 4), (x.T, 5), (x[:, :0], 3), (x[:, :, :0], 3)))
+    check_whole(cubes, x, 3, also=((x, 4), (x.T, 5), (x[:, :0], 3), (x[:, :, :0], 3)))
 
 
 # ---- what Python tells ----
@@ -229,7 +224,7 @@ def test_an_index_is_checked_where_the_row_is_made(function):
     )
     check(function, pairs, 5, also=also, captured=False, options=MANY)
     if function is not not_used:
-        whole(function, pairs, 5)
+        check_whole(function, pairs, 5)
 
 
 def dimensions(row):
@@ -389,7 +384,7 @@ def test_loops_over_few_items(function):
     g = RNG.integers(0, 3, (8, 8))
     check(function, g, 7, also=((g, 8), (g, 9), (g, 0), (g.T, 3)), options=MANY)
     if function is not left:
-        whole(function, g, 7)
+        check_whole(function, g, 7)
 
 
 def grows(g, n):

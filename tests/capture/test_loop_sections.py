@@ -5,16 +5,11 @@ import pytest
 
 import pycompile
 from pycompile import _explain_text
-from tests.differential import check
+from tests.differential import MANY, check, check_whole
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(41)
 A, B = RNG.random((9, 7)) + 0.5, RNG.random((7, 9))
 X, Y = RNG.random(9) + 0.5, RNG.random(9)
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
 
 
 def told(function, *args):
@@ -157,7 +152,7 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize(("function", "arguments"), ARGUMENTS)
 def test_loops_stay_loops(function, arguments):
-    whole(function, *arguments)
+    check_whole(function, *arguments)
 
 
 @pytest.mark.parametrize(("function", "arguments"), ARGUMENTS)
@@ -313,7 +308,7 @@ def test_integers_wrap_round():
 
 
 def test_a_branch_with_a_statement_in_each_arm_stays_in_the_loop():
-    whole(in_an_arm, X, Y)
+    check_whole(in_an_arm, X, Y)
 
 
 @pytest.mark.filterwarnings("ignore")

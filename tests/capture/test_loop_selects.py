@@ -3,26 +3,16 @@
 import numpy as np
 import pytest
 
-import pycompile
-from pycompile import _C, _explain_text
-from tests.differential import check
+from pycompile import _C
+from tests.differential import check, check_whole
+from tests.reports import keeps_loop
 
-MANY = {"options": {"recompile_limit": 100}}
 RNG = np.random.default_rng(47)
 A, B = RNG.standard_normal((2, 12, 9))
 X = RNG.standard_normal(30)
 POINTERS = np.array([0, 3, 3, 8, 15, 15, 24, 40])
 COLUMNS = RNG.integers(0, 30, 40)
 VALUES = RNG.standard_normal(40)
-
-
-def whole(function, *args, also=()):
-    check(function, *args, also=also, whole=True, exits=["return"], options=MANY)
-
-
-def kept(function, *args):
-    told = _explain_text.verbose(pycompile.explain(function)(*args))
-    return "unrolled" not in told and " = loop(" in told
 
 
 def sparse_rows(values, columns, pointers, x, y):
@@ -90,13 +80,13 @@ def by_array(a, mask):
 
 def test_rows_of_ints_gather():
     for columns in (COLUMNS, COLUMNS - 30):
-        whole(sparse_rows, VALUES, columns, POINTERS, X, np.zeros(7))
-        whole(gathered, A.copy(), columns, X, np.zeros_like(A))
-    assert kept(sparse_rows, VALUES, COLUMNS, POINTERS, X, np.zeros(7))
-    whole(permuted, A, RNG.permutation(9), np.zeros_like(A))
+        check_whole(sparse_rows, VALUES, columns, POINTERS, X, np.zeros(7))
+        check_whole(gathered, A.copy(), columns, X, np.zeros_like(A))
+    assert keeps_loop(sparse_rows, VALUES, COLUMNS, POINTERS, X, np.zeros(7))
+    check_whole(permuted, A, RNG.permutation(9), np.zeros_like(A))
     for dtype in ("i4", "u2"):
-        whole(sparse_rows, VALUES, COLUMNS.astype(dtype), POINTERS, X, np.zeros(7))
-    whole(sparse_rows, VALUES.astype("f4"), COLUMNS, POINTERS, X.astype("f4"), np.zeros(7))
+        check_whole(sparse_rows, VALUES, COLUMNS.astype(dtype), POINTERS, X, np.zeros(7))
+    check_whole(sparse_rows, VALUES.astype("f4"), COLUMNS, POINTERS, X.astype("f4"), np.zeros(7))
 
 
 def test_indices_out_of_bounds_raise_at_their_line():
@@ -114,13 +104,15 @@ def test_what_is_gathered_is_as_it_was():
 def test_choices():
     for dtype in ("f8", "f4"):
         a, b = A.astype(dtype), B.astype(dtype)
-        whole(chosen, a, b, np.zeros_like(a))
-        whole(rectified, a, np.zeros(12))
-        whole(masked, a.copy(), b.copy(), np.zeros(12, dtype))
-    assert kept(chosen, A, B, np.zeros_like(A)) and kept(masked, A.copy(), B.copy(), np.zeros(12))
+        check_whole(chosen, a, b, np.zeros_like(a))
+        check_whole(rectified, a, np.zeros(12))
+        check_whole(masked, a.copy(), b.copy(), np.zeros(12, dtype))
+    assert keeps_loop(chosen, A, B, np.zeros_like(A)) and keeps_loop(
+        masked, A.copy(), B.copy(), np.zeros(12)
+    )
     odd = A.copy()
     odd[2, 3], odd[4, 4], odd[5, 5] = np.nan, -0.0, np.inf
-    whole(chosen, odd, odd[::-1].copy(), np.zeros_like(A))
+    check_whole(chosen, odd, odd[::-1].copy(), np.zeros_like(A))
     check(rectified, odd, np.zeros(12), captured=False)
     check(by_array, A.copy(), A[0] > 0, captured=False)
 
@@ -129,9 +121,9 @@ def test_choices():
 def test_each_variant_of_the_loop(variants):
     _C.test_variants(variants)
     try:
-        whole(sparse_rows, VALUES, COLUMNS - 9, POINTERS, X, np.zeros(7))
-        whole(chosen, A, B, np.zeros_like(A))
-        whole(masked, A.copy(), B.copy(), np.zeros(12))
+        check_whole(sparse_rows, VALUES, COLUMNS - 9, POINTERS, X, np.zeros(7))
+        check_whole(chosen, A, B, np.zeros_like(A))
+        check_whole(masked, A.copy(), B.copy(), np.zeros(12))
     finally:
         _C.test_variants(0)
 

@@ -16,11 +16,6 @@ SHORT = RNG.standard_normal(20).round(3)
 SHORT[[0, 7, 19]] = 9.0
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    pycompile.reset()
-
-
 @pycompile.disable
 def opaque(log, *values):
     log.append(values)
