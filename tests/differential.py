@@ -547,11 +547,11 @@ def compiled_calls(compiled: Any) -> int:
 
 
 def refused(records: list[dict[str, Any]]) -> list[str]:
-    """What lowering or code generation refused: there is to be no such program."""
+    """What lowering or code generation refused, and errors: there is to be no such program."""
     breaks = [item for record in records for item in record.get("breaks") or ()]
     failed = [str(record.get("why")) for record in records if record["kind"] == "failed"]
     return [f"{item['code']}: {item['detail']}" for item in breaks if item["code"] == "PC0027"] + [
-        why for why in failed if why.startswith("SystemError")
+        why for why in failed if "Error" in why
     ]
 
 

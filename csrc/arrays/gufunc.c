@@ -227,11 +227,12 @@ read_axis(PyObject *axes, int i, const PyUFuncObject *u, PyObject *operand, int 
     if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != u->core_num_dims[i]) return false;
     if (u->core_num_dims[i] == 0) return true;
     int rank = PyArray_NDIM((PyArrayObject *)operand);
-    *axis = PyLong_CheckExact(PyTuple_GET_ITEM(item, 0))
-                ? (int)PyLong_AsLong(PyTuple_GET_ITEM(item, 0))
-                : rank;
-    if (*axis < 0) *axis += rank;
-    return *axis >= 0 && *axis < rank;
+    int overflow;
+    if (!PyLong_CheckExact(PyTuple_GET_ITEM(item, 0))) return false;
+    long number = PyLong_AsLongAndOverflow(PyTuple_GET_ITEM(item, 0), &overflow);
+    if (overflow || number < -rank || number >= rank) return false;
+    *axis = (int)(number < 0 ? number + rank : number);
+    return true;
 }
 
 /* The operands of gufunc(*args, axes=[…], out=…), borrowed; false: not followed. */

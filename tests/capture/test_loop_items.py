@@ -151,6 +151,17 @@ def test_no_axes_are_no_sequence_backwards():
     check(function, vector(30), captured=False)
 
 
+def test_ints_of_more_than_64_bits_beside_an_array():
+    def function(x):
+        s, last = 0.0, 0
+        for i, v in zip(range(2**70, 2**71), x):
+            s += v
+            last = i
+        return s, last
+
+    check(function, vector(600), captured=False)
+
+
 def test_an_exhausted_iterator_leaves_as_one():
     def function(x, y):
         forwards, rest = iter(x[:2] + y[:2]), iter(x[:2] * 2.0)

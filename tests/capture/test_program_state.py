@@ -196,6 +196,19 @@ def test_a_file_whose_name_has_no_utf8():
     check(namespace["f"], X, breaks=["PC0002"])
 
 
+def test_a_module_whose_name_has_no_utf8():
+    namespace = {"__name__": "caf\udce9"}
+    source = """class Pair:
+        def __init__(self, a):
+            self.a = a
+
+    def f(x):
+        return Pair(x * 2).a + 1
+    """
+    exec(source.replace("\n    ", "\n"), namespace)
+    check(namespace["f"], X)
+
+
 KINDS = {"int": "1", "float": "0.5", "float64": "s", "int64": "n", "None": "None"}
 
 

@@ -12,8 +12,9 @@ is_named(const Value *iterator, const char *name)
 static bool
 is_const_int(const Value *value, long number)
 {
+    int overflow;
     return value->kind == V_CONST && PyLong_CheckExact(value->object) &&
-           PyLong_AsLong(value->object) == number;
+           PyLong_AsLongAndOverflow(value->object, &overflow) == number && overflow == 0;
 }
 
 /* Is it at its beginning, and an item known by its position? */

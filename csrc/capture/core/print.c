@@ -69,10 +69,10 @@ print_source(const Capture *c, SourceId id, Text *out)
         print_source(c, s->base, out);
         text_put(out, ".cell");
         break;
-    case SOURCE_GLOBAL: text_printf(out, "global %s", PyUnicode_AsUTF8(s->key)); break;
+    case SOURCE_GLOBAL: text_printf(out, "global %s", text_of_str(s->key)); break;
     case SOURCE_ATTR:
         print_source(c, s->base, out);
-        text_printf(out, s->index == ATTR_OWN ? ".own %s" : ".%s", PyUnicode_AsUTF8(s->key));
+        text_printf(out, s->index == ATTR_OWN ? ".own %s" : ".%s", text_of_str(s->key));
         break;
     case SOURCE_ITEM:
         print_source(c, s->base, out);

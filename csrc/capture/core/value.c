@@ -641,8 +641,8 @@ static bool
 is_of_modules(const Activation *a, const char *prefix)
 {
     PyObject *name = PyDict_GetItemString(a->globals, "__name__");
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
+    return name != NULL && PyUnicode_Check(name) &&
+           strncmp(text_of_str(name), prefix, strlen(prefix)) == 0;
 }
 
 bool
