@@ -5,8 +5,7 @@
    1. An arm breaks while the body is followed: it is noted, and the loop is unrolled, as one of a
       few turns can be (loop_note_side).
    2. Where that comes to an end, too, the sides are taken: capture starts again, and they are exits
-      of the loops around them (loop_shape.c), at which the loops' iterators stay on the value
-   stack.
+      of the loops around them (loop_shape.c), at which the loops' iterators stay on the stack.
    3. The loop carries what these iterators have left: the next item of its own range, and for each
       loop inside start, stop and step, or the next position in what it goes over (Rest).  The graph
       ends behind it, with a way for each exit.
@@ -53,8 +52,8 @@ innermost_loop(Interp *in, int number, LoopShape **out)
     return 0;
 }
 
-/* Does the body come from `at` to the Instr `to` without going through `without`?  `to` -1: to its
- * end. */
+/* Does the body come from `at` to the Instr `to` without going through `without`?
+   `to` -1: to the end of the body. */
 static bool
 finds_way(const Decoded *d, const LoopShape *s, int at, int to, int without, bool *seen)
 {
@@ -78,12 +77,13 @@ finds_way(const Decoded *d, const LoopShape *s, int at, int to, int without, boo
     }
 }
 
-static bool
+/* The same; -1 with the error set. */
+static int
 comes_to(const Interp *in, const LoopShape *s, int at, int to, int without)
 {
     const Decoded *d = in->bottom->decoded;
     bool *seen = arena_alloc(in->arena, (size_t)d->count + 1);
-    return seen != NULL && finds_way(d, s, at, to, without, seen);
+    return seen == NULL ? -1 : finds_way(d, s, at, to, without, seen);
 }
 
 static int
@@ -133,13 +133,16 @@ note_side(Interp *in, const LoopShape *outermost, int start, const Break *why)
     if (start <= 0 || side_at(in, start) != NULL || looks_at_variables(d)) return 0;
     if (innermost_loop(in, start, &shape) < 0) return -1;
     if (shape == NULL || d->instrs[start].depth != shape->base + shape->counts ||
-        d->instrs[start].sub != 0 || shape->base - outermost->base > LOOP_DEEP ||
-        !comes_to(in, shape, begin_of_turn(shape), -1, start))
+        d->instrs[start].sub != 0 || shape->base - outermost->base > LOOP_DEEP)
         return 0;
+    int beside = comes_to(in, shape, begin_of_turn(shape), -1, start);
+    if (beside <= 0) return beside;
     const Marks *learn = in->attempt.learn;
-    for (int i = 0; i < learn->sides.len; i++) /* a side in this one is enough */
-        if (!learn->sides.at[i].taken && comes_to(in, shape, start, learn->sides.at[i].number, -1))
-            return 0;
+    for (int i = 0; i < learn->sides.len; i++) { /* a side in this one is enough */
+        if (learn->sides.at[i].taken) continue;
+        int inside = comes_to(in, shape, start, learn->sides.at[i].number, -1);
+        if (inside != 0) return Py_MIN(inside, 0);
+    }
     SideExit side = {
         .code = d->code, .number = start, .top = outermost->top, .last = outermost->last};
     if (break_copy(in->attempt.learn_arena, why, &side.why) < 0 ||
@@ -173,9 +176,10 @@ loop_note_side_of(Interp *in, const LoopShape *shape, int number, const char *wh
         if (!shape->inside[at] || instr_successors(d, at, next) != 2) continue;
         for (int k = 0; k < 2; k++) {
             if (next[k] <= side || next[k] > number || !shape->inside[next[k]]) continue;
-            if (!comes_to(in, shape, begin, number, next[k]) &&
-                comes_to(in, shape, begin, -1, next[k]))
-                side = next[k];
+            int without = comes_to(in, shape, begin, number, next[k]);
+            int beside = comes_to(in, shape, begin, -1, next[k]);
+            if (without < 0 || beside < 0) return -1;
+            if (!without && beside) side = next[k];
         }
     }
     if (side < 0) return 0;
