@@ -125,8 +125,8 @@ const ArrayLibrary *array_library_of(PyObject *object);
 const ArrayLibrary *array_library_on(Device device);
 /* As array_read, of an array of any library. */
 Answer array_header(PyObject *object, ArrayHeader *out);
-/* The library's function of this name, which may have dots, a new reference; NULL without an error
- * where it has none. */
+/* The library's function of this name, which may have dots: a new reference; NULL, without an
+   error, where it has none. */
 PyObject *array_library_function(const ArrayLibrary *library, const char *name);
 
 /* The kind of the dtype of an array or array scalar, or of a dtype or its name.  Never sets an

@@ -28,9 +28,8 @@ section_axis(const Value *section)
 
 /* Are the two ints the same whenever the code runs? */
 bool section_same_int(Interp *in, const Value *a, const Value *b);
-/* The int, an expression of constants and another int: *base + offset; *base is NULL for a
- * constant.
- */
+/* The int, an expression of constants and another int: *base + *offset; *base is NO_NODE for a
+   constant. */
 bool section_offset(Interp *in, const Value *value, NodeId *base, int64_t *offset);
 /* ANSWER_YES: the value in terms of V_SECTION and V_EXPRESSION, if it has an axis; *out is NULL of
    numbers.  It breaks for other values. */

@@ -1,7 +1,8 @@
 /* What masks and rows of ints select in the body of a kept loop:
 
-     (vals[a:b] * x[cols[a:b]]).sum()    out[i] = np.where(a[i] > 0, a[i], b[i])    a[i][a[i] > 2] =
-   0.0
+     (vals[a:b] * x[cols[a:b]]).sum()
+     out[i] = np.where(a[i] > 0, a[i], b[i])
+     a[i][a[i] > 2] = 0.0
 
    What is gathered and what is chosen are expressions, as other operations on sections are: an
    element is loaded, or chosen, where the expression is computed.  A store under a mask is one of
