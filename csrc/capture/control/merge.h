@@ -1,5 +1,4 @@
-/* Private to merge.c, merge_states.c, merge_writes.c and choice.c: a branch whose arms are being
-   put together. */
+/* Private to merge*.c and choice.c: a branch whose arms are being put together. */
 #ifndef PYCOMPILE_CAPTURE_MERGE_H
 #define PYCOMPILE_CAPTURE_MERGE_H
 
@@ -59,15 +58,23 @@ Answer merge_apart(Merge *m, const char *what);
 Answer merge_changes(Merge *m, const char *whose, Value *changed);
 /* The same for what the arms left in a variable. */
 Answer merge_differ(Merge *m, const char *name, Value *x, Value *y);
+
+/* ---- merge_values.c ---- */
+/* ANSWER_NO: they cannot be merged. */
 Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
 /* Value `out` becomes a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
 Answer merge_result(Merge *m, const NodeId *nodes, Value **out);
 /* The value as a node in `region`: an arm, or the region around them. */
 Answer merge_node(Merge *m, RegionId region, Value *value, NodeId *out);
 bool merge_is_outer(const Merge *m, const Value *value);
-
+/* Of two numbers. */
+Answer merge_scalars(Merge *m, Value *x, Value *y, Value **out);
+/* Are the constants one for the program? */
+bool merge_same_constant(const Value *x, const Value *y);
 /* The items of two containers that are alike otherwise. */
 Answer merge_items(Merge *m, const State *x, const State *y, Value **items);
+/* A waiting number becomes the one that is chosen. */
+Answer merge_finish_loose(Merge *m, const Waiting *waiting);
 
 /* ---- merge_states.c ---- */
 /* Containers and objects from before the fork that an arm changed.  ANSWER_NO: one of them cannot
