@@ -35,7 +35,6 @@ enum {
     DESC_BIAS = 8,
     DESC_BIAS_TYPE = 26,
     /* cublasLtEpilogue_t: bits */
-    EPILOGUE_NONE = 1,
     EPILOGUE_RELU = 2,
     EPILOGUE_BIAS = 4,
     EPILOGUE_GELU = 32,

@@ -23,8 +23,6 @@ enum {
     MOST_TURNS = 1 << 30,
     TURNS_UNKNOWN = 1000, /* assumed for a loop of unknown length */
     TURNS_UNKNOWN_INSTALLED = 16,
-    LOOKED_ARGS = 16,
-    LOOKED_NAMES = 48,
     MOST_LOOPS = 32,
     /* in the units of capture/control/worth.c */
     LOAD_COST = 50000, /* passes, lowering, and loading what is on disk: 1.5 ms */

@@ -4,6 +4,10 @@
 
 #include "entry.h"
 
+/* How many of a code object's names, constants and globals, and of a call's arguments, are looked
+   at. */
+enum { LOOKED_NAMES = 48, LOOKED_ARGS = 16 };
+
 /* Code of an installed package, which is not the program's own. */
 bool earn_is_installed(PyFunctionObject *function);
 /* Analyses its loops; once. */

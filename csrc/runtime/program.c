@@ -14,9 +14,7 @@
 #include "live.h"
 
 enum {
-    LOOKS = 8,         /* calls without an array before code is left */
-    LOOKED_NAMES = 48, /* names of a code object that are examined */
-    LOOKED_ARGS = 16,
+    LOOKS = 8,       /* calls without an array before code is left */
     IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
 };
 
