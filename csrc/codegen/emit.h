@@ -64,14 +64,6 @@ void body_value(Emit *e, int32_t at);
 void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
-/* May the operation raise a floating-point flag that NumPy reports? */
-bool may_raise_flags(const Instr *v);
-/* May the C compiler find the result, or some of it, without argument `k`?  It selects with
-   `where`, and knows what a < a is, and a & 0. */
-bool may_ignore(const Emit *e, const Instr *v, int k);
-/* The constraint of an asm operand under which the value is not moved. */
-const char *body_constraint(const Emit *e, int32_t at);
-extern const char body_float_constraint[]; /* that of a float */
 void body_store(Emit *e, int32_t at);
 /* Computes the value even if nothing reads it. */
 void body_check(Emit *e, int32_t at);
@@ -84,8 +76,18 @@ void scalar_value(Emit *e, int32_t at);
 /* Expressions for the pointer and stride of a value in memory, for block calls. */
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
-void find_flags(Emit *e); /* sets e->flags */
 void find_needs(Emit *e); /* sets e->needs */
+
+/* flags.c: operations that the C compiler must not leave out */
+void find_flags(Emit *e); /* sets e->flags */
+/* May the operation raise a floating-point flag that NumPy reports? */
+bool may_raise_flags(const Instr *v);
+/* May the C compiler find the result, or some of it, without argument `k`?  It selects with
+   `where`, and knows what a < a is, and a & 0. */
+bool may_ignore(const Emit *e, const Instr *v, int k);
+/* The constraint of an asm operand under which the value is not moved. */
+const char *body_constraint(const Emit *e, int32_t at);
+extern const char body_float_constraint[]; /* that of a float */
 
 /* python_ops.c: declares "s3" ("v3" in the body of a kept loop) for an operation of Python's
    scalars; `fail` is the statement that gives up. */
