@@ -142,9 +142,9 @@ def test_a_float_before_a_loop_that_makes_it_a_bool():
 
 def complex_before_an_index(a, y, k):
     s = 0.0
-    for q in a:
+    for q in a:  # noqa: B007
         s += 0.1
-    for p, q in zip(y, range(k)):
+    for p, q in zip(y, range(k)):  # noqa: B007
         s += p
     return s, q
 
@@ -164,5 +164,5 @@ def test_a_complex_number_before_a_loop_that_makes_it_real():
     for values in (np.arange(5), np.arange(5.0), np.arange(5) > 2, np.arange(0)):
         for z in (2 + 1j, np.complex128(2 + 1j), np.complex64(1j)):
             check(overwritten_by, values, z)
-    assert kept(complex_before_an_index, np.ones(5, complex), y, 4)
-    assert kept(overwritten_by, np.arange(5), 2 + 1j)
+    assert keeps_loop(complex_before_an_index, np.ones(5, complex), y, 4)
+    assert keeps_loop(overwritten_by, np.arange(5), 2 + 1j)
