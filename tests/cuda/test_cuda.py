@@ -1,5 +1,6 @@
 """CUDA without a device: the text of kernels by NVRTC, and their execution on the CPU."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -359,16 +360,16 @@ def executor(tmp_path_factory):
     if shutil.which("g++") is None:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("executor")
+    options = "-std=c++17 -O1 -w -fPIC -ffp-contract=off"
+    shutil.copy(HERE / "device.h", folder)
+    header = ["g++", *options.split(), "-x", "c++-header", "device.h", "-o", "device.h.gch"]
+    subprocess.run(header, check=True, cwd=folder)
     sources = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
     sources["libcublasLt.so.13"] = "products"
     for name, source in sources.items():
         command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"]
-        command += [
-            f'-DEXECUTOR_FOLDER="{HERE}"',
-            "-o",
-            str(folder / name),
-            str(HERE / f"{source}.cpp"),
-        ]
+        command += [f'-DEXECUTOR_FOLDER="{folder}"', f'-DEXECUTOR_OPTIONS="{options}"']
+        command += [f"-I{HERE}", "-o", str(folder / name), str(HERE / f"{source}.cpp")]
         subprocess.run(command, check=True)
     return folder
 
@@ -398,6 +399,11 @@ def test_on_the_executor(executor, tmp_path, tests):
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
     env["EXECUTOR_CAPABILITY"] = capability or "90"
+    if kept := os.environ.get("PYCOMPILE_CACHE_DIR"):
+        header = hashlib.sha256((executor / "device.h").read_bytes()).hexdigest()[:16]
+        kernels = Path(kept) / f"executor-{header}"
+        kernels.mkdir(parents=True, exist_ok=True)
+        env["EXECUTOR_KERNELS"] = str(kernels)
     command = [
         sys.executable,
         "-m",
