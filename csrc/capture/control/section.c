@@ -254,9 +254,8 @@ axis_length(Interp *in, Value *array, int axis, Value **out)
     return part_length(in, &shown, out);
 }
 
-/* The index as an int that is checked; a negative constant is counted from the end. */
-static Answer
-checked_index(Interp *in, Value *array, int axis, Value *index, Value **out)
+Answer
+section_index(Interp *in, Value *array, int axis, Value *index, Value **out)
 {
     int64_t number = 0;
     Value *length, *low, *zero = int_value(in, 0);
@@ -278,7 +277,7 @@ section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value
 {
     Value *items[LOOP_RANK + SECTION_PARTS], *length;
     for (int k = 0; k < n; k++)
-        if (k != axis) TRY(checked_index(in, array, k, keys[k], &items[k]));
+        if (k != axis) TRY(section_index(in, array, k, keys[k], &items[k]));
     TRY(axis_length(in, array, axis, &length));
     TRY(bounds(in, keys[axis], length, &items[axis], items + n));
     TRY(count(in, items + n, &items[n + SECTION_LENGTH]));

@@ -40,6 +40,8 @@ Value *section_length(const Value *value);
 Answer section_agrees(Interp *in, Value *a, Value *b);
 bool section_arithmetic(int operator_); /* + - * / */
 /* The part of the array of `n` axes that the keys give; the one on `axis` is a slice. */
+/* The index as an int that is checked; a negative constant is counted from the end. */
+Answer section_index(Interp *in, Value *array, int axis, Value *index, Value **out);
 Answer section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value **out);
 /* The same part, a V_SECTION or V_GRID that is not read yet; NULL with the error set. */
 Value *section_copy(Interp *in, const Value *part);

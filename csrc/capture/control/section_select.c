@@ -31,8 +31,8 @@ section_gather(Interp *in, Value *array, Value *key, Value **out)
         return section_fails(in, "an index that is no int, or a mask");
     /* The row may have no index, and then no element's load checks the part. */
     for (int axis = 0; axis < part_axis(array); axis++) {
-        if (value_as_node(in, array->items[axis], &now) != ANSWER_YES) return ANSWER_ERROR;
-        TRY(part_index_checked(in, part_whole(array), axis, now));
+        Value *index;
+        TRY(section_index(in, part_whole(array), axis, array->items[axis], &index));
     }
     TRY(loop_array_now(in, part_whole(array), &now));
     TRY(section_expression(in, SECTION_GATHER, 1, &row, out));
