@@ -2,28 +2,33 @@
 // NVRTC's part compiles the source as C++ with device.h, the driver's part runs a block at a time, each
 // thread a fiber that goes on until it has to wait.  What threads do between barriers is in no order that
 // the device would promise, and where all threads wait, the process ends.
+#undef _FORTIFY_SOURCE // its longjmp() takes another stack for an error
 #include "device.h"
 
 #include <algorithm>
 #include <atomic>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 // ---- a block ----
 
+// A context begins a fiber; it waits and goes on by jumps, because swapcontext() calls the system.
 struct Fiber {
     ucontext_t context;
-    bool done;
+    jmp_buf here;
+    bool begun, done;
 };
 
-static ucontext_t scheduler;
-static std::vector<Fiber> fibers;
-static std::vector<char> stacks;
-static unsigned current;
+enum { MOST_THREADS = 1024, STACK = 64 << 10 };
+static jmp_buf scheduler;
+static Fiber fibers[MOST_THREADS];
+static unsigned current, block_threads;
 static void (*body)(const unsigned long long *);
 static const unsigned long long *arguments;
 
@@ -44,7 +49,7 @@ extern "C" void executor_moves() { moves = true; }
 extern "C" void executor_wait()
 {
     unsigned me = current;
-    swapcontext(&fibers[me].context, &scheduler);
+    if (_setjmp(fibers[me].here) == 0) _longjmp(scheduler, 1);
     executor_thread.x = current = me;
 }
 
@@ -59,37 +64,46 @@ static void meet(Meeting *meeting, unsigned threads)
         while (meeting->met == met) executor_wait();
 }
 
-extern "C" void executor_barrier() { meet(&meetings[0][0], fibers.size()); }
+extern "C" void executor_barrier() { meet(&meetings[0][0], block_threads); }
 extern "C" void executor_meet(unsigned threads) { meet(&meetings[threads == 32 ? 1 : 2][current / threads], threads); }
 
+// A fiber is one of each block.
 static void fiber_main()
 {
-    body(arguments);
-    fibers[current].done = true;
-    swapcontext(&fibers[current].context, &scheduler);
+    for (;;) {
+        body(arguments);
+        fibers[current].done = true;
+        executor_wait();
+    }
+}
+
+static void go_on(unsigned i)
+{
+    static char *stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    executor_thread.x = current = i;
+    if (_setjmp(scheduler) != 0) return;
+    Fiber *fiber = &fibers[i];
+    if (fiber->begun) _longjmp(fiber->here, 1);
+    fiber->begun = true;
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
+    fiber->context.uc_stack.ss_size = STACK;
+    makecontext(&fiber->context, fiber_main, 0);
+    setcontext(&fiber->context);
 }
 
 static void run_block(unsigned threads)
 {
-    enum { STACK = 64 << 10 };
-    fibers.resize(threads);
-    stacks.resize((size_t)threads * STACK);
-    for (unsigned i = 0; i < threads; i++) {
-        getcontext(&fibers[i].context);
-        fibers[i].context.uc_stack.ss_sp = &stacks[(size_t)i * STACK];
-        fibers[i].context.uc_stack.ss_size = STACK;
-        fibers[i].context.uc_link = nullptr;
-        fibers[i].done = false;
-        makecontext(&fibers[i].context, fiber_main, 0);
-    }
+    block_threads = threads;
+    for (unsigned i = 0; i < threads; i++) fibers[i].done = false;
     memset(meetings, 0, sizeof meetings);
     memset(executor_shared, 0x7e, sizeof executor_shared); // NaN
     for (unsigned left = threads; left > 0;) {
         moves = false;
         for (unsigned i = 0; i < threads; i++) {
             if (fibers[i].done) continue;
-            executor_thread.x = current = i;
-            swapcontext(&scheduler, &fibers[i].context);
+            go_on(i);
             left -= fibers[i].done;
             moves |= fibers[i].done;
         }
