@@ -33,6 +33,22 @@ open_method(PyObject **pair, PyObject *method)
     Py_DECREF(method);
 }
 
+/* `__call__` of an object whose class has it as a Python function, a borrowed reference; NULL: it is
+   called otherwise. */
+static PyObject *
+call_of_object(Step *s, PyObject *callable)
+{
+    static PyObject *name;
+    if (s->call == NULL || Py_TYPE(callable)->tp_call == NULL) return NULL;
+    if (!PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) return NULL;
+    if (interned(&name, "__call__") == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *found = _PyType_Lookup(Py_TYPE(callable), name);
+    return found != NULL && PyFunction_Check(found) ? found : NULL;
+}
+
 static StepResult
 call_pair(Step *s, int n, PyObject *kwnames, int above)
 {
@@ -45,20 +61,44 @@ call_pair(Step *s, int n, PyObject *kwnames, int above)
         callable = pair[0];
         has_self = true;
     }
+    PyObject *function = has_self ? NULL : call_of_object(s, callable);
+    if (function != NULL) {
+        pair[1] = callable;
+        callable = pair[0] = Py_NewRef(function);
+        has_self = true;
+    }
     size_t nargs = (size_t)(n + has_self - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     PyObject *result = call_vector(s, callable, pair + 2 - has_self, nargs, kwnames);
     return step_put(s, n + 2 + above, result);
 }
 
-/* function(*args, **kwargs) for a Python function, through `s->call`. */
+/* The Python function that the call comes to, a borrowed reference, and what is its first argument,
+   of a method or an object, or NULL.  NULL: it comes to none. */
 static PyObject *
-call_function_ex(Step *s, PyObject *function, PyObject *args, PyObject *kwargs)
+function_called(Step *s, PyObject *callable, PyObject **self)
 {
-    Py_ssize_t nargs = PyTuple_GET_SIZE(args), nkw = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    *self = NULL;
+    if (PyFunction_Check(callable)) return callable;
+    bool method = Py_IS_TYPE(callable, &PyMethod_Type);
+    *self = method ? PyMethod_GET_SELF(callable) : callable;
+    PyObject *function =
+        method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
+    return function != NULL && PyFunction_Check(function) ? function : NULL;
+}
+
+/* function(self, *args, **kwargs) for a Python function, through `s->call`; without `self` if that
+   is NULL. */
+static PyObject *
+call_function_ex(Step *s, PyObject *function, PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t first = self != NULL, nkw = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    Py_ssize_t nargs = first + PyTuple_GET_SIZE(args);
     PyObject **vector = mem_alloc((size_t)(nargs + nkw + 1) * sizeof(PyObject *));
     PyObject *kwnames = nkw ? PyTuple_New(nkw) : NULL, *result = NULL;
     if (vector == NULL || (nkw && kwnames == NULL)) goto done;
-    for (Py_ssize_t i = 0; i < nargs; i++) vector[1 + i] = PyTuple_GET_ITEM(args, i);
+    if (self != NULL) vector[1] = self;
+    for (Py_ssize_t i = first; i < nargs; i++) vector[1 + i] = PyTuple_GET_ITEM(args, i - first);
+    Py_INCREF(function); /* the call may take it from the class */
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (Py_ssize_t i = 0; i < nkw && PyDict_Next(kwargs, &at, &key, &value); i++) {
@@ -66,6 +106,7 @@ call_function_ex(Step *s, PyObject *function, PyObject *args, PyObject *kwargs)
         PyTuple_SET_ITEM(kwnames, i, Py_NewRef(key));
     }
     result = call_vector(s, function, vector + 1, (size_t)nargs, kwnames);
+    Py_DECREF(function);
     for (Py_ssize_t i = 0; i < nkw; i++) Py_DECREF(vector[1 + nargs + i]);
 done:
     Py_XDECREF(kwnames);
@@ -99,9 +140,10 @@ call_ex(Step *s)
         if (tuple == NULL) return STEP_ERROR;
         Py_SETREF(*args, tuple);
     }
-    PyObject *result;
-    if (s->call != NULL && PyFunction_Check(callable) && (!kwargs || keys_are_strings(kwargs)))
-        result = call_function_ex(s, callable, *args, kwargs);
+    PyObject *result, *self;
+    PyObject *function = s->call != NULL ? function_called(s, callable, &self) : NULL;
+    if (function != NULL && (!kwargs || keys_are_strings(kwargs)))
+        result = call_function_ex(s, function, self, *args, kwargs);
     else
         result = PyObject_Call(callable, *args, kwargs);
     return step_put(s, 3 + has_keywords, result);

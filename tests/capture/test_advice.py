@@ -215,6 +215,45 @@ def test_a_generator_in_use_names_the_break(function):
     assert "Consume" not in item["hint"] and "the break that is named here" in item["hint"]
 
 
+def asks_numpy_in_a_with(x):
+    with rooted(x) as y:
+        e = np.geterr()["divide"]  # here: what breaks is in a file of NumPy's
+        z = y * 2
+    return z + 1, e
+
+
+def takes_a_side_that_asks_numpy(x):
+    y = np.sqrt(x) + 1
+    if y[0] > 0:
+        e = np.geterr()["divide"]  # here
+    else:
+        e = None
+    return y * 2, e
+
+
+def asks_numpy_in_a_loop(x):
+    s, i = 0.0, 0
+    while s < 30.0:
+        s += x[i]
+        i += 1
+        np.geterr()  # here
+    return s
+
+
+@pytest.mark.parametrize(
+    "function, code",
+    [(asks_numpy_in_a_with, "PC0020"), (takes_a_side_that_asks_numpy, "PC0006"),
+     (asks_numpy_in_a_loop, "PC0006")],
+)  # fmt: skip
+def test_lines_in_details_are_of_the_program_s_file(function, code):
+    line = line_of_code(function)
+    found = [item for item in breaks(function, X, code=code) if "_get_extobj_dict" in item["detail"]]
+    lines = [re.findall(r"line (\d+)", item["detail"]) for item in found]
+    assert any(lines)
+    for last in (numbers[-1] for numbers in lines if numbers):
+        assert int(last) == line
+
+
 @pytest.mark.parametrize("function", [asks_for_no_id, asks_for_none_in_a_with])
 def test_without_the_break_a_generator_is_followed(function):
     check(function, X, whole=True)

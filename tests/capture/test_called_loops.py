@@ -626,3 +626,82 @@ def test_a_result_of_two_kinds_is_named():
     assert (
         "one side has a value that is int after some branches and NoneType after others" in text
     ), text
+
+
+# ---- called by itself, in whatever way it is called ----
+
+
+class Iteration:
+    def __init__(self, tol):
+        self.tol = tol
+
+    def run(self, x, most=200):
+        for _ in range(most):
+            new = np.cos(x)
+            if np.abs(new - x).max() < self.tol:
+                break
+            x = new
+        return x
+
+    __call__ = run
+
+
+def with_items(o, *given):
+    return o.run(*given)
+
+
+def with_keywords(o, x, **given):
+    return o.run(x, **given)
+
+
+def with_itself_as_item(o, *given):
+    return Iteration.run(o, *given)
+
+
+def called_object(o, x):
+    return o(x)
+
+
+def called_object_by_keyword(o, x):
+    return o(x=x, most=150)
+
+
+def called_object_with_items(o, *given):
+    return o(*given)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [with_items, with_keywords, with_itself_as_item,
+     called_object, called_object_by_keyword, called_object_with_items],
+)  # fmt: skip
+def test_methods_and_objects_that_are_called_are_compiled_by_themselves(function):
+    o, x = Iteration(1e-9), np.linspace(0, 1, 30)
+    assert pycompile.explain(function)(o, x).graphs
+    check(function, o, x, captured=False)
+
+
+def test_calls_of_methods_that_do_not_fit():
+    def few(o, *given, **named):
+        return o.run(*given, **named)
+
+    o, x = Iteration(1e-9), np.linspace(0, 1, 30)
+    compiled = pycompile.compile(few)
+    compiled(o, x)
+    for given, named in [((), {}), ((x, 1, 2), {}), ((x,), {"x": x}), ((x,), {"self": o})]:
+        with pytest.raises(TypeError) as plain:
+            few(o, *given, **named)
+        with pytest.raises(TypeError) as same:
+            compiled(o, *given, **named)
+        assert str(same.value) == str(plain.value)
+
+
+def test_a_class_s_call_that_is_no_function_is_left_to_python():
+    class Other:
+        __call__ = np.cos
+
+    def asks(o, x):
+        id(x)
+        return o(x) * 2 + 1
+
+    check(asks, Other(), np.linspace(0, 1, 30), captured=False)

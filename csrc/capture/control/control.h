@@ -135,6 +135,9 @@ Value *choice_zero(Interp *in, const Type *type);
 /* The branch, by which the bottom's loop goes on or ends, is on an array's value: the loop is to be
    tried as one.  ANSWER_BREAK: capture starts again with that; NO: it is none, or cannot be. */
 Answer repeat_learn(Interp *in);
+/* Why the loop around the current Instr is none; NULL: it is not known, or there is no such loop.
+   0, or -1 with the error set. */
+int repeat_refusal(Interp *in, const LoopNote **out);
 /* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
 Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 

@@ -44,7 +44,13 @@ tell_branch(Interp *in, Value *condition)
     bool loop = why == NULL && test == TEST_ENDS;
     const Break *broke = branch_broke(in, loop);
     if (broke != NULL) return interp_break_as(in, BREAK_BRANCH, broke);
+    const LoopNote *refused = NULL;
+    bool called = loop && in->top != in->bottom && in->loop == NULL;
     if (loop && (why = loop_is_ended(in)) == NULL) return ANSWER_ERROR;
+    if (loop && !called && repeat_refusal(in, &refused) < 0) return ANSWER_ERROR;
+    if (refused != NULL && (why = arena_printf(in->arena, "%s: %s", why, refused->why)) == NULL)
+        return ANSWER_ERROR;
+    if (called) why = "it ends a loop, in a function that is called";
     if (!value_is_unknown_scalar(in, condition)) {
         Answer answer = interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
         int inside = began_in_loop(in);
@@ -53,7 +59,9 @@ tell_branch(Interp *in, Value *condition)
         return answer;
     }
     if (!value_is_data_length(in, condition)) {
-        BreakHint hint = hints[loop || why == NULL ? test : TEST_NONE];
+        BreakHint hint = called            ? HINT_LOOP_CALLED
+                         : refused != NULL ? refused->hint
+                                           : hints[loop || why == NULL ? test : TEST_NONE];
         const char *what = branch_what(in, &hint);
         if (why == NULL) why = what != NULL ? what : "";
         return break_hinted(in, BREAK_BRANCH, hint, "%s", why);

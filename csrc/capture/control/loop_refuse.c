@@ -60,7 +60,7 @@ body_broke(Interp *in, int number)
 {
     Arena *arena = in->attempt.learn_arena;
     const Break *broke = &in->told;
-    const BreakFrame *at = &broke->frames[0];
+    const BreakFrame *at = break_at(broke);
     int line = at->line;
     const char *inner = NULL, *function = text_of_str(in->top->decoded->code->co_qualname);
     if (in->top->number != number && loop_refusal(in, in->top->number, &inner) < 0) return NULL;

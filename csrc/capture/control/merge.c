@@ -45,15 +45,15 @@ what_broke(Interp *in)
         return arena_copy(in->attempt.learn_arena, told->detail, strlen(told->detail) + 1);
     if (told->hint == HINT_DRAWN)
         return arena_printf(in->attempt.learn_arena, "one side draws a random number, line %d",
-                            told->frames[0].line);
+                            break_at(told)->line);
     bool in_loop = told->code == BREAK_UNROLL; /* the detail is of a loop that was to stay one */
     if (told->code == BREAK_EXCEPTION)
         return arena_printf(in->attempt.learn_arena, "one side raises%s: %s, line %d",
                             in_try(in) ? ", inside a `try` or `with`" : "", told->detail,
-                            told->frames[0].line);
+                            break_at(told)->line);
     return arena_printf(in->attempt.learn_arena, "one side has %s%s%s, line %d",
                         in_loop ? "" : break_text(told->code),
-                        *told->detail && !in_loop ? ": " : "", told->detail, told->frames[0].line);
+                        *told->detail && !in_loop ? ": " : "", told->detail, break_at(told)->line);
 }
 
 /* The break that kept arms in the body of a loop apart; NULL: none, or the error is set. */
@@ -97,21 +97,29 @@ hint_of_arms(const Merge *m, bool ends)
                                          : HINT_OF_CODE;
 }
 
+/* Is it a hint about the test of a loop that ends by the value of an array? */
+static bool
+ends_loop(BreakHint hint)
+{
+    return hint == HINT_LOOP_TEST || hint == HINT_LOOP_CALLED || hint == HINT_TURN_CHANGES ||
+           hint == HINT_LEFT_BEFORE;
+}
+
 static Answer
 merge_refuse(Merge *m)
 {
     Interp *in = m->in;
     Break *broke = broke_in_loop(in);
     bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
-                (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
+                (ends_loop(in->told.hint) || in->told.hint == HINT_NEXT_TURN);
     BreakHint hint = hint_of_arms(m, ends);
     int inside = ends ? has_loop_inside(m) : 0;
     if (inside < 0) return ANSWER_ERROR;
     if (in->break_code != BREAK_NONE) m->what = what_broke(in);
-    if (inside > 0 && in->told.hint == HINT_LOOP_TEST) {
+    if (inside > 0 && ends_loop(in->told.hint)) {
         m->what = arena_printf(in->attempt.learn_arena,
                                "one side has a loop that ends by the value of an array, line %d",
-                               in->told.frames[0].line);
+                               break_at(&in->told)->line);
         hint = HINT_BEFORE_LOOP;
     }
     if (PyErr_Occurred()) return ANSWER_ERROR;

@@ -29,6 +29,8 @@ typedef struct {
     VEC(NodeId) results;
     VEC(int) slots; /* by what is carried; -1: the number of the exit */
     int nread;      /* of these, the locals that a turn reads first */
+    const char *why; /* it is none, where that is known; or NULL */
+    BreakHint hint;
 } Repeat;
 
 /* ---- what was learnt ---- */
@@ -105,13 +107,25 @@ repeat_learn(Interp *in)
     return start_again(in, shape);
 }
 
-/* The loop is not tried again. */
+int
+repeat_refusal(Interp *in, const LoopNote **out)
+{
+    LoopShape *shape;
+    *out = NULL;
+    if (loop_around(in, &shape) < 0) return -1;
+    const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
+    if (note != NULL && note->why != NULL && *note->why != '\0') *out = note;
+    return 0;
+}
+
+/* The loop is not tried again; an empty `why`: for a reason that is not told. */
 static Answer
 refuse(Interp *in, const Repeat *r, const char *why)
 {
     char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (kept == NULL) return ANSWER_ERROR;
     note_of(in, r->scan.number)->why = kept;
+    note_of(in, r->scan.number)->hint = r->hint;
     return start_again(in, r->scan.shape);
 }
 
@@ -396,6 +410,52 @@ value_in_body(Interp *in, const Repeat *r, Value *value, NodeId *out)
     return answer;
 }
 
+static Answer
+not_carried(Repeat *r, BreakHint hint, const char *why)
+{
+    r->why = why;
+    r->hint = hint;
+    return why == NULL ? ANSWER_ERROR : ANSWER_NO;
+}
+
+/* What the turn leaves in the local cannot take the place of what it began with. */
+static Answer
+tell_changed(Interp *in, Repeat *r, int slot, NodeId first)
+{
+    const char *name = loop_slot_text(in, slot);
+    Value *before = value_node(in, first), *after = in->top->slots[slot];
+    if (before == NULL) return ANSWER_ERROR;
+    if (after == NULL || after->kind != V_NODE) return ANSWER_NO;
+    const char *one = value_describe(in, before), *other = value_describe(in, after);
+    if (strcmp(one, other) == 0) return ANSWER_NO;
+    return not_carried(r, HINT_TURN_CHANGES,
+                       arena_printf(in->arena, "'%s' is %s before a turn and %s behind it", name,
+                                    one, other));
+}
+
+/* The turn may end before it stores the local. */
+static Answer
+tell_unset(Interp *in, Repeat *r, int slot)
+{
+    const Value *left = in->top->slots[slot];
+    if (left != NULL && left->kind != V_UNBOUND && left->kind != V_LOST) return ANSWER_NO;
+    return not_carried(r, HINT_LEFT_BEFORE,
+                       arena_printf(in->arena,
+                                    "'%s', which is read behind the loop, is not set on every way "
+                                    "through a turn",
+                                    loop_slot_text(in, slot)));
+}
+
+/* A branch in the body has sides that do not come together: what keeps them apart. */
+static void
+tell_branch_inside(Interp *in, Repeat *r)
+{
+    if (in->break_code != BREAK_BRANCH || in->top != in->bottom) return;
+    BreakHint hint = HINT_LOOP_TEST;
+    r->why = branch_what(in, &hint);
+    r->hint = hint;
+}
+
 /* 2.  Of the locals that a turn reads. */
 static Answer
 read_results(Interp *in, Repeat *r)
@@ -406,7 +466,10 @@ read_results(Interp *in, Repeat *r)
         if (answer == ANSWER_YES && !type_same_layout(&graph_node(in->graph, node)->type,
                                                       &graph_node(in->graph, first)->type))
             answer = ANSWER_NO;
-        if (answer == ANSWER_NO) return begin_later(in, r, first);
+        if (answer == ANSWER_NO) {
+            answer = begin_later(in, r, first);
+            return answer == ANSWER_NO ? tell_changed(in, r, r->slots.at[i], first) : answer;
+        }
         if (answer != ANSWER_YES) return answer;
         TRY(add_result(in, r, node));
     }
@@ -420,7 +483,9 @@ stored_results(Interp *in, Repeat *r)
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId node, first;
         if (r->scan.read_first[i] || !r->scan.read_after[i]) continue;
-        TRY(value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node));
+        Answer answer = value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node);
+        if (answer == ANSWER_NO) return tell_unset(in, r, r->scan.slot[i]);
+        if (answer != ANSWER_YES) return answer;
         TRY(any_value(in, &graph_node(in->graph, node)->type, &first));
         if (carry(in, r, r->scan.slot[i], first) < 0 || param_like(in, r, first) == NO_NODE)
             return ANSWER_ERROR;
@@ -539,7 +604,8 @@ repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
     if (answer == ANSWER_YES) answer = follow_body(in, &r, &leaves);
     if (answer == ANSWER_YES) answer = end(in, &r, leaves, &repeat);
     if (answer == ANSWER_ERROR || in->attempt.again) return answer;
-    if (answer != ANSWER_YES) return refuse(in, &r, "its body is not followed as one");
+    if (r.why == NULL) tell_branch_inside(in, &r);
+    if (answer != ANSWER_YES) return refuse(in, &r, r.why != NULL ? r.why : "");
     TRY(take_results(in, &r, repeat, &leaves));
     Leaving leaving = {.shape = shape, .number = leaves};
     return loop_leave(in, &leaving);

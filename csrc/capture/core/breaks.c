@@ -62,6 +62,15 @@ user_line(Interp *in, BreakFrame *out)
     return break_frame(in->arena, a->decoded, a->number, out);
 }
 
+const BreakFrame *
+break_at(const Break *told)
+{
+    const char *file = told->frames[told->nframes - 1].file;
+    int i = 0;
+    while (strcmp(told->frames[i].file, file) != 0) i++;
+    return &told->frames[i];
+}
+
 /* The library function for which pycompile's own code is being followed, or NULL. */
 static const char *
 followed_instead(const Interp *in)

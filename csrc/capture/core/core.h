@@ -135,6 +135,9 @@ Answer break_unless(Interp *in, Answer answer, const BreakNote *note);
 int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
 /* The innermost line being followed that is not in a model; 0, or -1 with the error set. */
 int user_line(Interp *in, BreakFrame *out);
+/* The innermost of its frames that is in the file of the code being captured: its line can be told
+   without the file's name. */
+const BreakFrame *break_at(const Break *told);
 /* Copies a break into another arena; 0, or -1 with the error set. */
 int break_copy(Arena *arena, const Break *from, Break *out);
 

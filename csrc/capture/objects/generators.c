@@ -39,7 +39,7 @@ generator_leaves(Interp *in, Value *iterator)
                               "a generator that leaves the graph unfinished");
     const char *why = arena_printf(
         in->arena, "a generator that is in use where the graph ends, line %d: %s%s%s",
-        told->frames[0].line, break_text(told->code), *told->detail ? ": " : "", told->detail);
+        break_at(told)->line, break_text(told->code), *told->detail ? ": " : "", told->detail);
     return why == NULL ? ANSWER_ERROR : learn_hinted(in, iterator->generator, HINT_IN_USE, why);
 }
 
