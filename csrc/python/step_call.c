@@ -33,8 +33,8 @@ open_method(PyObject **pair, PyObject *method)
     Py_DECREF(method);
 }
 
-/* `__call__` of an object whose class has it as a Python function, a borrowed reference; NULL: it is
-   called otherwise. */
+/* `__call__` of an object whose class has it as a Python function, a borrowed reference; NULL: it
+   is called otherwise. */
 static PyObject *
 call_of_object(Step *s, PyObject *callable)
 {
@@ -81,8 +81,7 @@ function_called(Step *s, PyObject *callable, PyObject **self)
     if (PyFunction_Check(callable)) return callable;
     bool method = Py_IS_TYPE(callable, &PyMethod_Type);
     *self = method ? PyMethod_GET_SELF(callable) : callable;
-    PyObject *function =
-        method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
+    PyObject *function = method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
     return function != NULL && PyFunction_Check(function) ? function : NULL;
 }
 

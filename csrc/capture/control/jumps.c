@@ -63,6 +63,7 @@ tell_branch(Interp *in, Value *condition)
                          : refused != NULL ? refused->hint
                                            : hints[loop || why == NULL ? test : TEST_NONE];
         const char *what = branch_what(in, &hint);
+        if (loop && hint == HINT_SIDE_BREAKS) hint = HINT_LOOP_TEST; /* what broke is not told */
         if (why == NULL) why = what != NULL ? what : "";
         return break_hinted(in, BREAK_BRANCH, hint, "%s", why);
     }

@@ -46,14 +46,6 @@ loop_odd_node(const Graph *g, RegionId region)
     return NO_NODE;
 }
 
-/* Does the text name a line already, as that of an inner loop does? */
-static bool
-names_line(const char *text)
-{
-    const char *at = strstr(text, "line ");
-    return at != NULL && at[5] >= '0' && at[5] <= '9';
-}
-
 /* The break in the body, in words; of an inner loop that is not kept, what that was refused for. */
 static const char *
 body_broke(Interp *in, int number)

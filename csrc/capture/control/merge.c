@@ -34,15 +34,31 @@ in_try(const Interp *in)
     return false;
 }
 
+/* What is said of a branch in an arm; a line that is named already is that of a branch in that. */
+static const char *
+of_inner(const Merge *m, const BreakFrame *at, const char *what)
+{
+    Interp *in = m->in;
+    if (what == NULL) return NULL;
+    bool here = strcmp(at->function, text_of_str(m->d->code->co_qualname)) == 0;
+    bool same = here && at->line == line_at(m->d, m->number); /* a test that is there twice */
+    if (same || names_line(what))
+        return arena_copy(in->attempt.learn_arena, what, strlen(what) + 1);
+    return arena_printf(in->attempt.learn_arena, "one side has the branch of line %d%s%s%s: %s",
+                        at->line, here ? "" : " of '", here ? "" : at->function, here ? "" : "'",
+                        what);
+}
+
 /* What an arm broke at; of a branch in the arm, what was learnt of that.  NULL with the error set.
  */
 static const char *
-what_broke(Interp *in)
+what_broke(const Merge *m)
 {
+    Interp *in = m->in;
     const Break *told = &in->told;
-    if (in->attempt.again) return in->attempt.apart;
+    if (in->attempt.again) return of_inner(m, &in->attempt.apart_at, in->attempt.apart);
     if (told->code == BREAK_BRANCH && *told->detail != '\0')
-        return arena_copy(in->attempt.learn_arena, told->detail, strlen(told->detail) + 1);
+        return of_inner(m, break_at(told), told->detail);
     if (told->hint == HINT_DRAWN)
         return arena_printf(in->attempt.learn_arena, "one side draws a random number, line %d",
                             break_at(told)->line);
@@ -87,7 +103,7 @@ static BreakHint
 hint_of_arms(const Merge *m, bool ends)
 {
     const Interp *in = m->in;
-    if (in->break_code == BREAK_NONE) return m->writes ? HINT_SIDE_WRITES : HINT_OF_CODE;
+    if (in->break_code == BREAK_NONE) return m->writes ? HINT_SIDE_WRITES : m->hint;
     const Break *told = &in->told;
     if (in->attempt.again && !ends) return in->attempt.apart_hint;
     bool within = told->code == BREAK_BRANCH || told->code == BREAK_UNROLL; /* told with its own */
@@ -115,7 +131,7 @@ merge_refuse(Merge *m)
     BreakHint hint = hint_of_arms(m, ends);
     int inside = ends ? has_loop_inside(m) : 0;
     if (inside < 0) return ANSWER_ERROR;
-    if (in->break_code != BREAK_NONE) m->what = what_broke(in);
+    if (in->break_code != BREAK_NONE) m->what = what_broke(m);
     if (inside > 0 && ends_loop(in->told.hint)) {
         m->what = arena_printf(in->attempt.learn_arena,
                                "one side has a loop that ends by the value of an array, line %d",
@@ -124,6 +140,8 @@ merge_refuse(Merge *m)
     }
     if (PyErr_Occurred()) return ANSWER_ERROR;
     in->attempt.apart = m->what;
+    if (break_frame(in->attempt.learn_arena, m->d, m->number, &in->attempt.apart_at) < 0)
+        return ANSWER_ERROR;
     in->attempt.apart_hint = hint;
     Answer answer = branch_learn(in, m->d->code, m->number, BRANCH_APART, NULL);
     if (answer == ANSWER_ERROR) return answer;
@@ -223,6 +241,38 @@ differing_items(Interp *in, const char *name, Value **x, Value **y)
     return name;
 }
 
+/* Is it what the turn began with? */
+static bool
+began_turn(const Merge *m, const Value *value)
+{
+    return value->kind == V_NODE &&
+           op_info(graph_node(m->in->graph, value->node)->op)->kind == KIND_INPUT;
+}
+
+/* A variable of a loop over whole arrays: one arm ends the loop and the other one the turn. */
+static Answer
+differ_in_turns(Merge *m, const char *name, Value *x, Value *y)
+{
+    Interp *in = m->in;
+    bool unset = x->kind == V_UNBOUND || x->kind == V_LOST;
+    if (unset != (y->kind == V_UNBOUND || y->kind == V_LOST)) {
+        m->hint = HINT_LEFT_BEFORE;
+        m->what = arena_printf(in->attempt.learn_arena,
+                               "%s, which is read behind the loop, is not set on every way through "
+                               "a turn",
+                               name);
+        return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
+    }
+    bool first = began_turn(m, x);
+    if (first == began_turn(m, y)) return ANSWER_NO;
+    const char *one = value_describe(in, first ? x : y), *other = value_describe(in, first ? y : x);
+    if (numpy_number(one, other) == NULL) return ANSWER_NO;
+    m->hint = HINT_TURN_CHANGES;
+    m->what = arena_printf(in->attempt.learn_arena, "%s is %s before the loop and %s behind a turn",
+                           name, one, other);
+    return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
+}
+
 Answer
 merge_differ(Merge *m, const char *name, Value *x, Value *y)
 {
@@ -230,6 +280,10 @@ merge_differ(Merge *m, const char *name, Value *x, Value *y)
     if (m->what != NULL) return ANSWER_NO;
     if ((name = differing_items(in, name, &x, &y)) == NULL) return ANSWER_ERROR;
     const char *one = value_describe(in, x), *other = value_describe(in, y), *by;
+    if (m->turn != NULL && in->loop == NULL && m->join == JOIN_TURN) {
+        Answer told = differ_in_turns(m, name, x, y);
+        if (told == ANSWER_ERROR || m->what != NULL) return told;
+    }
     bool loose = value_is_loose(in, x) || value_is_loose(in, y); /* earlier branches decide */
     bool array = strcmp(one, "an array") == 0;
     m->what =

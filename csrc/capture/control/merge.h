@@ -48,6 +48,7 @@ typedef struct {
     VEC(Left) left;
     const char *what; /* for the message: what does not come together */
     bool writes;      /* … an array that an arm writes */
+    BreakHint hint;   /* … and what to do about it, or HINT_OF_CODE */
     const char *name; /* … and what is being merged: "'x'"; NULL: an expression's value */
 } Merge;
 

@@ -27,8 +27,8 @@ typedef struct {
     RegionId region;
     VEC(NodeId) args; /* start, stop, step, and what is carried at first */
     VEC(NodeId) results;
-    VEC(int) slots; /* by what is carried; -1: the number of the exit */
-    int nread;      /* of these, the locals that a turn reads first */
+    VEC(int) slots;  /* by what is carried; -1: the number of the exit */
+    int nread;       /* of these, the locals that a turn reads first */
     const char *why; /* it is none, where that is known; or NULL */
     BreakHint hint;
 } Repeat;
@@ -425,12 +425,13 @@ tell_changed(Interp *in, Repeat *r, int slot, NodeId first)
     const char *name = loop_slot_text(in, slot);
     Value *before = value_node(in, first), *after = in->top->slots[slot];
     if (before == NULL) return ANSWER_ERROR;
-    if (after == NULL || after->kind != V_NODE) return ANSWER_NO;
-    const char *one = value_describe(in, before), *other = value_describe(in, after);
+    if (after == NULL || after->kind == V_UNBOUND || after->kind == V_LOST) return ANSWER_NO;
+    const char *one = value_describe(in, before);
+    const char *other = value_is_loose(in, after) ? "of another class" : value_describe(in, after);
     if (strcmp(one, other) == 0) return ANSWER_NO;
     return not_carried(r, HINT_TURN_CHANGES,
-                       arena_printf(in->arena, "'%s' is %s before a turn and %s behind it", name,
-                                    one, other));
+                       arena_printf(in->arena, "'%s' is %s before the loop and %s behind a turn",
+                                    name, one, other));
 }
 
 /* The turn may end before it stores the local. */

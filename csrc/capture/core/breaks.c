@@ -71,6 +71,13 @@ break_at(const Break *told)
     return &told->frames[i];
 }
 
+bool
+names_line(const char *text)
+{
+    const char *at = strstr(text, "line ");
+    return at != NULL && at[5] >= '0' && at[5] <= '9';
+}
+
 /* The library function for which pycompile's own code is being followed, or NULL. */
 static const char *
 followed_instead(const Interp *in)

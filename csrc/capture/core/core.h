@@ -138,6 +138,8 @@ int user_line(Interp *in, BreakFrame *out);
 /* The innermost of its frames that is in the file of the code being captured: its line can be told
    without the file's name. */
 const BreakFrame *break_at(const Break *told);
+/* Does the text name a line already? */
+bool names_line(const char *text);
 /* Copies a break into another arena; 0, or -1 with the error set. */
 int break_copy(Arena *arena, const Break *from, Break *out);
 

@@ -435,6 +435,7 @@ typedef struct {
     int nobstacles;            /* that earlier attempts met */
     const char *apart;         /* what kept the arms of the last branch that was refused apart */
     BreakHint apart_hint;      /* … and what to do about it */
+    BreakFrame apart_at;       /* … and where it is */
     bool again;                /* `learn` has changed: start again */
     bool repeats;              /* … a loop is tried as a repeat then, or not any more */
     VEC(Value *) values;       /* all values, in the order in which they were made */
