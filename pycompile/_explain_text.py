@@ -87,7 +87,8 @@ def found_breaks(explanation: Explanation) -> list[Record]:
         row = rows.setdefault(
             key, {**item, "user": user, "head": heads.get(user), "idle": True, "captures": 0}
         )
-        if len(frames) == 1 < len(row.get("frames") or ()) and user == frames[0]:
+        own = len(frames) == 1 < len(row.get("frames") or ()) and user == frames[0]
+        if own and item.get("detail") != row.get("detail"):
             row.update(item)  # the function's own capture knows more than one that met it in a call
         row["captures"] += 1
         row["idle"] &= item["code"] in OF_PYTHON and _is_idle(record)

@@ -298,6 +298,8 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
 const char *branch_why(Interp *in);
 /* What keeps its arms apart, or NULL; *hint is changed where that is a test that ends a loop. */
 const char *branch_what(Interp *in, BreakHint *hint);
+/* Is it a hint about the test of a loop that ends by the value of an array? */
+bool branch_hint_ends_loop(BreakHint hint);
 /* The break that keeps the arms of the current branch, in the body of a kept loop, apart, where it
    tells more than that they are: what the loop cannot have, or any break where the branch `ends` a
    loop; else NULL. */

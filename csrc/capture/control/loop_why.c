@@ -405,14 +405,14 @@ tell_refused_loop(Interp *in)
     LoopShape *shape = NULL;
     if (by_value && refused_around(in, &shape) < 0) return -1;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
-    bool ends = in->told.code == BREAK_BRANCH && in->told.hint == HINT_LOOP_TEST;
+    bool ends = in->told.code == BREAK_BRANCH && branch_hint_ends_loop(in->told.hint);
     if (ends && hands_on_arrays(in, shape)) return 0;
     const char *why = loop_note(in, shape->top);
     if (why != NULL && strcmp(why, loop_without_elements) == 0)
         return 0;           /* what it computes with has not been seen */
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
-    own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
+    own = (own && !branch_hint_ends_loop(in->told.hint)) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
     BreakHint hint = loop_note_hint(in, shape->top, HINT_KEPT);
     if (hint == HINT_LOOP_ARRAYS) hint = HINT_KEPT;

@@ -113,9 +113,8 @@ hint_of_arms(const Merge *m, bool ends)
                                          : HINT_OF_CODE;
 }
 
-/* Is it a hint about the test of a loop that ends by the value of an array? */
-static bool
-ends_loop(BreakHint hint)
+bool
+branch_hint_ends_loop(BreakHint hint)
 {
     return hint == HINT_LOOP_TEST || hint == HINT_LOOP_CALLED || hint == HINT_TURN_CHANGES ||
            hint == HINT_LEFT_BEFORE;
@@ -127,12 +126,12 @@ merge_refuse(Merge *m)
     Interp *in = m->in;
     Break *broke = broke_in_loop(in);
     bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
-                (ends_loop(in->told.hint) || in->told.hint == HINT_NEXT_TURN);
+                (branch_hint_ends_loop(in->told.hint) || in->told.hint == HINT_NEXT_TURN);
     BreakHint hint = hint_of_arms(m, ends);
     int inside = ends ? has_loop_inside(m) : 0;
     if (inside < 0) return ANSWER_ERROR;
     if (in->break_code != BREAK_NONE) m->what = what_broke(m);
-    if (inside > 0 && ends_loop(in->told.hint)) {
+    if (inside > 0 && branch_hint_ends_loop(in->told.hint)) {
         m->what = arena_printf(in->attempt.learn_arena,
                                "one side has a loop that ends by the value of an array, line %d",
                                break_at(&in->told)->line);
