@@ -222,8 +222,7 @@ def _reasons(row: Record) -> list[str]:
         )
         why.append(
             f"so many kernels since line {line} is in the graph {times} times: {around} (compute "
-            "with whole arrays, or call a compiled function there; options={'unroll': ...} sets "
-            "the budget)"
+            "with whole arrays; options={'unroll': ...} sets the budget)"
         )
     elsewhere = any(_starts_others(item) for item in row["breaks"])
     if elsewhere:

@@ -86,6 +86,10 @@ static const char made_shape[] = "make it of arguments of a few shapes; if it is
 static const char slice_shape[] =
     "take slices of a few lengths, or compute with the whole array and "
     "take the slice at the end";
+const char guard_of_turns[] =
+    "where the loop itself changes the shape from turn to turn, keep an array of one length and "
+    "write into slices of it (x[:m] = ...), or, if only the loop's length breaks it (PC0013), raise "
+    "options={'unroll': ...}; where others pass the shape, pad arrays to a few";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
 /* The Instr before the program's entry that stored the local last; -1: none did, it is an argument
@@ -119,6 +123,44 @@ slot_maker(const GuardProgram *program, const Decoded *decoded, int slot, bool *
     return stack_writer(decoded, maker, &entry);
 }
 
+/* Does the Instr take a slice? */
+static bool
+takes_slice(const Decoded *decoded, int at)
+{
+    return decoded->instrs[at].kind == I_SLICE_LOAD ||
+           (decoded->instrs[at].kind == I_SUBSCRIPT && at > 0 &&
+            decoded->instrs[at - 1].kind == I_BUILD_SLICE);
+}
+
+/* Does the loop from `head` to `end` read the local before it assigns another value to it, so that
+   each turn hands one to the next?  A selection that is assigned is told as one. */
+static bool
+hands_on(const Decoded *decoded, int head, int end, int slot)
+{
+    bool read = false;
+    for (int i = head; i <= end; i++) {
+        const Instr *instr = &decoded->instrs[i];
+        if (instr->arg != slot) continue;
+        read |= instr->kind == I_LOAD_LOCAL;
+        if (instr->kind != I_STORE_LOCAL) continue;
+        int entry = instr->depth - 1, maker = stack_writer(decoded, i, &entry);
+        bool selects = maker >= 0 && decoded->instrs[maker].kind == I_SUBSCRIPT;
+        return read && !(selects && !takes_slice(decoded, maker));
+    }
+    return false;
+}
+
+/* … of any loop around the program's entry. */
+static bool
+is_handed_on(const GuardProgram *program, const Decoded *decoded, int slot)
+{
+    for (int i = program->entry; i < decoded->count; i++) {
+        int head = decoded->instrs[i].target;
+        if (head >= 0 && head <= program->entry && hands_on(decoded, head, i, slot)) return true;
+    }
+    return false;
+}
+
 /* What to change where an array's shape varies: by where the array comes from. */
 static const char *
 shape_remedy(const GuardProgram *program, const GuardSource *source)
@@ -132,10 +174,11 @@ shape_remedy(const GuardProgram *program, const GuardSource *source)
     bool outside = false;
     int maker = slot_maker(program, decoded, source->index, &outside);
     InstrKind kind = maker >= 0 ? decoded->instrs[maker].kind : I_NOP;
-    bool slice = kind == I_SLICE_LOAD || (kind == I_SUBSCRIPT && maker > 0 &&
-                                          decoded->instrs[maker - 1].kind == I_BUILD_SLICE);
+    bool slice = maker >= 0 && takes_slice(decoded, maker);
+    bool turns = is_handed_on(program, decoded, source->index);
     decoded_free(decoded);
-    return outside               ? fewer_shapes
+    return turns                 ? guard_of_turns
+           : outside             ? fewer_shapes
            : slice               ? slice_shape
            : kind == I_SUBSCRIPT ? same_shape
            : kind == I_FOR_ITER  ? shapes_of_items

@@ -378,7 +378,8 @@ explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
         int line = warns ? line_said(r->state, entry, remedies.data ? remedies.data : "") : 0;
         if (line > 0)
             text_printf(out, "as said of another place of this function, line %d", line);
-        else if (remedies.data != NULL && strcmp(remedies.data, guard_counted) == 0)
+        else if (remedies.data != NULL && (strcmp(remedies.data, guard_counted) == 0 ||
+                                           strstr(remedies.data, guard_of_turns) != NULL))
             text_put(out, remedies.data);
         else
             text_printf(out, "%s%sraise the option recompile_limit",

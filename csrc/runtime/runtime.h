@@ -96,6 +96,8 @@ void guards_facts_add(GuardFacts *facts, GuardProgram *guards, const Roots *root
 bool guards_facts_put(const GuardFacts *facts, Text *because, Text *remedies);
 /* The remedy for the item of a loop that Python runs: more plans are none. */
 extern const char guard_counted[];
+/* … and for an array whose shape a loop changes that Python runs: neither are they there. */
+extern const char guard_of_turns[];
 /* Keeps an object (NULL: none) that the plan refers to: alive as long as the guards can hold, or,
    where the program may drop it, weakly.  `keep`: objects that the capture still holds, or NULL. -1
    with the error set. */

@@ -152,3 +152,80 @@ def test_bytes_that_are_text_are_shown():
             compiled(X, name)
     text = str(caught[0].message)
     assert "b'first'" in text and "\\x" not in text, text
+
+
+def shrinks(x):
+    for _ in range(len(x) - 1):
+        x = 0.5 * (x[:-1] + x[1:]) * 1.01
+        x = np.maximum(x, 0.1)
+    return x
+
+
+def shrinks_beside_another(x, n):
+    v = np.maximum(n - x, 0)
+    s = x
+    for _ in range(len(x) - 1):
+        v = 0.5 * (v[:-1] + v[1:])
+        s = s[:-1] * 1.01
+        np.maximum(v, n - s, out=v)
+    return v
+
+
+def shrinks_and_prints(x, n):
+    for _ in range(n):
+        x = np.sqrt(x[:-1] + x[1:])
+        pycompile.graph_break()
+        x = np.maximum(x, 0.1) * 2
+    return x
+
+
+def grows(x):
+    out = x[:1]
+    for _ in range(600):
+        out = np.sqrt(np.concatenate([out, x[:1]])) + 1
+    return out
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (shrinks, (X[:1000],)),
+        (shrinks_beside_another, (X[:400], 1.0)),
+        (shrinks_and_prints, (X, 30)),
+        (grows, (X,)),
+    ],
+)
+def test_shapes_that_a_loop_changes(function, args):
+    text = told(function, *args, limit=8)
+    assert ".shape[0] ==" in text and "To have it compiled: where the loop itself changes" in text
+    assert "recompile_limit" not in text and "x[mask]" not in text, text
+
+
+def shrinks_in_place(x):
+    w = x.copy()
+    for m in range(len(x) - 1, 0, -1):
+        w[:m] = np.maximum(0.5 * (w[:m] + w[1 : m + 1]) * 1.01, 0.1)
+    return w[:1]
+
+
+@pytest.mark.parametrize(("function", "options"), [(shrinks, {"unroll": 10**6}), (shrinks_in_place, {})])
+def test_what_is_said_of_loops_that_change_shapes_helps(function, options):
+    pycompile.reset()
+    compiled = pycompile.compile(function, options=options)
+    for _ in range(3):
+        compiled(X[:1000])
+    assert compiled.stats()["given_up"] == 0 and compiled.stats()["plans"] == 1
+    assert compiled(X[:1000]).tobytes() == shrinks(X[:1000]).tobytes()
+
+
+def squares_a_selection(x):
+    for _ in range(30):
+        x = x[x > x[0]]
+        pycompile.graph_break()
+        x = np.sqrt(x) * np.sqrt(x) + 1
+    return x
+
+
+def test_a_selection_that_a_loop_makes_is_told_as_one():
+    text = told(squares_a_selection, X)
+    assert "np.where(mask, x, 0)" in text and "from turn to turn" not in text, text
