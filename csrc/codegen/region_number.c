@@ -17,11 +17,11 @@ overflow_builtin(Op op)
 }
 
 /* NumPy warns when its integer scalars overflow, so such an operation is checked, and a deopt
-   follows. */
+   follows; but not where the program tells it to ignore that. */
 static bool
 may_overflow(const Instr *v)
 {
-    return v->kind == INSTR_OP && v->dtype == v->from && op_may_overflow(v->op, v->dtype);
+    return !v->wraps && v->kind == INSTR_OP && v->dtype == v->from && op_may_overflow(v->op, v->dtype);
 }
 
 static void

@@ -71,6 +71,7 @@ typedef struct {
     int32_t slot;
     bool guard;  /* a where whose third argument, the same for all elements, nobody is interested in
                   */
+    bool wraps;  /* KERNEL_REGION: NumPy is told to ignore that the integer wraps round */
     NodeId node; /* for comments */
 } Instr;
 

@@ -88,6 +88,7 @@ typedef struct {
     bool fallible;         /* a nonzero return is a deopt */
     bool silent; /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
     bool region; /* a kept loop, called in phases: lower/region.h */
+    bool numpy_ints; /* … that looks whether integers of NumPy's wrap round */
     bool parts;  /* its units are parts of one row; called once more after them (PARTS_DONE) */
     Device device;
     int32_t threads;   /* on a device: of a block */

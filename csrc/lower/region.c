@@ -80,6 +80,31 @@ place_results(Build *b)
     return 0;
 }
 
+/* Is it arithmetic of NumPy's integers of 64 bits, for which Python's operations stand? */
+static bool
+is_of_int64(const Graph *g, const Instr *v)
+{
+    const Node *node = v->node != NO_NODE ? graph_node(g, v->node) : NULL;
+    bool arithmetic = v->op == OP_py_add || v->op == OP_py_sub || v->op == OP_py_mul ||
+                      v->op == OP_py_neg || v->op == OP_py_abs;
+    if (node == NULL || !arithmetic || v->dtype != DT_I64) return false;
+    for (int k = 0; k < node->nargs; k++)
+        if (graph_node(g, node->args[k])->type.form == FORM_SCALAR) return true;
+    return false;
+}
+
+/* Has the loop integers of NumPy's whose wrapping round is looked for? */
+static bool
+checks_numpy_ints(const Graph *g, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->instrs.len; i++) {
+        const Instr *v = &kernel->instrs.at[i];
+        bool checked = !v->wraps && v->dtype == v->from && op_may_overflow(v->op, v->dtype);
+        if (v->kind == INSTR_OP && (checked || is_of_int64(g, v))) return true;
+    }
+    return false;
+}
+
 static int
 make_step(Build *b)
 {
@@ -98,7 +123,8 @@ make_step(Build *b)
                                .checks_flags = b->flags,
                                .errors = graph_node(b->graph, b->loop)->errors,
                                .fallible = true,
-                               .region = true};
+                               .region = true,
+                               .numpy_ints = checks_numpy_ints(b->graph, b->kernel)};
     if (step.kernel.units == NO_SIZE || VEC_PUSH(b->lw->arena, &p->kernels, b->kernel) < 0)
         return -1;
     return VEC_PUSH(b->lw->arena, &p->steps, step);

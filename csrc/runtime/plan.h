@@ -55,6 +55,7 @@ typedef struct {
     bool checks_flags;
     ErrorState errors;       /* the state under which its flags are checked */
     bool region;             /* a kept loop: plan_region.c */
+    bool numpy_ints;         /* KernelStep.numpy_ints */
     struct Careful *careful; /* of a kept loop */
     int32_t number;          /* its symbol's */
     bool parts;              /* called once more after its units */

@@ -1,8 +1,12 @@
 """np.errstate inside captured code: events are reported under the state that held where they arose."""
 
+import warnings
+
 import numpy as np
 import pytest
 from differential import check
+
+import pycompile
 
 X = np.array([1.0, 0.0, -4.0, 1e300])
 
@@ -175,8 +179,116 @@ def in_a_loop(x):
     return x + 1
 
 
+def generates(s, out):
+    with np.errstate(over="ignore"):
+        for i in range(len(out)):
+            s = s * np.uint64(6364136223846793005) + np.uint64(1)
+            out[i] = s
+    return s
+
+
+def hashes(x):
+    h = np.uint32(2166136261)
+    with np.errstate(all="ignore"):
+        for i in range(len(x)):
+            h = (h ^ x[i]) * np.uint32(16777619)
+    return h
+
+
+def of_each_width(a, out):
+    with np.errstate(over="ignore"):
+        for i in range(len(a)):
+            x = a[i]
+            out[i] = ((x * x - x) + x) * x - (x + x)
+    return out
+
+
+def indexes_what_wraps(table, s, n):
+    t = table[0] - table[0]
+    with np.errstate(over="ignore"):
+        for _ in range(n):
+            s = s * np.int32(1103515245) + np.int32(12345)
+            t += table[int(s) % len(table)]
+    return t
+
+
+def wraps_in_both_states(s, out):
+    with np.errstate(over="ignore"):
+        for i in range(len(out)):
+            s = s * np.uint32(1664525) + np.uint32(1013904223)
+            out[i] = s
+    for i in range(len(out)):
+        out[i] = out[i] * np.uint32(2)
+    return s
+
+
+def wraps_under_the_state_of_the_caller(s, out):
+    for i in range(len(out)):
+        s = s * np.uint32(1664525) + np.uint32(1013904223)
+        out[i] = s
+    return s
+
+
+def wraps_by_64_bits(s, out):
+    with np.errstate(over="ignore"):
+        for i in range(len(out)):
+            s = s * np.int64(6364136223846793005) + np.int64(1)
+            out[i] = s
+    return s
+
+
+KINDS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+EXTREMES = [
+    np.resize(np.array([np.iinfo(k).min, np.iinfo(k).max, 3, 1, np.iinfo(k).max // 2], k), 500)
+    for k in KINDS
+]
+WRAP = [
+    (generates, (np.uint64(42), np.zeros(500, np.uint64))),
+    (hashes, (np.arange(500, dtype=np.uint32),)),
+    (indexes_what_wraps, (np.arange(7.0), np.int32(7), 500)),
+    *((of_each_width, (a, np.zeros_like(a))) for a in EXTREMES if a.dtype != np.int64),
+]
+TOLD = [
+    (wraps_in_both_states, (np.uint32(4294967295), np.zeros(500, np.uint32))),
+    (wraps_under_the_state_of_the_caller, (np.uint32(1), np.zeros(500, np.uint32))),
+    (wraps_by_64_bits, (np.int64(1), np.zeros(500, np.int64))),
+    (of_each_width, (EXTREMES[KINDS.index("i8")], np.zeros(500, np.int64))),
+]
+OWN = {function for function, _ in WRAP + TOLD}
+
+
+@pytest.mark.parametrize(("function", "args"), WRAP + TOLD)
+@pytest.mark.parametrize("state", [{}, {"all": "ignore"}, {"over": "raise"}], ids=str)
+def test_integers_that_wrap_round(function, args, state):
+    with np.errstate(**state):
+        check(function, *args, calls=3, captured=False)
+
+
+@pytest.mark.parametrize(("function", "args"), WRAP)
+def test_what_is_ignored_gives_no_run_back(function, args):
+    pycompile.reset()
+    compiled = pycompile.compile(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            compiled(*args)
+    seen = compiled.stats()
+    assert seen["deopts"] == 0 and seen["plan_runs"] == 3 and seen["breaks"] == 0, seen
+
+
+@pytest.mark.parametrize(("function", "args"), TOLD)
+def test_integers_that_may_not_wrap_round_are_told(function, args):
+    pycompile.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        text = " ".join(str(pycompile.explain(function)(*args)).split())
+    assert "an integer of NumPy's that wraps round" in text, text
+
+
 FUNCTIONS = [value for value in list(globals().values()) if getattr(value, "__code__", None)]
-FUNCTIONS = [f for f in FUNCTIONS if f.__module__ == __name__]
+FUNCTIONS = [
+    f for f in FUNCTIONS if f.__module__ == __name__ and f not in OWN and "test" not in f.__name__
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
