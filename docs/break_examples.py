@@ -330,6 +330,11 @@ def long_list(x, weights):
     return y * sum(weights)
 
 
+def long_long(x, counts):
+    y = x + 1
+    return y * (counts + 1)
+
+
 def data_index(x):
     y = x + 1
     k = y[0].argmax()
@@ -415,4 +420,5 @@ EXAMPLES = {
     "PC0052": (rare_side, lambda: (np.arange(2000.0) % 4.5,)),
     "PC0053": (grown, lambda: (np.arange(2000.0) % 4.5,)),
     "PC0054": (long_list, lambda: (X, [0.5] * 20000)),
+    "PC0055": (long_long, lambda: (X, np.ones(3, np.ulonglong))),
 }

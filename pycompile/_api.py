@@ -6,12 +6,13 @@ import functools
 import os
 import sys
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from pycompile import _C
 from pycompile._backends import NATIVE, list_backends, register_backend, resolve_backend
-from pycompile._errors import GraphBreakError
+from pycompile._errors import GraphBreakError, PycompileWarning
 from pycompile._hints import tell_at_exit
 
 __all__ = [
@@ -168,10 +169,23 @@ def _nearest(name: Any, known: set[str]) -> str:
     return f"; {meant}known: {', '.join(sorted(known))}"
 
 
+_ON = ("1", "true", "yes", "on")
+_OFF = ("0", "false", "no", "off")
+_warned: set[str] = set()  # values of PYCOMPILE_DISABLE
+
+
 def _switched_off() -> bool:
     """Whether PYCOMPILE_DISABLE asks for plain Python."""
-    said = os.environ.get("PYCOMPILE_DISABLE", "").strip().lower()
-    return said not in ("", "0", "no", "false", "off")
+    said = os.environ.get("PYCOMPILE_DISABLE", "").strip()
+    if said.lower() not in ("", *_ON, *_OFF) and said not in _warned:
+        _warned.add(said)
+        warnings.warn(
+            f"PYCOMPILE_DISABLE={said} is neither 1 ({', '.join(_ON[1:])}) nor 0 "
+            f"({', '.join(_OFF[1:])}): ignored",
+            PycompileWarning,
+            stacklevel=2,
+        )
+    return said.lower() in _ON
 
 
 def _require_function(function: Any, asked: str) -> None:

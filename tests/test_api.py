@@ -789,6 +789,15 @@ def test_disabled_by_the_environment():
     no = run_child(CODE, PYCOMPILE_DISABLE="no")
     for done in (on, no):
         assert int(done.stdout.splitlines()[1].split()[1]) > 0
+    for said in ("true", "YES", " on "):
+        assert run_child(CODE, PYCOMPILE_DISABLE=said).stdout == off.stdout
+
+
+def test_a_value_that_neither_disables_nor_enables():
+    done = run_child(CODE, PYCOMPILE_DISABLE="maybe")
+    told = "PYCOMPILE_DISABLE=maybe is neither 1 (true, yes, on) nor 0 (false, no, off): ignored"
+    assert done.returncode == 0 and done.stderr.count(told) == 1, done.stderr
+    assert int(done.stdout.splitlines()[1].split()[1]) > 0
 
 
 def test_public_names():

@@ -63,6 +63,9 @@ array_kind(PyObject *object)
         kind = KIND_OTHER;
     else if (number == NPY_LONGDOUBLE || number == NPY_CLONGDOUBLE)
         kind = KIND_LONG;
+    else if ((number == NPY_LONGLONG && NPY_INT64 != NPY_LONGLONG) ||
+             (number == NPY_ULONGLONG && NPY_UINT64 != NPY_ULONGLONG))
+        kind = KIND_LONG_LONG;
     else if (!PyArray_ISNBO(descr->byteorder))
         kind = KIND_SWAPPED;
     else if (!PyTypeNum_ISNUMBER(number) && number != NPY_BOOL)

@@ -3,6 +3,7 @@ of the code that computes them."""
 
 import bisect
 import heapq
+import warnings
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -401,3 +402,154 @@ def test_a_heap_is_not_told_by_what_its_code_does(function, name):
         assert item["code"] == "PC0048" and item["detail"].startswith(f"call of '{name}"), item
         assert "np.searchsorted" in item["hint"]
     check(function, X[:50])
+
+
+# ---- attributes of arrays ----
+
+
+def resizes(a, buffer):
+    x = np.sqrt(a) * 2 + 1
+    buffer.resize(buffer.shape)
+    return x * buffer + 1
+
+
+def reads_the_method(a, buffer):
+    resize = buffer.resize
+    x = np.sqrt(a) * 2 + 1
+    resize(buffer.shape)
+    return x * buffer + 1
+
+
+def of_the_selection(a, buffer):
+    x = a[a > 0]
+    x.resize(3)
+    return x * 2 + buffer[:3]
+
+
+@pytest.mark.parametrize("function", [resizes, reads_the_method, of_the_selection])
+def test_a_method_of_an_array_without_a_rule(function):
+    made = pycompile.explain(function)(np.arange(100.0), np.ones(100))
+    item = made.breaks[0]
+    assert item["code"] == "PC0002" and item["detail"] == "method 'resize' of an array", item
+    assert item["hint"] == "Call it before or after the array code."
+
+
+def resized_before(a, buffer):
+    buffer.resize(buffer.shape)
+    x = np.sqrt(a) * 2 + 1
+    return x * buffer + 1
+
+
+def test_a_method_before_the_array_code_leaves_one_graph():
+    made = pycompile.explain(resized_before)(np.arange(100.0), np.ones(100))
+    assert len(made.graphs) == 1
+
+
+def base_of_a_view(x):
+    y = x[1:][1:]
+    return y * 2, y.base
+
+
+def test_an_attribute_without_a_rule():
+    made = pycompile.explain(base_of_a_view)(np.ones(100)[1:])
+    assert made.breaks[0]["code"] == "PC0010"
+    assert "without a rule, or one that" in " ".join(str(made).split())
+
+
+# ---- who runs the loop ----
+
+
+class Ring:
+    def __init__(self, n):
+        self.items, self.next, self.full = np.zeros(n), 0, False
+
+    def push(self, x):
+        self.items[self.next] = x
+        self.next = (self.next + 1) % len(self.items)
+        self.full |= self.next == 0
+
+    def view(self):
+        return (
+            np.concatenate([self.items[self.next :], self.items[: self.next]])
+            if self.full
+            else self.items[: self.next]
+        )
+
+
+def sums_of_windows(ring, x):
+    total = 0.0
+    for v in x:
+        ring.push(v)
+        w = ring.view()
+        total += np.sqrt(w * w + 1).sum()
+    return total
+
+
+def test_the_loop_is_around_the_branch():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pycompile.PycompileWarning)
+        made = pycompile.explain(sums_of_windows)(Ring(50), np.arange(200.0))
+    hints = [item["hint"] for item in made.breaks if item["code"] == "PC0046"]
+    assert hints and all("a loop around this" in hint for hint in hints), made.breaks
+
+
+# ---- arrays that share memory ----
+
+
+def reflects(a, copies=False):
+    r = a.copy()
+    for k in range(4):
+        column = r[k:, k].copy() if copies else r[k:, k]
+        id(k)
+        v = column / np.sqrt(column @ column)
+        part = r[k:, k:].copy()
+        r[k:, k:] = part - 2 * np.outer(v, v @ part)
+    return r
+
+
+def test_the_arrays_that_overlap_are_named():
+    a = np.sin(np.arange(30.0)).reshape(6, 5)
+    item = next(i for i in pycompile.explain(reflects)(a).breaks if i["code"] == "PC0019")
+    assert "'r'" in item["detail"] and "'column'" in item["detail"], item
+    assert "where it is taken: row = x[k].copy()" in item["hint"]
+    codes = {i["code"] for i in pycompile.explain(reflects)(a, True).breaks}
+    assert "PC0019" not in codes, codes
+
+
+def adds_to_first(pair, b):
+    pair[0][1:] += b[:-1]
+    return b * 2
+
+
+def test_arrays_in_a_list_that_overlap():
+    a = np.arange(9.0)
+    item = next(
+        i for i in pycompile.explain(adds_to_first)([a], a[:]).breaks if i["code"] == "PC0019"
+    )
+    assert "an array in 'pair'" in item["detail"] and "'b'" in item["detail"], item
+
+
+# ---- C's long long ----
+
+
+def counts_beyond(x):
+    a = np.array([2**63])
+    return np.sqrt(x) + a[0]
+
+
+def counts_named(x):
+    a = np.array([2**63], np.uint64)
+    return np.sqrt(x) + a[0]
+
+
+def scaled(x, a):
+    return np.sqrt(x) + a * 2
+
+
+def test_long_long_is_told_as_a_dtype_of_its_own():
+    x = np.ones(2000)
+    for function, args in ((counts_beyond, (x,)), (scaled, (x, np.ones(2000, np.ulonglong)))):
+        item = pycompile.explain(function)(*args).breaks[0]
+        assert item["code"] == "PC0055" and "dtype('uint64')" not in (item["detail"] or ""), item
+    for function, args in ((counts_named, (x,)), (scaled, (x, np.ones(2000, np.uint64)))):
+        assert not pycompile.explain(function)(*args).breaks

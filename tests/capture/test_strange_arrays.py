@@ -53,6 +53,8 @@ CASES = {
     "structured": ("PC0036", STRUCTURED),
     "longdouble": ("PC0037", np.array([1, 2, 3], np.longdouble) / 3),
     "clongdouble": ("PC0037", np.array([1, 2j, 3], np.clongdouble) / 3),
+    "longlong": ("PC0055", np.array([1, 2, 3], np.longlong)),
+    "ulonglong": ("PC0055", np.array([2**63, 2, 3], np.ulonglong)),
     "swapped": ("PC0038", np.array([1.5, 2.5, 3.5], ">f8")),
     "swapped integers": ("PC0038", np.array([1, 2, 3], ">i2")),
     "subclass": ("PC0007", np.array([1.0, 2.0, 3.0]).view(Tagged)),

@@ -256,6 +256,23 @@ def test_the_reason_does_not_name_array_work_where_there_is_none():
     assert reasons[2].startswith("apart from calls of library functions (dot), its array work")
 
 
+def test_the_reason_names_the_functions_that_are_called():
+    def three(x):
+        y = np.linalg.inv(x)
+        return np.linalg.solve(x, y) @ y * np.linalg.det(x) + np.linalg.inv(y)
+
+    def many(x):
+        return np.linalg.inv(x), np.linalg.det(x), np.linalg.cholesky(x), np.linalg.eigvalsh(x)
+
+    x = np.eye(2) + 0.25
+    reasons = [
+        pycompile.explain(f, options={"plan_always": False})(x).records[0]["why"]
+        for f in (three, many)
+    ]
+    assert "library functions (inv, solve, det), its" in " ".join(reasons[0].split()), reasons
+    assert "(inv, det, cholesky, ...)" in reasons[1], reasons
+
+
 def test_a_kernel_before_a_library_call_pays_when_it_is_large():
     def f(x):
         return np.sort(np.sqrt(x * x + 1) - x / 3 + x * 0.5)

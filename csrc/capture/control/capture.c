@@ -154,7 +154,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (in->attempt.again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (answer == ANSWER_NO) { /* inputs overlap */
-        break_hinted(in, BREAK_OVERLAP, in->writes.overlap, "%s", "");
+        break_hinted(in, BREAK_OVERLAP, in->writes.overlap.hint, "%s", "");
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;
         marks->overlap = in->writes.overlap;

@@ -487,23 +487,42 @@ note_dead(Scale *scale)
     return 0;
 }
 
-/* " (svd)" for the library function that the graph calls first, "" where it has no name of its own;
-   NULL: it calls none. */
+/* The library function's own name; "": it has none, NULL: without memory. */
 static const char *
-called_name(Graph *g)
+name_of_called(Graph *g, PyObject *callable)
 {
-    for (NodeId id = 0; id < g->nodes.len; id++) {
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    bool told = name != NULL && PyUnicode_Check(name) && !is_template(callable);
+    const char *text = told ? arena_printf(g->arena, "%s", text_of_str(name)) : "";
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return text;
+}
+
+/* " (svd, inv)" for the library functions that the graph calls, the first ones where they are many,
+   "" where they have no names of their own; NULL: it calls none. */
+static const char *
+called_names(Graph *g)
+{
+    enum { MOST_NAMES = 4 };
+    const char *names[MOST_NAMES], *text = NULL;
+    int n = 0;
+    for (NodeId id = 0; id < g->nodes.len && n < MOST_NAMES; id++) {
         const Node *node = graph_node(g, id);
         if (op_info(node->op)->kind != KIND_EXTERN || node->attrs.object == NULL) continue;
-        PyObject *name = PyObject_GetAttrString(node->attrs.object, "__name__");
-        const char *text = NULL;
-        if (name != NULL && PyUnicode_Check(name) && !is_template(node->attrs.object))
-            text = arena_printf(g->arena, " (%s)", text_of_str(name));
-        PyErr_Clear(); /* without memory, too */
-        Py_XDECREF(name);
-        return text != NULL ? text : "";
+        if (text == NULL) text = "";
+        const char *name = name_of_called(g, node->attrs.object);
+        bool known = name == NULL || *name == '\0';
+        for (int i = 0; i < n && !known; i++) known = strcmp(names[i], name) == 0;
+        if (known) continue;
+        names[n++] = name;
+        if (n == MOST_NAMES)
+            text = arena_printf(g->arena, "%s, ...", text);
+        else
+            text = arena_printf(g->arena, "%s%s%s", text, n > 1 ? ", " : "", name);
+        if (text == NULL) return "";
     }
-    return NULL;
+    return n == 0 ? text : arena_printf(g->arena, " (%s)", text);
 }
 
 /* Why a graph is not worth a plan. */
@@ -511,7 +530,7 @@ static const char *
 left_because(const Scale *scale)
 {
     Graph *g = scale->graph;
-    const char *name = called_name(g), *text = NULL;
+    const char *name = called_names(g), *text = NULL;
     if (name != NULL)
         text = arena_printf(g->arena,
                             scale->on_arrays

@@ -5,7 +5,7 @@ static const BreakCode of_kind[] = {
     [KIND_OBJECT] = BREAK_DTYPE_OBJECT, [KIND_STRING] = BREAK_DTYPE_STRING,
     [KIND_DATE] = BREAK_DTYPE_DATE,     [KIND_STRUCTURED] = BREAK_DTYPE_STRUCT,
     [KIND_LONG] = BREAK_DTYPE_LONG,     [KIND_SWAPPED] = BREAK_BYTE_ORDER,
-    [KIND_OTHER] = BREAK_DTYPE,
+    [KIND_OTHER] = BREAK_DTYPE,         [KIND_LONG_LONG] = BREAK_DTYPE_LONG_LONG,
 };
 
 BreakCode
@@ -25,7 +25,10 @@ break_dtype(Interp *in, PyObject *object)
     const char *name = text != NULL ? PyUnicode_AsUTF8(text) : Py_TYPE(object)->tp_name;
     if (name == NULL) PyErr_Clear();
     BreakCode code = dtype_break(object, BREAK_DTYPE);
-    Answer answer = interp_break(in, code, "a dtype that is not compiled: %s", name ? name : "?");
+    bool told = code == BREAK_DTYPE_LONG_LONG; /* the dtype's text is that of another one */
+    Answer answer =
+        told ? interp_break(in, code, "%s", "")
+             : interp_break(in, code, "a dtype that is not compiled: %s", name ? name : "?");
     if (in->told.code == BREAK_DTYPE_DATE) in->told.code = BREAK_DTYPE; /* no array has it yet */
     Py_XDECREF(text);
     return answer;
@@ -34,7 +37,7 @@ break_dtype(Interp *in, PyObject *object)
 bool
 break_is_of_array(BreakCode code)
 {
-    return code == BREAK_DTYPE || code == BREAK_UNALIGNED ||
+    return code == BREAK_DTYPE || code == BREAK_UNALIGNED || code == BREAK_DTYPE_LONG_LONG ||
            (code >= BREAK_DTYPE_OBJECT && code <= BREAK_BYTE_ORDER);
 }
 

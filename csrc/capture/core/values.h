@@ -388,6 +388,16 @@ typedef struct {
     SourceId a, b;
 } SourcePair;
 
+/* Two arrays from outside that share memory, for messages. */
+typedef struct {
+    const char *variable; /* through which it is reached; NULL: none that has a name */
+    bool inside;          /* … it is an item or an attribute of what the variable holds */
+} OverlapOf;
+typedef struct {
+    BreakHint hint; /* what to do about it */
+    OverlapOf of[2];
+} Overlap;
+
 /* Effects of the program, to be applied at commit. */
 typedef struct {
     VEC(Effect) effects;
@@ -397,7 +407,7 @@ typedef struct {
     VEC(SourcePair) apart;   /* arrays guarded not to interleave */
     bool prints;             /* there is a print among the effects */
     bool refuse_writes;
-    BreakHint overlap; /* what to do about it: of the write that is refused, or will be */
+    Overlap overlap;   /* of the write that is refused, or will be */
     bool dirty;        /* the current instruction has already changed values … */
     bool
         dirty_before; /* … or earlier ones have, of functions that the bottom's instruction calls */
@@ -567,7 +577,7 @@ typedef struct Marks {
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
     bool recurses; /* calls of a function by itself are not inlined */
-    BreakHint overlap;
+    Overlap overlap;
     VEC(LoopNote) no_loop; /* loops that are unrolled */
     VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
     VEC(LoopType) loop_types;

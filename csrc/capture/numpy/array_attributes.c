@@ -68,6 +68,18 @@ part_view(Interp *in, NodeId node, bool imaginary, Value **out)
     return push_node(in, node, out);
 }
 
+/* Is it a method of arrays? */
+static bool
+is_method(const char *name)
+{
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *found = text != NULL ? attribute_stored((PyObject *)array_class(), text) : NULL;
+    bool method = found != NULL && Py_IS_TYPE(found, &PyMethodDescr_Type);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return method;
+}
+
 /* Those that tell where the elements are have a hint of their own. */
 static Answer
 not_followed(Interp *in, const char *name)
@@ -75,6 +87,11 @@ not_followed(Interp *in, const char *name)
     static const char *const memory[] = {"data", "ctypes", "__array_interface__",
                                          "__array_struct__"};
     BreakHint hint = HINT_OF_CODE;
+    if (is_method(name)) {
+        const char *method = arena_printf(in->arena, "method '%s' of an array", name);
+        return method == NULL ? ANSWER_ERROR
+                              : interp_break_told(in, BREAK_ATTRIBUTE, BREAK_CALL_C, method);
+    }
     for (int i = 0; i < COUNT_OF(memory); i++)
         if (strcmp(name, memory[i]) == 0) hint = HINT_MEMORY;
     return break_hinted(in, BREAK_ATTRIBUTE, hint, "attribute '%s' of an array", name);

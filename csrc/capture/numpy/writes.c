@@ -22,6 +22,20 @@ break_shown(Interp *in, int commit)
                         effect->what, effect->at.file, effect->at.line);
 }
 
+/* Inputs overlap, so that none is written. */
+static Answer
+break_overlap(Interp *in)
+{
+    const Overlap *both = &in->writes.overlap;
+    const OverlapOf *a = &both->of[0], *b = &both->of[1];
+    if (a->variable == NULL || b->variable == NULL)
+        return break_hinted(in, BREAK_OVERLAP, both->hint,
+                            "a write to an array that overlaps another one");
+    return break_hinted(in, BREAK_OVERLAP, both->hint, "%s'%s' and %s'%s'",
+                        a->inside ? "an array in " : "", a->variable,
+                        b->inside ? "an array in " : "", b->variable);
+}
+
 Answer
 write_allowed(Interp *in, Value *array)
 {
@@ -40,8 +54,7 @@ write_allowed(Interp *in, Value *array)
     Value *input = input_of(in, array->node);
     if (input == NULL) return ANSWER_YES;
     if (in->writes.refuse_writes)
-        return break_hinted(in, BREAK_OVERLAP, in->writes.overlap,
-                            "a write to an array that overlaps another one");
+        return break_overlap(in);
     ArrayHeader header;
     if (array_header(input->object, &header) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE)) {
         if (obstacle_note(in, GUARD_READONLY, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
@@ -76,7 +89,7 @@ overlap_hint(const Interp *in, const Value *a, const Value *b)
     }
     bool view = array_is_exact(a->object) && array_is_exact(b->object) &&
                 (array_base(a->object) == b->object || array_base(b->object) == a->object);
-    return view ? HINT_COPY : HINT_OF_CODE;
+    return view ? HINT_TAKEN : HINT_OF_CODE;
 }
 
 /* Of two views of one storage. */
@@ -147,6 +160,17 @@ write_beside(Interp *in, NodeId target, NodeId operand)
     return guard_ranges_apart(in, a->source, b->source) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The variable through which the array is reached; one without a name is left as it is. */
+static void
+name_variable(const Interp *in, SourceId source, OverlapOf *out)
+{
+    PyCodeObject *code = in->request->decoded->code;
+    const Source *at = &in->out->sources.at[source];
+    for (; at->base != NO_SOURCE; at = &in->out->sources.at[at->base]) out->inside = true;
+    if (at->kind == SOURCE_SLOT && at->index < code->co_nlocalsplus)
+        out->variable = text_of_str(code_slot_name(code, at->index));
+}
+
 /* Up to this many pairs get a guard each; more are guarded as a group. */
 enum { PAIRS = 12 };
 
@@ -175,7 +199,9 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
         for (int k = i + 1; k < n; k++)
             if (arrays_overlap(group[i]->object, group[k]->object)) {
                 SourceId source = group[i]->source, other = group[k]->source;
-                in->writes.overlap = overlap_hint(in, group[i], group[k]);
+                in->writes.overlap = (Overlap){.hint = overlap_hint(in, group[i], group[k])};
+                name_variable(in, source, &in->writes.overlap.of[0]);
+                name_variable(in, other, &in->writes.overlap.of[1]);
                 return obstacle_note(in, GUARD_OVERLAP, source, other) < 0 ? ANSWER_ERROR
                                                                            : ANSWER_NO;
             }
