@@ -553,3 +553,45 @@ def test_long_long_is_told_as_a_dtype_of_its_own():
         assert item["code"] == "PC0055" and "dtype('uint64')" not in (item["detail"] or ""), item
     for function, args in ((counts_named, (x,)), (scaled, (x, np.ones(2000, np.uint64)))):
         assert not pycompile.explain(function)(*args).breaks
+
+
+# ---- arrays of a length that only the run knows ----
+
+
+def doubles_rows(points, key):
+    found = np.unique(key)  # here
+    ordered = found[::-1]
+    out = []
+    for row in ordered:
+        out.append(row * 2 + points[0, 0])
+    return out
+
+
+def test_where_an_unknown_length_comes_from():
+    made = pycompile.explain(doubles_rows)(np.ones((60, 2)), np.arange(60.0) % 7)
+    item = next(i for i in made.breaks if i["code"] == "PC0045")
+    line = line_of_code(doubles_rows)
+    assert item["detail"] == f"iteration over an array, of a length that line {line} decides", item
+
+
+def sorts_by_two_keys(points):
+    p = points[np.lexsort((points[:, 1], points[:, 0]))]
+    out = []
+    for q in p:
+        out.append(q * 2)
+    return out
+
+
+def sorts_by_keys(keys, axis=-1):
+    order = np.lexsort(keys, axis)
+    return order * 2, order.shape, order.dtype
+
+
+def test_the_shape_of_what_lexsort_gives_is_known():
+    points = np.sin(np.arange(120.0)).reshape(60, 2).round(1)
+    check(sorts_by_two_keys, points, whole=True)
+    for keys in (points, (points, points[::-1]), (points[:, 0], points[:, 1].astype(int))):
+        check(sorts_by_keys, keys, whole=True)
+    check(sorts_by_keys, (points, points[::-1]), 0, whole=True)
+    for keys, axis in (((points[0], points[:, 0]), -1), ((), -1), (points, 2), (points[:0], -1)):
+        check(sorts_by_keys, keys, axis, captured=False)

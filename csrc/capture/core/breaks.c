@@ -287,10 +287,38 @@ hint_of_number(const Interp *in, NodeId number)
     return begins && is_of_arguments(in, number, &budget) ? HINT_OUT_OF_ARRAY : HINT_COMPUTED;
 }
 
+/* The node that made the first of the arrays of unknown length from which this one comes. */
+static NodeId
+first_of_unknown_size(Interp *in, NodeId id)
+{
+    enum { DEEPEST = 64 };
+    for (int depth = 0; depth < DEEPEST; depth++) {
+        const Node *node = graph_node(in->graph, id);
+        NodeId before = NO_NODE;
+        for (int i = 0; i < node->nargs && before == NO_NODE; i++)
+            if (opaque_of(in, node->args[i]) != NULL) before = node->args[i];
+        if (before == NO_NODE) break;
+        id = before;
+    }
+    return id;
+}
+
+/* Where the unknown length came from, if that is another line of the function. */
+static const char *
+with_origin(Interp *in, NodeId id, const char *what)
+{
+    const Node *first = graph_node(in->graph, first_of_unknown_size(in, id));
+    bool here = first->file == in->top->file &&
+                first->line != in->top->decoded->instrs[in->top->number].line;
+    if (!here || first->line == 0) return what;
+    return arena_printf(in->arena, "%s, of a length that line %d decides", what, first->line);
+}
+
 Answer
 break_of_size(Interp *in, BreakCode code, NodeId node, const char *what)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
+    if ((what = with_origin(in, node, what)) == NULL) return ANSWER_ERROR;
     Answer answer = interp_break_told(in, code, BREAK_DATA_SIZE, what);
     tell_size(in, node);
     return answer;
