@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pycompile
 from tests.differential import check
 from tests.reports import breaks, line_of_code
 
@@ -148,3 +149,28 @@ def test_a_function_of_rows_is_told_by_its_name(function, name):
     text = loop_reason(function, floats)
     assert f"a call of '{name}' on rows that are computed" in text
     check(function, floats)
+
+
+# ---- arrays that a function makes which a loop calls ----
+
+
+def smooths(x, a):
+    y = np.zeros_like(x)
+    for i in range(1, len(x)):
+        y[i] = a * y[i - 1] + (1 - a) * x[i]  # here
+    return y
+
+
+def sums_what_is_smoothed(n):
+    total = 0.0
+    for k in range(n):
+        x = np.sin(np.arange(500.0) * k)
+        total += smooths(x, 0.9).sum() + (x * x + 2 * x).mean()
+    return total
+
+
+def test_the_array_of_a_called_function_is_named():
+    text = " ".join(str(pycompile.explain(sums_what_is_smoothed)(40)).split())
+    line = line_of_code(smooths)
+    assert f"a store into 'y', an array that is made in the loop, line {line} of 'smooths'" in text
+    assert "(compute with whole arrays; options={'unroll': ...} sets the budget)" in text, text

@@ -123,6 +123,22 @@ learn_write(Interp *in, const LoopWrite *write)
                                                                               : ANSWER_YES;
 }
 
+/* The array is in none of the variables of the outermost loop's function and of those around it; a
+   function that is called in a turn may have made it, and has it in a variable. */
+static Answer
+made_in_turn(Interp *in, const Value *array)
+{
+    const Turn *turn = in->turn;
+    while (turn->around != NULL) turn = turn->around;
+    for (const Activation *a = in->top; a != NULL && a != turn->of; a = a->caller)
+        for (int slot = 0; slot < a->decoded->nlocalsplus; slot++)
+            if (a->slots[slot] == array)
+                return interp_break(in, BREAK_UNROLL,
+                                    "a store into '%s', an array that is made in the loop",
+                                    text_of_str(code_slot_name(a->decoded->code, slot)));
+    return interp_break(in, BREAK_UNROLL, "a store into an array that is in no variable");
+}
+
 static Answer
 not_before(Interp *in, Value *array)
 {
@@ -153,7 +169,7 @@ loop_writes(Interp *in, Value *array)
         if (write.path == NO_SOURCE || PyList_Append(in->attempt.learn->keep, array->object) < 0)
             return ANSWER_ERROR;
     } else if (!find_place(in, array, &write)) {
-        return interp_break(in, BREAK_UNROLL, "a store into an array that is in no variable");
+        return made_in_turn(in, array);
     }
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
         if ((turn->writes & bit) != 0) continue;
