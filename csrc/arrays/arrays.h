@@ -138,7 +138,7 @@ typedef enum {
     KIND_STRING, /* str, bytes, StringDType */
     KIND_DATE,   /* datetime64, timedelta64 */
     KIND_STRUCTURED,
-    KIND_LONG, /* longdouble, clongdouble */
+    KIND_LONG,      /* longdouble, clongdouble */
     KIND_LONG_LONG, /* longlong, ulonglong, where int64 and uint64 are C's long */
     KIND_SWAPPED,
     KIND_OTHER, /* unstructured void, a dtype of a third party */

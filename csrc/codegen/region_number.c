@@ -21,7 +21,8 @@ overflow_builtin(Op op)
 static bool
 may_overflow(const Instr *v)
 {
-    return !v->wraps && v->kind == INSTR_OP && v->dtype == v->from && op_may_overflow(v->op, v->dtype);
+    return !v->wraps && v->kind == INSTR_OP && v->dtype == v->from &&
+           op_may_overflow(v->op, v->dtype);
 }
 
 static void

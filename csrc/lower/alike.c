@@ -46,8 +46,7 @@ same_instr(const Instr *a, const Instr *b)
            (a->nargs == 0 || memcmp(a->args, b->args, sizeof(int32_t) * (size_t)a->nargs) == 0) &&
            a->operand == b->operand && a->loop == b->loop && a->order == b->order &&
            a->argument == b->argument && a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1] &&
-           a->home == b->home && a->guard == b->guard && a->slot == b->slot &&
-           a->wraps == b->wraps;
+           a->home == b->home && a->guard == b->guard && a->slot == b->slot && a->wraps == b->wraps;
 }
 
 static bool

@@ -86,10 +86,10 @@ typedef struct {
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     uint8_t errors;        /* the ErrorState for it */
     bool fallible;         /* a nonzero return is a deopt */
-    bool silent; /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
-    bool region; /* a kept loop, called in phases: lower/region.h */
+    bool silent;     /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
+    bool region;     /* a kept loop, called in phases: lower/region.h */
     bool numpy_ints; /* … that looks whether integers of NumPy's wrap round */
-    bool parts;  /* its units are parts of one row; called once more after them (PARTS_DONE) */
+    bool parts;      /* its units are parts of one row; called once more after them (PARTS_DONE) */
     Device device;
     int32_t threads;   /* on a device: of a block */
     int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */

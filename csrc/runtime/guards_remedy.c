@@ -88,7 +88,8 @@ static const char slice_shape[] =
     "take the slice at the end";
 const char guard_of_turns[] =
     "where the loop itself changes the shape from turn to turn, keep an array of one length and "
-    "write into slices of it (x[:m] = ...), or, if only the loop's length breaks it (PC0013), raise "
+    "write into slices of it (x[:m] = ...), or, if only the loop's length breaks it (PC0013), "
+    "raise "
     "options={'unroll': ...}; where others pass the shape, pad arrays to a few";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 

@@ -96,12 +96,13 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     if (log == NULL) return ANSWER_ERROR;
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
-    run->why = kernel->numpy_ints
-                   ? "what Python raises or warns of, an index out of bounds, an int beyond 64 bits "
-                     "or an integer of NumPy's that wraps round, in a loop (within "
-                     "np.errstate(over='ignore') in the function, all but np.int64 may wrap round)"
-                   : "what Python raises or warns of, an index out of bounds or an int beyond 64 "
-                     "bits, in a loop";
+    run->why =
+        kernel->numpy_ints
+            ? "what Python raises or warns of, an index out of bounds, an int beyond 64 bits "
+              "or an integer of NumPy's that wraps round, in a loop (within "
+              "np.errstate(over='ignore') in the function, all but np.int64 may wrap round)"
+            : "what Python raises or warns of, an index out of bounds or an int beyond 64 "
+              "bits, in a loop";
     run->yielded = run->yielded || !thread_is_alone(); /* a long loop lets others run */
     bool timed = call_is_timed || loops_timed > 0;
     int64_t began = timed ? clock_ns() : 0;

@@ -445,7 +445,7 @@ def test_a_dict_comprehension_is_told_in_words():
     turns = [item for item in found if item["code"] in ("PC0001", "PC0046")]
     assert len(turns) == 2
     for item in turns:  # of the loop that Python runs; 3.11 calls a function for it
-        assert "see what is said of the loop" in item["hint"], item
+        assert "see what is said of" in item["hint"], item
 
 
 def test_a_loop_that_calls_a_function_of_arrays_computes_with_arrays():

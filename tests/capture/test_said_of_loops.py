@@ -156,8 +156,8 @@ def test_a_function_of_rows_is_told_by_its_name(function, name):
 
 def smooths(x, a):
     y = np.zeros_like(x)
-    for i in range(1, len(x)):
-        y[i] = a * y[i - 1] + (1 - a) * x[i]  # here
+    for i in range(1, len(x)):  # here
+        y[i] = a * y[i - 1] + (1 - a) * x[i]
     return y
 
 

@@ -208,7 +208,9 @@ def shrinks_in_place(x):
     return w[:1]
 
 
-@pytest.mark.parametrize(("function", "options"), [(shrinks, {"unroll": 10**6}), (shrinks_in_place, {})])
+@pytest.mark.parametrize(
+    ("function", "options"), [(shrinks, {"unroll": 10**6}), (shrinks_in_place, {})]
+)
 def test_what_is_said_of_loops_that_change_shapes_helps(function, options):
     pycompile.reset()
     compiled = pycompile.compile(function, options=options)

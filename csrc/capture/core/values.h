@@ -407,8 +407,8 @@ typedef struct {
     VEC(SourcePair) apart;   /* arrays guarded not to interleave */
     bool prints;             /* there is a print among the effects */
     bool refuse_writes;
-    Overlap overlap;   /* of the write that is refused, or will be */
-    bool dirty;        /* the current instruction has already changed values … */
+    Overlap overlap; /* of the write that is refused, or will be */
+    bool dirty;      /* the current instruction has already changed values … */
     bool
         dirty_before; /* … or earlier ones have, of functions that the bottom's instruction calls */
 } InterpWrites;

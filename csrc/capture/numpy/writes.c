@@ -53,8 +53,7 @@ write_allowed(Interp *in, Value *array)
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     Value *input = input_of(in, array->node);
     if (input == NULL) return ANSWER_YES;
-    if (in->writes.refuse_writes)
-        return break_overlap(in);
+    if (in->writes.refuse_writes) return break_overlap(in);
     ArrayHeader header;
     if (array_header(input->object, &header) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE)) {
         if (obstacle_note(in, GUARD_READONLY, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
