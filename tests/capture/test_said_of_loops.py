@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _explain_text
 from tests.differential import check
-from tests.reports import breaks, line_of_code
+from tests.reports import breaks, keeps_loop, line_of_code
 
 ROWS = np.ones((3000, 4), np.int32)
 EACH = np.arange(3000, dtype=np.int32)
@@ -174,3 +175,26 @@ def test_the_array_of_a_called_function_is_named():
     line = line_of_code(smooths)
     assert f"a store into 'y', an array that is made in the loop, line {line} of 'smooths'" in text
     assert "(compute with whole arrays; options={'unroll': ...} sets the budget)" in text, text
+
+
+# ---- operations whose arrays are all whole ones ----
+
+
+def rows_less_a_multiple(q, v):
+    for j in range(len(q)):
+        q[j, 1:] -= q[j, 0] * v
+
+
+def rows_less_a_multiple_of_a_part(q, v):
+    for j in range(len(q)):
+        q[j, 1:] -= q[j, 0] * v[:]
+
+
+def test_an_operation_of_whole_arrays():
+    """What is advised keeps the loop."""
+    q, v = np.ones((900, 12)), np.arange(11.0)
+    told = _explain_text.verbose(pycompile.explain(rows_less_a_multiple)(q.copy(), v))
+    assert "'multiply' of whole arrays, line" in told and "v[:] for v" in told
+    assert not keeps_loop(rows_less_a_multiple, q.copy(), v)
+    assert keeps_loop(rows_less_a_multiple_of_a_part, q.copy(), v)
+    check(rows_less_a_multiple, q, v)

@@ -106,6 +106,21 @@ rare_dtype(const Graph *g, const Node *node)
     return NULL;
 }
 
+/* Are the node's arrays rows, each a whole array?  Of parts of arrays, as v[:] is one, no node is
+   made: a loop goes through their elements. */
+static bool
+takes_whole_rows(const Graph *g, const Node *node)
+{
+    bool rows = false;
+    for (int i = 0; i < node->nargs; i++) {
+        const Type *type = &graph_node(g, node->args[i])->type;
+        if (type->form != FORM_ARRAY) continue;
+        if (type->rank != 1) return false;
+        rows = true;
+    }
+    return rows;
+}
+
 /* A function of pycompile's own does for the graph what the line says in other words. */
 static bool
 is_own_step(PyObject *callable)
@@ -135,11 +150,17 @@ loop_learn_odd(Interp *in, int number, NodeId odd)
     const char *name = call    ? value_describe(in, called)
                        : ufunc ? ufunc_name(node->attrs.object)
                                : op_info(node->op)->name;
-    return loop_unkept(in, number,
-                       arena_printf(in->arena,
-                                    "%s '%s'%s%s, line %d, which has no native form in a loop",
-                                    call || ufunc ? "a call of" : "the operation", name,
-                                    rare ? " on a numpy." : "", rare ? rare : "", (int)node->line));
+    const char *what = call || ufunc ? "a call of" : "the operation";
+    int line = (int)node->line;
+    const char *why =
+        !call && rare == NULL && takes_whole_rows(in->graph, node)
+            ? arena_printf(in->arena,
+                           "%s '%s' of whole arrays, line %d, which has no native form in a loop "
+                           "(of parts, v[:] for v, + - * / and some functions have)",
+                           what, name, line)
+            : arena_printf(in->arena, "%s '%s'%s%s, line %d, which has no native form in a loop",
+                           what, name, rare ? " on a numpy." : "", rare ? rare : "", line);
+    return loop_unkept(in, number, why);
 }
 
 Answer
