@@ -135,6 +135,10 @@ Value *choice_zero(Interp *in, const Type *type);
 /* The branch, by which the bottom's loop goes on or ends, is on an array's value: the loop is to be
    tried as one.  ANSWER_BREAK: capture starts again with that; NO: it is none, or cannot be. */
 Answer repeat_learn(Interp *in);
+/* Why a loop over whole arrays is not one plan, of a variable by its quoted name: its class changes
+   in a turn, or a turn may end before it is set.  NULL with the error set. */
+const char *repeat_changes(Arena *arena, const char *name, const char *before, const char *behind);
+const char *repeat_leaves_unset(Arena *arena, const char *name);
 /* Why the loop around the current Instr is none; NULL: it is not known, or there is no such loop.
    0, or -1 with the error set. */
 int repeat_refusal(Interp *in, const LoopNote **out);

@@ -256,10 +256,7 @@ differ_in_turns(Merge *m, const char *name, Value *x, Value *y)
     bool unset = x->kind == V_UNBOUND || x->kind == V_LOST;
     if (unset != (y->kind == V_UNBOUND || y->kind == V_LOST)) {
         m->hint = HINT_LEFT_BEFORE;
-        m->what = arena_printf(in->attempt.learn_arena,
-                               "%s, which is read behind the loop, is not set on every way through "
-                               "a turn",
-                               name);
+        m->what = repeat_leaves_unset(in->attempt.learn_arena, name);
         return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
     }
     bool first = began_turn(m, x);
@@ -267,8 +264,7 @@ differ_in_turns(Merge *m, const char *name, Value *x, Value *y)
     const char *one = value_describe(in, first ? x : y), *other = value_describe(in, first ? y : x);
     if (numpy_number(one, other) == NULL) return ANSWER_NO;
     m->hint = HINT_TURN_CHANGES;
-    m->what = arena_printf(in->attempt.learn_arena, "%s is %s before the loop and %s behind a turn",
-                           name, one, other);
+    m->what = repeat_changes(in->attempt.learn_arena, name, one, other);
     return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
 

@@ -418,20 +418,32 @@ not_carried(Repeat *r, BreakHint hint, const char *why)
     return why == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
 
+const char *
+repeat_changes(Arena *arena, const char *name, const char *before, const char *behind)
+{
+    return arena_printf(arena, "%s is %s before the loop and %s behind a turn", name, before,
+                        behind);
+}
+
+const char *
+repeat_leaves_unset(Arena *arena, const char *name)
+{
+    return arena_printf(
+        arena, "%s, which is read behind the loop, is not set on every way through a turn", name);
+}
+
 /* What the turn leaves in the local cannot take the place of what it began with. */
 static Answer
 tell_changed(Interp *in, Repeat *r, int slot, NodeId first)
 {
-    const char *name = loop_slot_text(in, slot);
+    const char *name = arena_printf(in->arena, "'%s'", loop_slot_text(in, slot));
     Value *before = value_node(in, first), *after = in->top->slots[slot];
-    if (before == NULL) return ANSWER_ERROR;
+    if (before == NULL || name == NULL) return ANSWER_ERROR;
     if (after == NULL || after->kind == V_UNBOUND || after->kind == V_LOST) return ANSWER_NO;
     const char *one = value_describe(in, before);
     const char *other = value_is_loose(in, after) ? "of another class" : value_describe(in, after);
     if (strcmp(one, other) == 0) return ANSWER_NO;
-    return not_carried(r, HINT_TURN_CHANGES,
-                       arena_printf(in->arena, "'%s' is %s before the loop and %s behind a turn",
-                                    name, one, other));
+    return not_carried(r, HINT_TURN_CHANGES, repeat_changes(in->arena, name, one, other));
 }
 
 /* The turn may end before it stores the local. */
@@ -440,11 +452,9 @@ tell_unset(Interp *in, Repeat *r, int slot)
 {
     const Value *left = in->top->slots[slot];
     if (left != NULL && left->kind != V_UNBOUND && left->kind != V_LOST) return ANSWER_NO;
-    return not_carried(r, HINT_LEFT_BEFORE,
-                       arena_printf(in->arena,
-                                    "'%s', which is read behind the loop, is not set on every way "
-                                    "through a turn",
-                                    loop_slot_text(in, slot)));
+    const char *name = arena_printf(in->arena, "'%s'", loop_slot_text(in, slot));
+    if (name == NULL) return ANSWER_ERROR;
+    return not_carried(r, HINT_LEFT_BEFORE, repeat_leaves_unset(in->arena, name));
 }
 
 /* A branch in the body has sides that do not come together: what keeps them apart. */
