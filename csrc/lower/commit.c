@@ -152,6 +152,21 @@ stays_in_group(const Lowering *lw, const Reads *reads, NodeId value, NodeId scat
     return true;
 }
 
+/* Does the kernel that walks the value's memory from end to end go through the rows of the view in
+   their order? */
+static bool
+walked_alike(const Graph *g, const Type *value, const Type *view)
+{
+    if (!type_same_shape(value, view)) return false;
+    for (int i = 0; i + 1 < value->rank; i++)
+        if ((size_value(g, value->stride[i]) >= size_value(g, value->stride[i + 1])) !=
+            (size_value(g, view->stride[i]) >= size_value(g, view->stride[i + 1])))
+            return false;
+    int last = value->rank - 1;
+    return type_walks_alike(g, value, view) ||
+           size_value(g, value->stride[last]) == size_value(g, view->stride[last]);
+}
+
 static bool
 is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, NodeId scatter)
 {
@@ -164,7 +179,7 @@ is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, 
     const Group *group = &lw->groups.at[lw->group_of[id]];
     return group_is_plain(group) && reads_stay(lw, last_write, lw->group_of[id]) &&
            group->ndims > 0 && type_elements(g, &value->type) > 1 &&
-           (group->device == DEVICE_HOST ? type_walks_alike(g, &value->type, node->attrs.view)
+           (group->device == DEVICE_HOST ? walked_alike(g, &value->type, node->attrs.view)
                                          : type_same_shape(&value->type, node->attrs.view)) &&
            stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
