@@ -22,6 +22,7 @@ from differential import differences, observe
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import pycompile
+from pycompile import _C
 
 IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
@@ -157,8 +158,13 @@ def fuzz(examples: int, number: int) -> None:
     def run(made):
         compare(made)
 
-    run()
-    pycompile.reset()
+    if number // CHUNK % 2:  # kernels over small arrays run as waves, too
+        _C.test_wave_sizes(64, 2048)
+    try:
+        run()
+    finally:
+        _C.test_wave_sizes(0, 0)
+        pycompile.reset()
 
 
 @pytest.mark.slow

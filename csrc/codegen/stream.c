@@ -1,7 +1,8 @@
 /* Stores that bypass the caches.
 
    An output larger than the last-level cache is no longer in it when it is read, and an ordinary
-   store first reads the cache line that it fills.  Such outputs are written by non-temporal stores
+   store first reads the cache line that it fills.  Such outputs, unless a wave (lower/wave.c) reads
+   them before,  are written by non-temporal stores
    of whole aligned vectors.  The size and the alignment of a row are known at run time only, and
    the elements up to the first whole vector are done one by one:
 
@@ -22,6 +23,7 @@ fits(const Emit *e, const Operand *o)
 {
 #if defined(__x86_64__)
     if (e->kernel->kind != KERNEL_FLAT && e->kernel->kind != KERNEL_ROWS) return false;
+    if (e->kernel->read_soon) return false;
     if (!o->stored || o->stride[e->kernel->nloops - 1] != STRIDE_UNIT) return false;
     return dtype_size(o->dtype) >= 4 && !dtype_is_complex(o->dtype);
 #else

@@ -480,7 +480,8 @@ lower(Graph *graph, Answer *answer, const char **why)
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
     mark_written(&lw);
     if (lw.why == NULL) release_arguments(&lw);
-    if (lw.why == NULL && (memory_plan(&lw) < 0 || release_plan(&lw) < 0)) return NULL;
+    if (lw.why == NULL && (memory_plan(&lw) < 0 || release_plan(&lw) < 0 || waves_find(&lw) < 0))
+        return NULL;
     if (lw.why != NULL) {
         PyErr_Clear();
         *why = lw.why;

@@ -185,6 +185,19 @@ typedef struct {
     };
 } Step;
 
+/* Kernels that are run tile by tile, one behind the other (wave.c).  A kernel does `pace` units in
+   a strip; in tile t its strips [t * tile - lag, (t + 1) * tile - lag). */
+typedef struct {
+    int64_t pace, lag;
+} WaveMember;
+
+typedef struct {
+    int32_t first, count; /* steps */
+    int64_t tile, tiles;  /* strips in a tile; tiles in which all members are done */
+    bool apart;           /* tiles have nothing to do with one another */
+    WaveMember *members;
+} Wave;
+
 /* Where the value of an output is.  For a write into an input at commit `written` is true: the
    value at (place, type), whose type is broadcast to `view` already, goes to `view` of the input's
    memory. Otherwise (place, type) is the whole value. */
@@ -207,6 +220,7 @@ typedef struct {
     VEC(UfuncLoop) loops; /* owners are in the keep list */
     VEC(Buffer) buffers;
     VEC(Step) steps;
+    VEC(Wave) waves;      /* in the order of their steps */
     VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes[DEVICE_COUNT];
@@ -221,6 +235,8 @@ void step_blame(const Graph *graph, NodeId node, Step *step);
 
 /* For tests: from now on no graph is lowered, for this reason (a literal); NULL ends that. */
 void lower_refuse(const char *why);
+/* For tests: the least bytes stored by the first kernel of a wave, and the cache's; 0: as usual. */
+void waves_set_sizes(int64_t stored, int64_t cache);
 
 /* For PYCOMPILE_LOGS=schedule and golden files: buffers, steps with their kernels, outputs. */
 int program_print(const Graph *graph, const Program *program, Text *out);

@@ -269,6 +269,20 @@ put_carry(const Graph *g, int at, const CarryStep *carry, Text *out)
     text_put(out, "\n");
 }
 
+static void
+put_wave(const Program *p, const Wave *wave, Text *out)
+{
+    text_printf(out, "wave of %d kernels, %lld tiles of %lld strips%s:", wave->count,
+                (long long)wave->tiles, (long long)wave->tile, wave->apart ? ", apart" : "");
+    for (int i = 0; i < wave->count; i++) {
+        const WaveMember *member = &wave->members[i];
+        text_printf(out, "%s k%d", i > 0 ? "," : "", p->steps.at[wave->first + i].kernel.kernel);
+        if (member->pace != 1) text_printf(out, " by %lld", (long long)member->pace);
+        if (member->lag != 0) text_printf(out, " lag %lld", (long long)member->lag);
+    }
+    text_put(out, "\n");
+}
+
 int
 program_print(const Graph *graph, const Program *program, Text *out)
 {
@@ -292,6 +306,7 @@ program_print(const Graph *graph, const Program *program, Text *out)
         else
             put_external(graph, step, out);
     }
+    for (int i = 0; i < program->waves.len; i++) put_wave(program, &program->waves.at[i], out);
     if (program->commits.len > 0) text_put(out, "at commit:\n");
     for (int i = 0; i < program->commits.len; i++)
         put_kernel(graph, program, &program->commits.at[i], out);

@@ -245,4 +245,7 @@ void release_arguments(Lowering *lw);
 /* After it: when each array object is made and released. */
 int release_plan(Lowering *lw);
 
+/* wave.c: after memory_plan */
+int waves_find(Lowering *lw);
+
 #endif

@@ -395,6 +395,26 @@ run_chain(Run *run, int *number)
     return targets[chain->device].launch(run, chain);
 }
 
+/* A wave of kernels; *number becomes that of the last one. */
+static Answer
+run_waved(Run *run, int *number, unsigned *flags)
+{
+    const Wave *wave = run->plan->steps[*number].wave;
+    unsigned *raised = alloca(sizeof(unsigned) * (size_t)wave->count);
+    for (int m = 1; m < wave->count; m++)
+        if (make_arrays(run, wave->first + m) != ANSWER_YES) return ANSWER_ERROR;
+    Answer answer = run_wave(run, wave, raised);
+    if (answer != ANSWER_YES) return answer;
+    for (int m = 0; m < wave->count; m++) {
+        unsigned fresh = flags_of(&run->plan->steps[wave->first + m].kernel, raised[m]) & ~*flags;
+        run->step = wave->first + m;
+        note_flags(run, fresh);
+        *flags |= fresh;
+    }
+    *number += wave->count - 1;
+    return ANSWER_YES;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -426,10 +446,13 @@ run_steps(Run *run)
             continue;
         }
         unsigned before = flags;
+        bool waves = step->wave != NULL && wave_pays(step->wave);
         Answer answer = step->kind != STEP_KERNEL ? run_library(run, &step->external)
-                        : step->chain == NULL     ? host_launch(run, &step->kernel, &flags)
-                                                  : run_chain(run, &i);
+                        : step->chain != NULL     ? run_chain(run, &i)
+                        : waves                   ? run_waved(run, &i, &flags)
+                                                  : host_launch(run, &step->kernel, &flags);
         if (answer != ANSWER_YES) return answer;
+        if (waves) continue;
         if (flags != before) note_flags(run, flags & ~before);
     }
     release_arrays(run, plan->nsteps);

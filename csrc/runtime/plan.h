@@ -135,6 +135,7 @@ typedef struct Chain {
 typedef struct PlanStep {
     StepKind kind;
     Chain *chain;            /* which begins here, or NULL */
+    const Wave *wave;        /* the same */
     int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */
     const char *file;        /* in the plan's memory, or NULL */
     union {
@@ -297,6 +298,12 @@ PyObject *run_box(Run *run, int box);
 int plan_chains(Plan *plan);
 /* Sets the words of all launches of a run. */
 void chain_fill(const Run *run, Chain *chain);
+
+/* ---- plan_wave.c ---- */
+/* Should its kernels run as a wave, with so many threads? */
+bool wave_pays(const Wave *wave);
+/* Runs them all.  The flags that each raised are in *raised; ANSWER_NO: run->step has failed. */
+Answer run_wave(Run *run, const Wave *wave, unsigned *raised);
 
 /* ---- sample.c ---- */
 /* What the next call for which this plan holds does.  Only for plans that are whole. */

@@ -396,6 +396,31 @@ make_steps(Maker *m)
     return 0;
 }
 
+/* Loops of other libraries need what plan.c does around each kernel. */
+static bool
+has_foreign(const PlanStep *steps, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (steps[i].kernel.foreign) return true;
+    return false;
+}
+
+static int
+make_waves(Maker *m)
+{
+    for (int i = 0; i < m->program->waves.len; i++) {
+        const Wave *from = &m->program->waves.at[i];
+        if (has_foreign(&m->plan->steps[from->first], from->count)) continue;
+        Wave *wave = copy_of(m->plan, from, sizeof(*from));
+        WaveMember *members =
+            copy_of(m->plan, from->members, sizeof(*members) * (size_t)from->count);
+        if (wave == NULL || members == NULL) return -1;
+        wave->members = members;
+        m->plan->steps[from->first].wave = wave;
+    }
+    return 0;
+}
+
 static int
 make_commits(Maker *m)
 {
@@ -616,10 +641,10 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
-        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_commits(&maker) < 0 ||
-        make_lifetimes(plan) < 0 || plan_chains(plan) < 0 || make_boxes(&maker) < 0 ||
-        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker, origin) < 0 ||
-        make_told(&maker) < 0) {
+        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_waves(&maker) < 0 ||
+        make_commits(&maker) < 0 || make_lifetimes(plan) < 0 || plan_chains(plan) < 0 ||
+        make_boxes(&maker) < 0 || make_builds(&maker) < 0 || make_exit(&maker) < 0 ||
+        make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

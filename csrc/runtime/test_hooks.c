@@ -300,6 +300,16 @@ hook_guards_covered(PyObject *self, PyObject *capsule)
     return test ? PyLong_FromLong(test->program->nchecks - test->program->nrun) : NULL;
 }
 
+/* test_wave_sizes(stored, cache): small arrays make waves, too; (0, 0): as usual. */
+static PyObject *
+hook_wave_sizes(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    long long stored, cache;
+    if (!PyArg_ParseTuple(args, "LL", &stored, &cache)) return NULL;
+    waves_set_sizes(stored, cache);
+    Py_RETURN_NONE;
+}
+
 /* test_lower_refuses(text or None): no graph is lowered, with this reason. */
 static PyObject *
 hook_lower_refuses(PyObject *self, PyObject *text)
@@ -315,6 +325,7 @@ hook_lower_refuses(PyObject *self, PyObject *text)
 
 PyMethodDef test_methods[] = {
     {"test_fail_after", hook_fail_after, METH_O, NULL},
+    {"test_wave_sizes", hook_wave_sizes, METH_VARARGS, NULL},
     {"test_lower_refuses", hook_lower_refuses, METH_O, NULL},
     {"_run_graph", hook_run_graph, METH_VARARGS, NULL},
     {"_guards", hook_guards, METH_VARARGS, NULL},

@@ -467,6 +467,15 @@ threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t 
     return run_threaded(fn, args, scratch_bytes, units, chunk, helpers, flags);
 }
 
+int
+threads_run_tiles(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t tiles,
+                  int64_t tile_ps)
+{
+    int helpers = tiles < 2 ? 0 : helpers_for((double)tiles * (double)tile_ps * 1e-3);
+    if (helpers == 0) return run_alone(fn, args, scratch_bytes, tiles, NULL);
+    return run_threaded(fn, args, scratch_bytes, tiles, 1, helpers, NULL);
+}
+
 typedef struct {
     KernelArgs args; /* first: this is what run_part gets */
     CopyPart part;
