@@ -19,6 +19,7 @@ typedef struct {
     int lanes;
     int part; /* number of the vector among `ways`, or among a pairwise sum's accumulators */
     int ways; /* vectors per iteration, each with accumulators of its own */
+    int way;  /* number of the vector among those whose operations take turns: weave.c */
     int stage;
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
@@ -123,6 +124,16 @@ void emit_row_values(Emit *e, int stage);
 bool has_roots(const Emit *e, int stage);
 /* Names of the accumulators of a pairwise sum, by Emit.part. */
 extern const char *const accumulators[8];
+
+/* Declares what the stage's loop stores, keeps or checks in one vector. */
+void emit_values(Emit *e, int stage, int lanes);
+
+/* weave.c */
+/* In how many vectors the operations of the stage's body should take turns; 1: none. */
+int weave_ways(const Emit *e, int stage);
+void emit_woven(Emit *e, int stage, int lanes, int ways);
+/* What is behind the names of values of Emit.way. */
+const char *way_suffix(const Emit *e);
 
 /* beside.c: rows in the lanes of vectors */
 void emit_beside(Emit *e);

@@ -151,7 +151,7 @@ declare(Emit *e, int32_t at, Text *line)
     if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
     text_put(line, "const ");
     prelude_type(e->prelude, dtype, e->lanes, line);
-    text_printf(line, " v%d = ", at);
+    text_printf(line, " v%d%s = ", at, way_suffix(e));
 }
 
 static void
@@ -205,7 +205,7 @@ void
 body_name(Emit *e, int32_t at, Text *out)
 {
     if (!is_row_value(e, at)) {
-        text_printf(out, "v%d", at);
+        text_printf(out, "v%d%s", at, way_suffix(e));
         return;
     }
     if (e->lanes == 1) {
@@ -583,7 +583,7 @@ put_stream(Emit *e, int32_t value, const Text *address, int32_t operand)
     Text line = {0};
     text_printf(&line, "if (stream%d) ", operand);
     prelude_stream(e->prelude, instr_at(e, value)->dtype, e->lanes, &line);
-    emit_line(e, "%s(%s, v%d);", line.data, address->data, value);
+    emit_line(e, "%s(%s, v%d%s);", line.data, address->data, value, way_suffix(e));
     emit_line(e, "else");
     text_free(&line);
 }

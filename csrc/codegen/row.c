@@ -181,6 +181,18 @@ emit_roots(Emit *e, int stage, const char *acc)
     }
 }
 
+void
+emit_values(Emit *e, int stage, int lanes)
+{
+    body_begin(e, stage, lanes);
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (stores_here(e, i, stage) || checks_here(e, i, stage))
+            body_value(e, instr_at(e, i)->args[0]);
+        else if (rests_here(e, i, stage))
+            body_value(e, i);
+    }
+}
+
 static void
 emit_body(Emit *e, int stage, int lanes, const char *acc)
 {
@@ -264,6 +276,13 @@ emit_plain_loop(Emit *e, int stage)
     bool head = stage_has_head(e, stage);
     const char *end = head ? "until" : "m";
     if (head) open_block(e, "for (int64_t until = head;; until = m) ");
+    int woven = lanes > 1 && e->ways == 1 && skipped < 0 ? weave_ways(e, stage) : 1;
+    if (woven > 1) {
+        emit_line(e, "for (; j <= %s - %d; j += %d) {", end, woven * lanes, woven * lanes);
+        e->indent++;
+        emit_woven(e, stage, lanes, woven);
+        close_block(e);
+    }
     if (lanes > 1) {
         emit_line(e, "for (; j <= %s - %d; j += %d) {", end, lanes, lanes);
         e->indent++;
