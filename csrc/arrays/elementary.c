@@ -1,14 +1,15 @@
 /* Elementary functions of vectors that have the bits of NumPy's loops, and of a few of SciPy's.
 
-   On x86-64 with AVX-512 NumPy's loops for exp and log of float32 are short (elementary.h), and for
-   most other functions they are calls of Intel's SVML, which NumPy contains and exports.  A kernel
-   that does the same in registers fuses with what is around it and gives the same bits and flags.
+   On x86-64 with AVX-512 NumPy's loops for exp and log of float32 and for tanh are short
+   (elementary.h, hyperbolic.h), and for most other functions they are calls of Intel's SVML, which
+   NumPy contains and exports.  A kernel that does the same in registers fuses with what is around
+   it and gives the same bits and flags.
    SciPy's loops are short, too (special.h), and need AVX2 and FMA alone.
 
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
    count: the loop for tanh of float32 differs from SVML's function in their signs alone. */
-#include "../elementary.h"
+#include "../hyperbolic.h"
 #include "numpy_api.h"
 
 #include <dlfcn.h>
@@ -23,6 +24,8 @@
 typedef float F32 __attribute__((vector_size(64)));
 typedef double F64 __attribute__((vector_size(64)));
 typedef unsigned U32 __attribute__((vector_size(64)));
+typedef int I32 __attribute__((vector_size(64)));
+typedef long long I64 __attribute__((vector_size(64)));
 
 #define V64(name) name##_64
 
@@ -45,6 +48,52 @@ log_f32(F32 a)
         LOG_ODD(V64)
     }
     LOG_PLAIN(V64)
+}
+
+static const _Alignas(64) unsigned tanh_f32_table[] = {TANH_F32_TABLE};
+static const _Alignas(64) unsigned long long tanh_f64_table[] = {TANH_F64_TABLE};
+
+ON_AVX512 static F32
+tanh_f32(F32 a)
+{
+    typedef F32 T;
+    typedef I32 B;
+    if (!TANH_F32_IS_PLAIN) {
+        TANH_F32_ODD
+    }
+    TANH_F32_PLAIN
+}
+
+ON_AVX512 static F64
+tanh_f64(F64 a)
+{
+    typedef F64 T;
+    typedef I64 B;
+    if (!TANH_F64_IS_PLAIN) {
+        TANH_F64_ODD
+    }
+    TANH_F64_PLAIN
+}
+
+/* The functions whose texts are ours. */
+static const struct {
+    const char *name;
+    DType dtype;
+    void *function;
+} texts[] = {
+    {"exp", DT_F32, (void *)exp_f32},
+    {"log", DT_F32, (void *)log_f32},
+    {"tanh", DT_F32, (void *)tanh_f32},
+    {"tanh", DT_F64, (void *)tanh_f64},
+};
+
+static void *
+text_candidate(const char *function, DType dtype)
+{
+    for (int i = 0; i < COUNT_OF(texts); i++)
+        if (texts[i].dtype == dtype && strcmp(texts[i].name, function) == 0)
+            return texts[i].function;
+    return NULL;
 }
 
 /* y = f(x) vector by vector; `n` is a multiple of the lanes. */
@@ -122,11 +171,7 @@ function_candidate(int i, const char *function, DType dtype, char symbol[ELEMENT
 {
     static const char *const forms[2][2] = {{"__svml_%sf16", NULL},
                                             {"__svml_%s8_ha", "__svml_%s8"}};
-    if (i == 0)
-        return dtype != DT_F32                ? NULL
-               : strcmp(function, "exp") == 0 ? (void *)exp_f32
-               : strcmp(function, "log") == 0 ? (void *)log_f32
-                                              : NULL;
+    if (i == 0) return text_candidate(function, dtype);
     const char *form = forms[dtype == DT_F64][i - 1];
     if (form == NULL || numpy_library() == NULL) return NULL;
     snprintf(symbol, ELEMENTARY_SYMBOL, form, function);

@@ -3,8 +3,7 @@
 #include "prelude.h"
 
 #include "../arrays/arrays.h"
-#include "../elementary.h"
-#include "../special.h"
+#include "../hyperbolic.h"
 
 /* The arguments of an elementary function of ops.def; 0: it is none. */
 static int
@@ -16,53 +15,94 @@ function_arity(const char *name)
     return 0;
 }
 
-/* What EXP_… and LOG_… of elementary.h are for vectors of 32 and 64 bytes. */
+/* What EXP_… and LOG_… of elementary.h are for vectors of 32 and 64 bytes, and TANH_… of
+   hyperbolic.h. */
 #define TEXT(...) #__VA_ARGS__
 #define EXPANDED(...) TEXT(__VA_ARGS__)
 #define V32(name) name##_32
 #define V64(name) name##_64
 
-static const struct {
+typedef struct {
     const char *name;
-    const char *is_plain[2], *plain[2], *odd[2];
-} short_functions[] = {
+    DType dtype;
+    const char *is_plain[2], *plain[2], *odd[2]; /* NULL: not for vectors of 32 bytes */
+    const char *integer, *table;                 /* of as many bits as a lane; NULL: has no table */
+} ShortFunction;
+
+static const ShortFunction short_functions[] = {
 #if defined(__x86_64__)
     {"exp",
+     DT_F32,
      {EXPANDED(EXP_IS_PLAIN(V32)), EXPANDED(EXP_IS_PLAIN(V64))},
      {EXPANDED(EXP_PLAIN(V32)), EXPANDED(EXP_PLAIN(V64))},
-     {EXPANDED(EXP_ODD(V32)), EXPANDED(EXP_ODD(V64))}},
+     {EXPANDED(EXP_ODD(V32)), EXPANDED(EXP_ODD(V64))},
+     "unsigned",
+     NULL},
     {"log",
+     DT_F32,
      {EXPANDED(LOG_IS_PLAIN(V32)), EXPANDED(LOG_IS_PLAIN(V64))},
      {EXPANDED(LOG_PLAIN(V32)), EXPANDED(LOG_PLAIN(V64))},
-     {EXPANDED(LOG_ODD(V32)), EXPANDED(LOG_ODD(V64))}},
+     {EXPANDED(LOG_ODD(V32)), EXPANDED(LOG_ODD(V64))},
+     "unsigned",
+     NULL},
+    {"tanh",
+     DT_F32,
+     {NULL, EXPANDED(TANH_F32_IS_PLAIN)},
+     {NULL, EXPANDED(TANH_F32_PLAIN)},
+     {NULL, EXPANDED(TANH_F32_ODD)},
+     "int",
+     EXPANDED(TANH_F32_TABLE)},
+    {"tanh",
+     DT_F64,
+     {NULL, EXPANDED(TANH_F64_IS_PLAIN)},
+     {NULL, EXPANDED(TANH_F64_PLAIN)},
+     {NULL, EXPANDED(TANH_F64_ODD)},
+     "long long",
+     EXPANDED(TANH_F64_TABLE)},
 #else
-    {"", {"", ""}, {"", ""}, {"", ""}},
+    {.name = ""},
 #endif
 };
 
-/* A function of float32 that elementary.h has, for 8 or 16 lanes.  Odd arguments, such as NaN and
+static const ShortFunction *
+find_short(const char *name, DType dtype)
+{
+    for (int i = 0; i < COUNT_OF(short_functions); i++)
+        if (short_functions[i].dtype == dtype && strcmp(short_functions[i].name, name) == 0)
+            return &short_functions[i];
+    return NULL;
+}
+
+/* A function whose text is ours, for vectors of 32 or 64 bytes.  Odd arguments, such as NaN and
    those whose results are no normal numbers, are rare: their code is out of the way. */
 static void
-define_short(Prelude *p, const char *name, int lanes)
+define_short(Prelude *p, const ShortFunction *f, int lanes)
 {
-    int wide = lanes == 16, at = 0;
-    while (at < COUNT_OF(short_functions) - 1 && strcmp(short_functions[at].name, name) != 0) at++;
+    const char *t = dtype_name(f->dtype), *letter = f->table != NULL ? "B" : "U";
+    int bytes = lanes * (int)dtype_size(f->dtype), wide = bytes == 64;
     char types[160];
     snprintf(types, sizeof types,
-             "    typedef f32x%d T;\n"
-             "    typedef unsigned U __attribute__((vector_size(%d), unused));\n",
-             lanes, lanes * 4);
-    prelude_define_type(p, DT_F32, lanes);
+             "    typedef %sx%d T;\n"
+             "    typedef %s %s __attribute__((vector_size(%d), unused));\n",
+             t, lanes, f->integer, letter, bytes);
+    prelude_define_type(p, f->dtype, lanes);
+    if (f->table != NULL) {
+        text_printf(p->head,
+                    "static const unsigned %s %s_%s_table[] __attribute__((aligned(64))) = {\n    ",
+                    f->integer, f->name, t);
+        text_put(p->head, f->table);
+        text_put(p->head, "};\n");
+    }
     text_printf(p->head,
-                "static __attribute__((noinline, cold)) f32x%d odd_%s_f32x%d(f32x%d a)\n{\n%s    ",
-                lanes, name, lanes, lanes, types);
-    text_put(p->head, short_functions[at].odd[wide]);
-    text_printf(p->head, "\n}\nINLINE f32x%d %s_f32x%d(f32x%d a)\n{\n%s", lanes, name, lanes, lanes,
-                types);
+                "static __attribute__((noinline, cold)) %sx%d odd_%s_%sx%d(%sx%d a)\n{\n%s    ", t,
+                lanes, f->name, t, lanes, t, lanes, types);
+    text_put(p->head, f->odd[wide]);
+    text_printf(p->head, "\n}\nINLINE %sx%d %s_%sx%d(%sx%d a)\n{\n%s", t, lanes, f->name, t, lanes,
+                t, lanes, types);
     text_put(p->head, "    if (__builtin_expect(!");
-    text_put(p->head, short_functions[at].is_plain[wide]);
-    text_printf(p->head, ", 0)) return odd_%s_f32x%d(a);\n    ", name, lanes);
-    text_put(p->head, short_functions[at].plain[wide]);
+    text_put(p->head, f->is_plain[wide]);
+    text_printf(p->head, ", 0)) return odd_%s_%sx%d(a);\n    ", f->name, t, lanes);
+    text_put(p->head, f->plain[wide]);
     text_put(p->head, "\n}\n");
 }
 
@@ -244,19 +284,20 @@ define_elementary(Prelude *p, const char *name, DType dtype, int lanes)
 {
     const char *symbol = elementary_symbol(name, dtype), *t = dtype_name(dtype);
     int most = 64 / (int)dtype_size(dtype), own = lanes;
+    const ShortFunction *text = find_short(name, dtype);
     if (symbol == NULL || p->vector_bytes != 64) return false;
     if (lanes > most) {
         prelude_lanewise(p, name, 1, dtype, lanes);
         return true;
     }
-    if (symbol[0] != '\0' || lanes > 8)
+    if (symbol[0] != '\0' || text == NULL || text->plain[0] == NULL || lanes > most / 2)
         own = most;
-    else if (lanes < 8)
-        own = 8;
+    else
+        own = most / 2;
     if (lanes != own) {
         define_by_wider(p, name, dtype, lanes, own);
-    } else if (symbol[0] == '\0') {
-        define_short(p, name, lanes);
+    } else if (symbol[0] == '\0' && text != NULL) {
+        define_short(p, text, lanes);
     } else {
         prelude_define_type(p, dtype, lanes);
         text_printf(p->head, "%sx%d (*of_numpy%s)(%sx%d);\n", t, lanes, symbol, t, lanes);

@@ -20,7 +20,7 @@ ODD = np.array(
     + [709.78, 709.79, -708.4, -745.2, 1e300, -1e300, 0.70710677, 0.70710685, 1.1754944e-38]
 )
 #: The functions whose code is known of NumPy's X86_V4 loops, with vectors of 64 bytes.
-KNOWN_THERE = {"exp", "log", "log2", "cbrt"}
+KNOWN_THERE = {"exp", "log", "log2", "cbrt", "tanh"}
 
 
 def program(name, text="np.{0}(x) * 2.0 + x"):
@@ -60,7 +60,7 @@ def test_bits(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("name", ["exp", "log", "log2", "arctanh"])
+@pytest.mark.parametrize("name", ["exp", "log", "log2", "arctanh", "tanh"])
 @pytest.mark.parametrize("mode", ["warn", "raise"])
 def test_flags(name, dtype, mode):
     """One odd argument among many, anywhere in the vectors."""
@@ -81,6 +81,19 @@ def test_flags(name, dtype, mode):
                     result = str(error)
             seen.append((result, [str(w.message) for w in told]))
         assert seen[0] == seen[1], value
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tanh_where_its_polynomials_meet(dtype):
+    """NumPy's intervals begin at numbers with 3 bits, the first of which is implicit."""
+    first = np.ldexp([1.0, 1.25, 1.5, 1.75], np.arange(-8, 8)[:, None]).astype(dtype).ravel()
+    top = np.ldexp(np.array([0.75, 1.0, 1.25, 1.5], dtype), np.finfo(dtype).maxexp - 1)
+    first = np.concatenate([first, top])
+    x = np.concatenate([np.nextafter(first, dtype(0)), first, np.nextafter(first, dtype(9e9))])
+    x = np.concatenate([x, -x])
+    function = program("tanh", "np.{0}(x) * 0.5")
+    for _ in range(2):
+        assert compiled(function)(x).tobytes() == function(x).tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -143,7 +156,7 @@ def test_they_are_in_registers(name, dtype):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(16))
-@pytest.mark.parametrize("name", ["exp", "log"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
 def test_every_float32(name, part):
     function = program(name, "np.{0}(x) * np.float32(1)")
     made = compiled(function)
