@@ -235,12 +235,33 @@ accumulate_extreme(Emit *e, int32_t at)
     text_free(&type);
 }
 
+/* Adds the halves of a vector of 16 floats, one after the other. */
+static void
+accumulate_pair(Emit *e, int32_t at)
+{
+    Text add = {0}, value = {0};
+    prelude_use(e->prelude, "add", DT_F32, PAIRWISE_LANES, &add);
+    body_name(e, instr_at(e, at)->args[0], &value);
+    for (int half = 0; half < 2; half++) {
+        Text name = {0};
+        prelude_half(e->prelude, half, &name);
+        emit_line(e, "a%d = %s(a%d, %s(%s));", at, add.data, at, name.data, value.data);
+        text_free(&name);
+    }
+    text_free(&add);
+    text_free(&value);
+}
+
 void
 emit_accumulate(Emit *e, int32_t at, const char *acc)
 {
     const Instr *v = instr_at(e, at);
     if (is_extreme(e, at)) {
         accumulate_extreme(e, at);
+        return;
+    }
+    if (v->order == REDUCE_PAIRWISE && !e->beside && !is_columns(e) && e->lanes > PAIRWISE_LANES) {
+        accumulate_pair(e, at);
         return;
     }
     Text line = {0};

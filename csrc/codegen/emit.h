@@ -58,6 +58,9 @@ void close_block(Emit *e);
 enum { PAIRWISE_LANES = 8 }; /* accumulators of NumPy's pairwise sum */
 /* The lanes of the stage's vector loop; 1: scalars only. */
 int body_lanes(const Emit *e, int stage);
+/* Of a stage whose reductions all are pairwise sums: the lanes of a body that computes two vectors
+   of their accumulators at once, since it is long and a register has room; 0: not so. */
+int body_pair_lanes(const Emit *e, int stage);
 void body_begin(Emit *e, int stage, int lanes);
 /* Makes the instruction's value available as a local name: "v3". */
 void body_value(Emit *e, int32_t at);

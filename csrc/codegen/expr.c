@@ -56,17 +56,15 @@ is_python(const Instr *v)
     return v->kind == INSTR_OP && op_info(v->op)->kind == KIND_PYTHON;
 }
 
-int
-body_lanes(const Emit *e, int stage)
+/* Without regard to the accumulators of pairwise sums. */
+static int
+register_lanes(const Emit *e, int stage)
 {
     int widest = 1;
-    bool fits = true, pairwise = false;
+    bool fits = true;
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
-        if (v->kind == INSTR_REDUCE && v->order == REDUCE_PAIRWISE &&
-            e->kernel->kind != KERNEL_COLUMNS)
-            pairwise = true;
         if (v->kind == INSTR_LOAD || v->kind == INSTR_CALL) continue;
         widen(e, i, &widest, &fits);
         if (is_python(v)) fits = false;
@@ -77,9 +75,33 @@ body_lanes(const Emit *e, int stage)
                 widen(e, arg->args[b], &widest, &fits);
         }
     }
-    if (!fits) return 1;
-    int lanes = e->vector_bytes / widest;
-    return pairwise && lanes > PAIRWISE_LANES ? PAIRWISE_LANES : lanes;
+    return fits ? e->vector_bytes / widest : 1;
+}
+
+int
+body_lanes(const Emit *e, int stage)
+{
+    int lanes = register_lanes(e, stage);
+    for (int i = 0; i < e->kernel->instrs.len && lanes > PAIRWISE_LANES; i++)
+        if (instr_at(e, i)->order == REDUCE_PAIRWISE && reduces_in_loop(e, i, stage))
+            lanes = PAIRWISE_LANES;
+    return lanes;
+}
+
+int
+body_pair_lanes(const Emit *e, int stage)
+{
+    enum { LONG = 4 };
+    int operations = 0;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        char unused[OP_FUNCTION_NAME];
+        if (reduces_in_loop(e, i, stage) && v->order != REDUCE_PAIRWISE) return 0;
+        if (v->level != LEVEL_ELEMENT || v->stage != stage || v->kind != INSTR_OP) continue;
+        operations += op_function(v->op, unused) ? LONG : 1;
+    }
+    bool pair = register_lanes(e, stage) == 2 * PAIRWISE_LANES;
+    return pair && operations >= LONG ? 2 * PAIRWISE_LANES : 0;
 }
 
 void

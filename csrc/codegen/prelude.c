@@ -596,6 +596,22 @@ prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
 }
 
 void
+prelude_half(Prelude *p, int upper, Text *out)
+{
+    const char *name = upper ? "upper_half" : "lower_half";
+    text_put(out, name);
+    if (!prelude_first(p, name)) return;
+    prelude_define_type(p, DT_F32, 8);
+    prelude_define_type(p, DT_F32, 16);
+    prelude_define_type(p, DT_F64, 4);
+    prelude_define_type(p, DT_F64, 8);
+    text_printf(p->head,
+                "INLINE f32x8 %s(f32x16 a) { return (f32x8)"
+                "__builtin_ia32_extractf64x4_mask((f64x8)a, %d, (f64x4){}, -1); }\n",
+                name, upper);
+}
+
+void
 prelude_forget_invalid(Prelude *p)
 {
     if (!prelude_first(p, "forget_invalid")) return;

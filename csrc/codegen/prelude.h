@@ -46,6 +46,8 @@ void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
 void prelude_fold(Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* A store of one vector of the machine's width that bypasses the caches. */
 void prelude_stream(Prelude *p, DType dtype, int lanes, Text *out);
+/* "upper_half" or "lower_half" of a vector of 64 bytes of floats, on x86-64. */
+void prelude_half(Prelude *p, int upper, Text *out);
 /* Defines forget_invalid(), which clears the floating-point flag "invalid". */
 void prelude_forget_invalid(Prelude *p);
 void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);

@@ -351,7 +351,10 @@ add_eight(Emit *e, int i, int lanes)
 
 /* NumPy's pairwise sum: halves (the left one a multiple of 8) down to leaves of at most 128
    elements, which have eight accumulators.  The tree is walked with a stack of right halves that
-   remain.  A leaf of fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
+   remain.  A leaf of fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x.
+
+   What is long to compute fills a register, of which first one half is added and then the other:
+   sums of exp, 4096 rows of 1024 float32 on two cores with AVX-512, 3.6 to 2.9 ms. */
 static void
 emit_pairwise_loop(Emit *e, int stage)
 {
@@ -384,6 +387,12 @@ emit_pairwise_loop(Emit *e, int stage)
         }
     }
     open_block(e, "if (length >= 8) ");
+    if (body_pair_lanes(e, stage) > 0) {
+        open_block(e, "while (j + 16 <= stop) ");
+        emit_body(e, stage, body_pair_lanes(e, stage), "a");
+        emit_line(e, "j += 16;");
+        close_block(e);
+    }
     if (lanes > 1) {
         open_block(e, "while (j + 8 <= stop) ");
         for (e->part = 0; e->part < PAIRWISE_LANES / lanes; e->part++) {

@@ -125,6 +125,29 @@ def test_in_kernels_of_many_shapes(dtype):
         check(written, x)
 
 
+@pytest.mark.parametrize("length", [7, 8, 9, 15, 16, 17, 24, 31, 33, 120, 128, 136, 152, 264, 1007])
+def test_sums_of_what_is_long_to_compute(length):
+    """Of float32 vectors are twice as wide as NumPy's accumulators."""
+
+    def functions(x):
+        return np.exp(x).sum(axis=1), (np.exp(x) * np.tanh(x)).mean(axis=1)
+
+    def operations(x):
+        y = x * 3 + 1
+        y = y * y - np.where(x > 0.5, y, x)
+        return y.sum(axis=1), (np.sqrt(np.abs(y)) / x).sum()
+
+    x = RNG.standard_normal((7, length + 3)).astype("f4")
+    for function in (functions, operations):
+        check(function, x[:, :length].copy())
+        check(function, x[:, 3:])
+        check(function, x[:, ::-1])
+        check(function, x.astype("f8"))
+    x[3, length // 2] = np.nan
+    x[5, -1] = 200
+    check(functions, x)
+
+
 def test_others_of_the_same_name_and_other_dtypes_are_themselves():
     special = pytest.importorskip("scipy.special")
 
