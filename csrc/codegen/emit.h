@@ -182,6 +182,18 @@ int emit_skip(Emit *e, int operand, int lanes);
 /* tile.c: rows with turned operands */
 void emit_tiles(Emit *e);
 
+/* prefetch.c: called at the top of a vector loop's body */
+void emit_prefetch_ahead(Emit *e, int stage, int lanes);
+enum {
+    NEXT_ROW_MOST = 128 << 10
+}; /* bytes of a row: with scratch three of them are in the cache */
+/* Does a stage fetch the rows after those that are processed, unless these are longer? */
+bool fetches_next_rows(const Emit *e);
+/* Where the rows after this one begin: declared before the loop. */
+void emit_next_rows(Emit *e, int stage);
+/* As much of the next rows as the iteration does of this one. */
+void emit_prefetch_next(Emit *e, int stage, int elements);
+
 /* stream.c: outputs too large for the caches */
 int find_streams(Emit *e); /* sets e->streams; 0 or -1 */
 void emit_stream_sizes(Emit *e);
