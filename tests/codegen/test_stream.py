@@ -20,6 +20,18 @@ def test_rows_beyond_the_caches(shape):
     check(centred, np.random.default_rng(0).random(shape, np.float32), whole=True)
 
 
+def scaled(x):
+    y = x - x.max(axis=1, keepdims=True)
+    return y / (y * y).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(2101, 4099), (211, 40_003)])
+def test_rows_of_which_the_next_is_fetched(shape):
+    """The longer ones are not: they go on bypassing the caches."""
+    check(scaled, np.random.default_rng(0).random(shape, np.float32), whole=True)
+
+
 @pytest.mark.slow
 def test_flat_beyond_the_caches():
     x = np.random.default_rng(0).random(8_400_003, np.float32)
