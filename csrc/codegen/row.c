@@ -259,6 +259,7 @@ emit_plain_loop(Emit *e, int stage)
     if (woven > 1) {
         emit_line(e, "for (; j <= %s - %d; j += %d) {", end, woven * lanes, woven * lanes);
         e->indent++;
+        emit_prefetch_next(e, stage, woven * lanes);
         emit_woven(e, stage, lanes, woven);
         close_block(e);
     }
