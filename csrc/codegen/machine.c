@@ -110,6 +110,28 @@ machine_helper(const Prelude *p, const char *name, DType dtype, int lanes, Text 
     return true;
 }
 
+/* Compilers that do little see no maximum of integers in a choice by a mask. */
+bool
+machine_integer(const Prelude *p, const char *name, DType dtype, int lanes, Text *out)
+{
+#if defined(__x86_64__)
+    bool larger = strcmp(name, "maximum") == 0;
+    if ((!larger && strcmp(name, "minimum") != 0) || (dtype != DT_I32 && dtype != DT_I64) ||
+        p->vector_bytes != 64 || lanes * (int)dtype_size(dtype) != 64)
+        return false;
+    bool wide = dtype == DT_I64; /* which may be a long, but for the machine's functions */
+    text_printf(out,
+                "    typedef %s W __attribute__((vector_size(64)));\n"
+                "    return (%sx%d)__builtin_ia32_p%ss%c512_mask((W)a, (W)b, (W)a, -1);\n",
+                wide ? "long long" : "int", dtype_name(dtype), lanes, larger ? "max" : "min",
+                wide ? 'q' : 'd');
+    return true;
+#else
+    (void)p, (void)name, (void)dtype, (void)lanes, (void)out;
+    return false;
+#endif
+}
+
 /* ---- conversions ---- */
 
 bool

@@ -478,6 +478,15 @@ define_select(Prelude *p, DType dtype, int lanes)
     text_free(&text);
 }
 
+/* A body that clang has no functions for, and what clang gets. */
+static void
+put_of_gcc(Prelude *p, Text *out, const char *machine, const char *body, DType dtype, int lanes)
+{
+    text_put(out, "\n#ifdef __clang__\n    return ");
+    put_body(p, out, body, dtype, lanes);
+    text_printf(out, ";\n#else\n%s#endif\n}\n", machine != NULL ? machine : "");
+}
+
 static void
 define_helper(Prelude *p, const char *name, DType dtype, int lanes)
 {
@@ -496,9 +505,14 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
         define_lanewise(p, h, dtype, lanes);
     else {
         prelude_signature(p, &text, name, h->arity, h->compares, dtype, lanes);
-        text_put(&text, " { return ");
-        put_body(p, &text, body, dtype, lanes);
-        text_put(&text, "; }\n");
+        text_put(&text, " {");
+        if (machine_integer(p, name, dtype, lanes, &machine))
+            put_of_gcc(p, &text, machine.data, body, dtype, lanes);
+        else {
+            text_put(&text, " return ");
+            put_body(p, &text, body, dtype, lanes);
+            text_put(&text, "; }\n");
+        }
         text_add(p->head, &text);
     }
     text_free(&text);

@@ -71,6 +71,8 @@ bool prelude_function(Prelude *p, const char *name, DType dtype, int lanes);
 /* The text of a helper for floats in terms of the machine's instructions; false: there is none for
    this width. */
 bool machine_helper(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
+/* The same of integers, for gcc alone. */
+bool machine_integer(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* Whether the machine converts floats to u32 and u64. */
 bool machine_casts_unsigned(void);
 /* The instruction that converts a whole vector of the machine's, into `out`; false: none is known.
