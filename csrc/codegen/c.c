@@ -249,6 +249,10 @@ emit_kernel(Emit *e)
     }
     emit_arguments(e);
     emit_once(e);
+    if (e->bounds) {
+        emit_by_bounds(e);
+        return;
+    }
     emit_stream_sizes(e);
     switch (e->kernel->kind) {
     case KERNEL_FLAT: emit_flat(e); break;
@@ -334,7 +338,8 @@ first_text(const Program *p, AllWritten *all, int number)
     int *bucket = &all->texts[written->hash % (unsigned)p->kernels.len];
     for (int i = *bucket; i != 0; i = all->kernel[i - 1].next_text) {
         const Written *other = &all->kernel[i - 1];
-        if (other->hash == written->hash && other->text.len == written->text.len &&
+        if (p->kernels.at[i - 1]->bounded == p->kernels.at[number]->bounded &&
+            other->hash == written->hash && other->text.len == written->text.len &&
             memcmp(other->text.data, written->text.data, written->text.len) == 0)
             return i - 1;
     }
@@ -355,6 +360,28 @@ static const char KEPT_LOOP_TEXT[] =
     "    __attribute__((optimize(\"vect-cost-model=dynamic\", \"no-trapping-math\")))\n"
     "#endif\n";
 
+/* The function that is called first where a kernel only looks for flags. */
+static int
+emit_bounded_kernel(Emit *e, int number, Text *body)
+{
+    text_printf(body, "\nint\nk%d_bounded(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
+                number);
+    e->bounds = true;
+    int status = write_kernel(e, number, false, body);
+    e->bounds = false;
+    text_printf(body, "    return k%d(args, begin, end);\n}\n", number);
+    return status;
+}
+
+static void
+emit_alias(const Kernel *k, int same, int number, Text *body)
+{
+    static const char *const ends[] = {"", "_bounded"};
+    for (int i = 0; i <= k->bounded; i++)
+        text_printf(body, "%sextern __typeof__(k%d) k%d%s __attribute__((alias(\"k%d%s\")));\n",
+                    i == 0 ? "\n" : "", same, number, ends[i], same, ends[i]);
+}
+
 static int
 emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
 {
@@ -370,8 +397,7 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
         }
         all->kernel[i].same = same;
         if (same != i) {
-            text_printf(body, "\nextern __typeof__(k%d) k%d __attribute__((alias(\"k%d\")));\n",
-                        same, i, same);
+            emit_alias(p->kernels.at[i], same, i, body);
             continue;
         }
         const struct RegionLoop *loop = e->quick ? p->kernels.at[i]->region : NULL;
@@ -385,6 +411,7 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
         else if (write_kernel(e, i, true, body) < 0)
             return -1;
         text_put(body, "}\n");
+        if (p->kernels.at[i]->bounded && emit_bounded_kernel(e, i, body) < 0) return -1;
     }
     return 0;
 }

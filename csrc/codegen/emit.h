@@ -35,6 +35,7 @@ typedef struct {
     const char *position;   /* C name of the element's index in the span: "j" */
     const RegionFor *strip; /* whose calls for rows are done before the iterations: region_call.c */
     bool quick;             /* a kept loop's quick variant: region.c */
+    bool bounds;            /* kN_bounded is printed, not kN: bounds.c */
 } Emit;
 
 static inline const Instr *
@@ -172,6 +173,9 @@ void emit_columns(Emit *e);
 /* pieces.c: a stage and the calls after it, a piece of the row at a time */
 bool pieces_wanted(const Emit *e, int stage);
 void emit_pieces(Emit *e, int stage);
+
+/* bounds.c: returns 0 where bounds of what is read show that no flag is raised */
+void emit_by_bounds(Emit *e);
 
 /* skip.c: stretches where nothing is selected */
 /* The operand that is the mask by which alone results are taken; -1: there is none. */

@@ -169,6 +169,7 @@ struct Kernel {
     bool waved;   /* in a wave: lower/wave.c … */
     bool read_soon;  /* … in which what it stores is accessed again */
     bool flags;      /* may raise a floating-point flag that is checked */
+    bool bounded;    /* it only looks for flags, first by the bounds of what it reads: bounds.c */
     bool short_rows; /* a row is a few vectors only */
     bool parts;      /* one row for several threads, codegen/parts.c: its integer argument … */
     int32_t nparts;  /* … number `nparts` says how many, a power of two, and … */

@@ -85,6 +85,7 @@ typedef struct {
     int64_t scratch_bytes; /* per thread */
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     uint8_t errors;        /* the ErrorState for it */
+    bool bounded;          /* Kernel.bounded: unless underflow counts, kN_bounded is called */
     bool fallible;         /* a nonzero return is a deopt */
     bool silent;     /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
     bool region;     /* a kept loop, called in phases: lower/region.h */

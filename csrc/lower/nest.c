@@ -174,7 +174,8 @@ weight(const Kernel *k)
     int64_t w = 1;
     for (int i = 0; i < k->instrs.len; i++) {
         const Instr *v = &k->instrs.at[i];
-        if (v->level == LEVEL_ELEMENT) w += v->kind == INSTR_CALL ? 8 : 1;
+        if (v->level != LEVEL_ELEMENT || (k->bounded && v->kind != INSTR_LOAD)) continue;
+        w += v->kind == INSTR_CALL ? 8 : k->bounded ? 4 : 1;
     }
     return w;
 }
@@ -190,6 +191,10 @@ element_ps(const Kernel *k)
         const Instr *v = &k->instrs.at[i];
         int64_t bytes = (int64_t)dtype_size(v->dtype);
         if (v->level != LEVEL_ELEMENT) continue;
+        if (k->bounded) {
+            total += v->kind == INSTR_LOAD ? BOUNDS_MEMORY_PS * bytes : 0;
+            continue;
+        }
         switch (v->kind) {
         case INSTR_CALL: total += 1000; break;
         case INSTR_LOAD:
@@ -392,6 +397,7 @@ host_schedule(Nest *n, KernelStep *step)
     if (stages_assign(n) < 0) return -1;
     if (n->lw->why != NULL) return 0;
     step->scratch_bytes = stages_scratch_bytes(n);
+    n->kernel->bounded = step->bounded = bounds_suit(n);
     return make_units(n, step);
 }
 

@@ -81,6 +81,9 @@ int instr_members(Nest *n);
 int stages_assign(Nest *n); /* 0 or -1 */
 int64_t stages_scratch_bytes(const Nest *n);
 
+/* bounds.c: may bounds of what the kernel reads show that it raises no flag? */
+bool bounds_suit(const Nest *n);
+
 /* cuda.c: what CUDA makes of the kernel; 0 or -1, lw->why may be set */
 int cuda_schedule(Nest *n, KernelStep *step);
 /* The same for an attention whose operands, score and head are known: for Hopper, or any device. */

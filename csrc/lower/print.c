@@ -187,7 +187,11 @@ put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
         put_cuda(g, s, k, out);
     else
         put_host(g, s, k, out);
-    text_printf(out, "%s%s\n", s->checks_flags ? ", flags" : "", s->fallible ? ", fallible" : "");
+    text_printf(out, "%s%s\n",
+                s->bounded        ? ", flags by bounds"
+                : s->checks_flags ? ", flags"
+                                  : "",
+                s->fallible ? ", fallible" : "");
     if (k->kind == KERNEL_REGION) {
         region_print(g, s, k, out);
         return;

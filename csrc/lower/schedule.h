@@ -169,6 +169,8 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 enum { MAX_INSTRS = 2000 }; /* of one kernel */
 /* The time of an OPF_SPECIAL of either dtype: both are computed in float64; see element_ps. */
 enum { SPECIAL_PS = 2000 };
+/* The time per byte of finding bounds, in the caches and in memory; see element_ps. */
+enum { BOUNDS_PS = 25, BOUNDS_MEMORY_PS = 80 };
 enum { LAUNCH_WORDS = 500 }; /* arguments of a launch on a device, 8 bytes each */
 typedef enum {
     NEST_FIRST, /* computes what is stored at commit only for its flags; stores the rest */
@@ -189,6 +191,10 @@ PyObject *numpy_ufunc(Lowering *lw, const char *name);
 /* commit.c: values that are computed into an input at commit */
 int commit_choose(Lowering *lw);
 int commit_build(Lowering *lw, Group *g);
+
+/* bounds.c: is the group's first kernel likely to be one of which bounds show that it raises no
+   flag? */
+bool bounds_suit_group(const Lowering *lw, const Group *g);
 
 /* region.c: loops of the program that stay loops */
 int region_build(Lowering *lw, NodeId loop);

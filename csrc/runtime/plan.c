@@ -222,6 +222,15 @@ finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
     return failed;
 }
 
+/* Would the program be told of an underflow? */
+static bool
+underflow_counts(const PlanKernel *kernel)
+{
+    int mask = array_error_mask();
+    if (mask < 0) PyErr_Clear();
+    return mask < 0 || (errors_mask(kernel->errors, (unsigned)mask) & FP_UNDERFLOW);
+}
+
 /* A kernel with enough work for more than one thread is also worth a GIL release. */
 static Answer
 run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
@@ -241,13 +250,15 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         .loop = kernel->loops,
         .scratch = run->arena + run->plan->arena_bytes,
     };
+    KernelFn call = kernel->call;
+    if (kernel->bounded != NULL && !underflow_counts(kernel)) call = kernel->bounded;
     int failed;
     if (units > kernel->grain) {
         unsigned raised = 0;
         uint64_t states = kernel->foreign ? thread_states_made() : 0;
         run->yielded = run->yielded || !thread_is_alone();
         PyThreadState *thread = PyEval_SaveThread();
-        failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
+        failed = threads_run(call, &args, kernel->scratch_bytes, units, kernel->grain,
                              kernel->unit_ps, &raised);
         if (kernel->parts && !failed) failed = finish_parts(kernel, &args, &raised);
         PyEval_RestoreThread(thread);
@@ -255,10 +266,10 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         if (kernel->checks_flags) *flags |= flags_of(kernel, raised);
     } else if (kernel->checks_flags) {
         fp_flags_clear();
-        failed = kernel->call(&args, 0, units);
+        failed = call(&args, 0, units);
         *flags |= flags_of(kernel, fp_flags_read());
     } else {
-        failed = kernel->call(&args, 0, units);
+        failed = call(&args, 0, units);
     }
     if (failed)
         run->why = kernel->foreign ? "what a library's loop has reported"

@@ -44,7 +44,8 @@ struct Careful {
 };
 
 typedef struct {
-    KernelFn call; /* on the host */
+    KernelFn call;    /* on the host … */
+    KernelFn bounded; /* … instead of it where underflow is ignored, if not NULL */
     Device device;
     int32_t nplaces, nsizes, nloops;
     PlanPlace *places;

@@ -220,6 +220,10 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
         out->call = (KernelFn)(uintptr_t)symbol;
     else if (make_launch(code, from, symbol, out) < 0)
         return -1;
+    if (from->bounded) {
+        PyOS_snprintf(name, sizeof(name), "k%d_bounded", (int)from->kernel);
+        out->bounded = (KernelFn)(uintptr_t)code_symbol(code, name);
+    }
     out->nplaces = from->nplaces;
     out->nsizes = from->nsizes;
     out->nloops = from->nloops;
