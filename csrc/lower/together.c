@@ -1,5 +1,5 @@
-/* Many small kernels of one text in one launch: a step of an optimiser does the same for each of
-   its parameters, and a launch takes longer than such a kernel.
+/* Many small kernels of one text in one launch on a device: a step of an optimiser does the same
+   for each of its parameters, and a launch takes longer than such a kernel.
 
    1. Before scheduling: a *component* is what is connected by values in the device's memory.  Where
       several components have the same operations, each is a part (Lowering.part), so that its
@@ -16,6 +16,7 @@ enum { LEAST_TOGETHER = 3 };
 
 typedef struct {
     Lowering *lw;
+    Device device;   /* of the nodes that are looked at */
     NodeId *up;      /* per node: another one of its component; a root: itself */
     int32_t *number; /* per node of a component: the how-manieth it is of its component, from 1 */
     int32_t *count;  /* per root */
@@ -38,8 +39,9 @@ connect(Components *c, NodeId id, NodeId value)
     const Graph *g = c->lw->graph;
     NodeId storage = graph_node(g, value)->storage;
     const Node *node = graph_node(g, storage);
-    if (node->type.device == DEVICE_HOST) return;
+    if (node->type.device != c->device) return;
     if (node->op == OP_input && type_elements(g, &node->type) <= 1) return;
+    if (c->device == DEVICE_HOST && node->type.form != FORM_ARRAY) return;
     if (node_is_virtual(&c->lw->virtuals, storage) && !c->lw->needed[storage]) {
         for (int k = 0; k < node->nargs; k++) connect(c, id, node->args[k]);
         return;
@@ -113,15 +115,48 @@ by_hash(const void *left, const void *right)
     return a->root - b->root;
 }
 
+/* On the host, where inputs are written, components share no kernel, unless their arrays are tiny:
+   a kernel that walks four arrays is faster than one that walks 24, and kernels of one component
+   are all alike, so that a step of an optimiser is one text, however many parameters there are.
+   Their launches are shared by the runtime (plan_batch.c).  Measured on two cores, Adam on 60
+   arrays of 65,536 f64 from 17.0 to 14.6 ms, of up to 8,192 f32 from 0.38 to 0.30. */
+static int
+divide_host(Lowering *lw)
+{
+    enum { TINY = 4 << 10 }; /* bytes of an array */
+    const Graph *g = lw->graph;
+    Components c = {.lw = lw, .device = DEVICE_HOST};
+    size_t n = (size_t)lw->nnodes + 1;
+    bool writes = false;
+    for (int i = 0; i < g->outputs.len; i++) writes = writes || g->outputs.at[i].at_once;
+    if (!writes) return 0;
+    if ((c.up = arena_alloc(lw->arena, n * sizeof(*c.up))) == NULL ||
+        (c.number = arena_alloc(lw->arena, n * sizeof(*c.number))) == NULL)
+        return -1;
+    find_components(&c);
+    for (NodeId id = 0; id < lw->nnodes; id++) {
+        const Type *type = &graph_node(g, id)->type;
+        NodeId root = root_of(&c, id);
+        if (!lw->live[id] || type->form != FORM_ARRAY || type->device != DEVICE_HOST ||
+            c.number[root] != 0 ||
+            type_elements(g, type) * (int64_t)dtype_size((DType)type->dtype) < TINY)
+            continue;
+        c.number[root] = ++lw->nparts;
+    }
+    for (NodeId id = 0; id < lw->nnodes; id++)
+        if (lw->live[id]) lw->part[id] = c.number[root_of(&c, id)];
+    return 0;
+}
+
 int
 together_divide(Lowering *lw)
 {
-    Components c = {.lw = lw};
+    Components c = {.lw = lw, .device = DEVICE_CUDA};
     size_t n = (size_t)lw->nnodes + 1;
     VEC(Hashed) found = {0};
     for (NodeId id = 0; id < lw->nnodes; id++)
         lw->on_device = lw->on_device || (lw->live[id] && is_kernels(lw, id));
-    if (!lw->on_device) return 0;
+    if (!lw->on_device) return divide_host(lw);
     if ((c.up = arena_alloc(lw->arena, n * sizeof(*c.up))) == NULL ||
         (c.number = arena_alloc(lw->arena, n * sizeof(*c.number))) == NULL ||
         (c.count = arena_alloc(lw->arena, n * sizeof(*c.count))) == NULL ||
