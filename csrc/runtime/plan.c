@@ -222,6 +222,8 @@ finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
     return failed;
 }
 
+static const char fails_by_itself[] = "what Python raises or warns of, or an int beyond 64 bits";
+
 /* Would the program be told of an underflow? */
 static bool
 underflow_counts(const PlanKernel *kernel)
@@ -229,6 +231,12 @@ underflow_counts(const PlanKernel *kernel)
     int mask = array_error_mask();
     if (mask < 0) PyErr_Clear();
     return mask < 0 || (errors_mask(kernel->errors, (unsigned)mask) & FP_UNDERFLOW);
+}
+
+KernelFn
+kernel_call(const PlanKernel *kernel)
+{
+    return kernel->bounded != NULL && !underflow_counts(kernel) ? kernel->bounded : kernel->call;
 }
 
 /* A kernel with enough work for more than one thread is also worth a GIL release. */
@@ -250,8 +258,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         .loop = kernel->loops,
         .scratch = run->arena + run->plan->arena_bytes,
     };
-    KernelFn call = kernel->call;
-    if (kernel->bounded != NULL && !underflow_counts(kernel)) call = kernel->bounded;
+    KernelFn call = kernel_call(kernel);
     int failed;
     if (units > kernel->grain) {
         unsigned raised = 0;
@@ -271,9 +278,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     } else {
         failed = call(&args, 0, units);
     }
-    if (failed)
-        run->why = kernel->foreign ? "what a library's loop has reported"
-                                   : "what Python raises or warns of, or an int beyond 64 bits";
+    if (failed) run->why = kernel->foreign ? "what a library's loop has reported" : fails_by_itself;
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
@@ -283,16 +288,36 @@ host_launch(Run *run, const PlanKernel *kernel, unsigned *flags)
     return kernel->region ? run_region(run, kernel, flags) : run_kernel(run, kernel, flags);
 }
 
+/* The commits before number `end`, the newest first, that can be one job. */
+static int
+gather_commits(const Plan *plan, int end, const PlanKernel **kernels)
+{
+    int count = 0, words = 0;
+    while (count < end && count < MOST_BATCHED && plan->commit_chains[end - 1 - count] == NULL &&
+           batch_takes(&plan->commits[end - 1 - count], &words)) {
+        kernels[count] = &plan->commits[end - 1 - count];
+        count++;
+    }
+    return count;
+}
+
 int
 run_commits(Run *run)
 {
     unsigned flags = 0; /* checked before */
+    const PlanKernel *kernels[MOST_BATCHED];
     /* the newest first: the data that it reads is still in the caches */
     for (int i = run->plan->ncommits; i-- > 0;) {
         const PlanKernel *kernel = &run->plan->commits[i];
         Chain *chain = run->plan->commit_chains[i];
-        Answer answer = chain == NULL ? run_kernel(run, kernel, &flags)
-                                      : targets[chain->device].launch(run, chain);
+        int together = gather_commits(run->plan, i + 1, kernels);
+        Answer answer;
+        if (together >= FEW_BATCHED) {
+            answer = batch_run(run, kernels, together, NULL) < 0 ? ANSWER_YES : ANSWER_NO;
+            i -= together - 1;
+        } else
+            answer = chain == NULL ? run_kernel(run, kernel, &flags)
+                                   : targets[chain->device].launch(run, chain);
         if (chain != NULL) i -= chain->nlaunches - 1;
         if (answer == ANSWER_YES) continue;
         if (!PyErr_Occurred())
@@ -426,10 +451,42 @@ run_waved(Run *run, int *number, unsigned *flags)
     return ANSWER_YES;
 }
 
+/* The steps from number `first` on that only look for flags. */
+static int
+gather_checks(const Plan *plan, int first, const PlanKernel **kernels)
+{
+    int count = 0, words = 0;
+    for (int i = first; i < plan->nsteps && count < MOST_BATCHED; i++) {
+        const PlanStep *step = &plan->steps[i];
+        if (step->kind != STEP_KERNEL || step->chain != NULL || step->kernel.bounded == NULL ||
+            !batch_takes(&step->kernel, &words))
+            break;
+        kernels[count++] = &step->kernel;
+    }
+    return count;
+}
+
+/* Does so many steps from number `first` on, which only look for flags. */
+static Answer
+run_checks(Run *run, int first, int count, const PlanKernel *const *kernels, unsigned *flags)
+{
+    unsigned raised[MOST_BATCHED];
+    int failed = batch_run(run, kernels, count, raised);
+    for (int i = 0; i < count && (failed < 0 || i <= failed); i++) {
+        unsigned before = *flags;
+        run->step = first + i;
+        *flags |= flags_of(kernels[i], raised[i]);
+        if (*flags != before) note_flags(run, *flags & ~before);
+    }
+    if (failed >= 0) run->why = fails_by_itself;
+    return failed < 0 ? ANSWER_YES : ANSWER_NO;
+}
+
 static Answer
 run_steps(Run *run)
 {
     const Plan *plan = run->plan;
+    const PlanKernel *kernels[MOST_BATCHED];
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
@@ -454,6 +511,12 @@ run_steps(Run *run)
             if (carried == ANSWER_YES) carried = run_carry(run, &step->carry);
             if (carried != ANSWER_YES) return carried;
             if (carry_goes_back(run, &step->carry)) i = step->carry.target - 1;
+            continue;
+        }
+        int checks = gather_checks(plan, i, kernels);
+        if (checks >= FEW_BATCHED) { /* they need no arrays that are not there yet */
+            if (run_checks(run, i, checks, kernels, &flags) != ANSWER_YES) return ANSWER_NO;
+            i += checks - 1;
             continue;
         }
         unsigned before = flags;

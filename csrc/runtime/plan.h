@@ -355,6 +355,16 @@ void run_undone(const Run *run);
 Answer run_extern(Run *run, const PlanExtern *step);
 void run_saved_restore(Run *run);
 
+/* ---- plan_batch.c ---- */
+/* Kernels without effects on one another, as one job; each one's flags, if `raised` is given.  The
+   number of the first that has failed, or -1. */
+enum { MOST_BATCHED = 64, FEW_BATCHED = 2 };
+int batch_run(Run *run, const PlanKernel *const *kernels, int count, unsigned *raised);
+/* Can the kernel be one more of them?  *words is 0 for the first. */
+bool batch_takes(const PlanKernel *kernel, int *words);
+/* plan.c: the function that does the kernel's units now. */
+KernelFn kernel_call(const PlanKernel *kernel);
+
 /* ---- plan_carry.c ---- */
 /* Goes from one turn of a loop to the next; where to is condition and target.  Never ANSWER_NO. */
 Answer run_carry(Run *run, const PlanCarry *step);
