@@ -95,7 +95,11 @@ typedef struct {
 } Operand;
 
 /* Tiles of turned operands lie one after the other in scratch. */
-enum { TILE_BYTES = 16384, TILE_COLUMNS = 128 };
+enum {
+    TILE_ROW_BYTES = 1024, /* of the widest operand, where it lies */
+    TILE_COLUMNS = 128,
+    TILE_BYTES = TILE_ROW_BYTES * TILE_COLUMNS + SLOT_GAP
+};
 
 typedef enum {
     KERNEL_FLAT,
@@ -163,6 +167,7 @@ struct Kernel {
     int32_t block;                 /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
+    bool mirrored;       /* of these, a square and its transpose: tiles are taken in pairs */
     bool in_place;       /* stores to memory that it loads: each body loads before it stores */
     int32_t beside; /* the length of rows that are computed side by side (codegen/beside.c), or 0 */
     bool upright; /* of these, the sums are made row by row, and their last steps for eight rows */

@@ -12,6 +12,7 @@ enum {
     PART = 8192,    /* fewest elements of a part of a row: many leaves of a pairwise sum */
     MOST_PARTS = 64,
     SHORT_ROW = 128,
+    TURNED_ROWS = 16,    /* the lines of turned operands hold so many at most */
     LEAST_PARTED = 6000, /* ns: a shorter row is not worth two threads */
 };
 
@@ -286,8 +287,7 @@ make_units(Nest *n, KernelStep *step)
     step->unit_ps = per_unit * element_ps(k) + row_ps * k->nstages;
     step->grain = elements / (per_unit < 1 ? 1 : per_unit);
     if (step->grain < 1) step->grain = 1;
-    if (k->tile_rows > 0)
-        step->grain = (step->grain + k->tile_rows - 1) / k->tile_rows * k->tile_rows;
+    if (k->tile_rows > 0) step->grain = (step->grain + TURNED_ROWS - 1) / TURNED_ROWS * TURNED_ROWS;
     if (k->kind == KERNEL_COLUMNS) {
         int64_t half = nest_value(n, n->size[row]) / 2, least = half < 1024 ? 1024 : half;
         step->grain = Py_MAX(step->grain, Py_MIN(least, BLOCK));

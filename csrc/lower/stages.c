@@ -235,6 +235,25 @@ lies_across(const Nest *n, const Operand *o)
            nest_value(n, n->size[row]) >= 8;
 }
 
+/* Is it a square beyond the caches that is read with its transpose?  In the caches, pairs of tiles
+   save nothing: 1000 x 1000 f32 0.34 ms row by row, 0.41 in pairs. */
+static bool
+reads_mirrored(const Nest *n)
+{
+    const Kernel *k = n->kernel;
+    int64_t side = nest_value(n, n->size[0]);
+    if (n->nloops != 2 || k->size[0] != k->size[1]) return false;
+    for (int i = 0; i < k->operands.len; i++)
+        for (int j = 0; j < k->operands.len; j++) {
+            const Operand *turned = &k->operands.at[i], *plain = &k->operands.at[j];
+            if (turned->turned && !plain->turned && !plain->stored &&
+                turned->pointer == plain->pointer && turned->dtype == plain->dtype &&
+                turned->across == plain->stride[0] && plain->stride[1] == STRIDE_UNIT)
+                return side * side * (int64_t)dtype_size(plain->dtype) >= BEYOND_CACHES;
+        }
+    return false;
+}
+
 /* Kernels of one pass over each row read such operands through tiles (codegen/tile.c). */
 static void
 turn_operands(Nest *n)
@@ -253,7 +272,8 @@ turn_operands(Nest *n)
         o->stride[n->nloops - 1] = STRIDE_UNIT;
         if ((int)dtype_size(o->dtype) > widest) widest = (int)dtype_size(o->dtype);
     }
-    if (widest > 0) k->tile_rows = TILE_BYTES / TILE_COLUMNS / widest;
+    if (widest > 0) k->tile_rows = TILE_ROW_BYTES / widest;
+    k->mirrored = widest > 0 && reads_mirrored(n);
 }
 
 static int64_t
