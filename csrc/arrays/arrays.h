@@ -51,10 +51,6 @@ bool array_is_like(PyObject *object, const ArrayLike *like);
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 /* Have the two no byte in common?  True without elements; false also where their strides and ranges
    do not tell. */
-/* select.c: array[by], and array[by] = value where their memory is apart; a new reference, 0 or -1.
- */
-PyObject *array_select(PyObject *array, PyObject *by);
-int array_store(PyObject *array, PyObject *by, PyObject *value);
 /* Not even the ranges of memory from the lowest to the highest address interleave. */
 bool arrays_ranges_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool arrays_apart(const ArrayHeader *a, const ArrayHeader *b);
@@ -188,6 +184,13 @@ typedef void (*CopyShare)(CopyPart part, const void *context, int64_t units, int
 int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
                        const int64_t *src_stride, int rank, const int64_t *shape, DType dtype,
                        CopyShare share);
+
+/* ---- select.c ---- */
+
+/* array[by], and array[by] = value where their memory is apart; a new reference, 0 or -1.  A large
+   selection is divided by `share`. */
+PyObject *array_select(PyObject *array, PyObject *by, CopyShare share);
+int array_store(PyObject *array, PyObject *by, PyObject *value);
 
 /* ---- elision.c: operators that write into a temporary operand ---- */
 

@@ -52,14 +52,6 @@ py_array_view(PyObject *Py_UNUSED(self), PyObject *args)
 }
 
 static PyObject *
-py_array_select(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
-{
-    if (nargs == 2) return array_select(args[0], args[1]);
-    PyErr_SetString(PyExc_TypeError, "array_select(array, by)");
-    return NULL;
-}
-
-static PyObject *
 py_array_store(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs == 3) return array_store(args[0], args[1], args[2]) < 0 ? NULL : Py_NewRef(Py_None);
@@ -328,7 +320,6 @@ static PyMethodDef methods[] = {
     {"library_read", library_read, METH_O, "For tests: an array's header as its library has it."},
     {"test_cupy_without_device", test_cupy_without_device, METH_VARARGS,
      "test_cupy_without_device(array, stream=0): CuPy's stream is that."},
-    {"array_select", (PyCFunction)(void (*)(void))py_array_select, METH_FASTCALL, "array[by]."},
     {"array_store", (PyCFunction)(void (*)(void))py_array_store, METH_FASTCALL,
      "array[by] = value, where their memory is apart."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},

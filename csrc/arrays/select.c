@@ -3,6 +3,9 @@
    moved without one and, where the processor has it, eight at a time.  All else is left to NumPy,
    with its messages.  (Arrays of indices are, too: what NumPy does for them was not beaten.)
 
+   A large mask is selected by in blocks, which threads divide: what is true in each is counted
+   first, and says where the elements of the next one go.
+
    The GIL is held throughout: the mask that was counted is the one that selects. */
 #include "numpy_api.h"
 
@@ -169,9 +172,58 @@ compress(const void *from, const char *mask, npy_intp n, void *to, size_t item, 
     }
 }
 
+enum { BLOCKS = 256, LEAST_BLOCK = 1 << 15 }; /* the most, and elements of the mask */
+
+typedef struct {
+    const char *from, *mask;
+    char *to;
+    size_t item;                /* bytes of what one element of the mask selects */
+    npy_intp n, block, nblocks; /* elements of the mask, and of a block of them */
+    npy_intp *before;           /* true elements before each block, and before the end */
+} Selection;
+
+static npy_intp
+block_length(const Selection *s, int64_t i)
+{
+    return Py_MIN(s->block, s->n - i * s->block);
+}
+
+static void
+count_blocks(const void *context, int64_t begin, int64_t end)
+{
+    const Selection *s = context;
+    for (int64_t i = begin; i < end; i++)
+        s->before[i + 1] = count_true(s->mask + i * s->block, block_length(s, i));
+}
+
+static void
+compress_blocks(const void *context, int64_t begin, int64_t end)
+{
+    const Selection *s = context;
+    for (int64_t i = begin; i < end; i++)
+        compress(s->from + (size_t)(i * s->block) * s->item, s->mask + i * s->block,
+                 block_length(s, i), s->to + (size_t)s->before[i] * s->item, s->item,
+                 s->before[i + 1] - s->before[i]);
+}
+
+/* Counts what the mask selects; -1 where a byte is neither 0 nor 1. */
+static npy_intp
+selection_count(Selection *s, CopyShare share)
+{
+    s->block = Py_MAX(LEAST_BLOCK, (s->n / BLOCKS + 8) / 8 * 8);
+    s->nblocks = (s->n + s->block - 1) / s->block;
+    s->before[0] = 0;
+    share(count_blocks, s, s->nblocks, s->block);
+    for (npy_intp i = 0; i < s->nblocks; i++) {
+        if (s->before[i + 1] < 0) return -1;
+        s->before[i + 1] += s->before[i];
+    }
+    return s->before[s->nblocks];
+}
+
 /* ANSWER_NO: not arrays that are done here. */
 static Answer
-select_by_mask(PyObject *object, PyObject *by, PyObject **out)
+select_by_mask(PyObject *object, PyObject *by, CopyShare share, PyObject **out)
 {
     if (!is_plain(object) || !is_plain(by)) return ANSWER_NO;
     PyArrayObject *array = (PyArrayObject *)object, *mask = (PyArrayObject *)by;
@@ -179,21 +231,25 @@ select_by_mask(PyObject *object, PyObject *by, PyObject **out)
     if (PyArray_TYPE(mask) != NPY_BOOL || rank == 0 || rank > PyArray_NDIM(array)) return ANSWER_NO;
     for (int i = 0; i < rank; i++)
         if (PyArray_DIM(mask, i) != PyArray_DIM(array, i)) return ANSWER_NO;
-    npy_intp n = PyArray_SIZE(mask), count = count_true(PyArray_BYTES(mask), n);
-    size_t item;
+    npy_intp before[BLOCKS + 1];
+    Selection s = {.from = PyArray_BYTES(array),
+                   .mask = PyArray_BYTES(mask),
+                   .n = PyArray_SIZE(mask),
+                   .before = before};
+    npy_intp count = selection_count(&s, share);
     if (count < 0) return ANSWER_NO;
-    *out = new_selected(array, count, rank, &item);
+    *out = new_selected(array, count, rank, &s.item);
     if (*out == NULL) return ANSWER_ERROR;
-    compress(PyArray_DATA(array), PyArray_BYTES(mask), n, PyArray_DATA((PyArrayObject *)*out), item,
-             count);
+    s.to = PyArray_BYTES((PyArrayObject *)*out);
+    share(compress_blocks, &s, s.nblocks, s.block * (1 + 2 * (npy_intp)s.item));
     return ANSWER_YES;
 }
 
 PyObject *
-array_select(PyObject *array, PyObject *by)
+array_select(PyObject *array, PyObject *by, CopyShare share)
 {
     PyObject *out = NULL;
-    return select_by_mask(array, by, &out) == ANSWER_NO ? PyObject_GetItem(array, by) : out;
+    return select_by_mask(array, by, share, &out) == ANSWER_NO ? PyObject_GetItem(array, by) : out;
 }
 
 /* ---- storing ---- */

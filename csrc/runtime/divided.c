@@ -1,5 +1,5 @@
-/* Library calls that plans divide among threads: pycompile/_divided.py says which, arrays/gufunc.c
-   how. */
+/* Calls that plans divide among threads: of gufuncs (pycompile/_divided.py says which,
+   arrays/gufunc.c how), and selections by masks (arrays/select.c). */
 #include "hooks.h"
 #include "runtime.h"
 
@@ -39,7 +39,16 @@ py_gufunc_call(PyObject *Py_UNUSED(self), PyObject *given)
     return NULL;
 }
 
+static PyObject *
+py_array_select(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs == 2) return array_select(args[0], args[1], threads_share);
+    PyErr_SetString(PyExc_TypeError, "array_select(array, by)");
+    return NULL;
+}
+
 PyMethodDef divided_methods[] = {
+    {"array_select", (PyCFunction)(void (*)(void))py_array_select, METH_FASTCALL, "array[by]."},
     {"gufunc_call", py_gufunc_call, METH_VARARGS,
      "gufunc(*args, **kwargs), its rows divided among threads where that pays."},
     {NULL, NULL, 0, NULL},

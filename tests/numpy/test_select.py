@@ -167,3 +167,26 @@ def test_a_plan_pays():
     x = RNG.standard_normal(100_000)
     total(x, x > 0)
     assert pycompile.explain(total)(x, x > 0).graphs
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8", "c16", "S3"])
+@pytest.mark.parametrize("n", [(1 << 15) - 1, 1 << 15, (1 << 15) + 1, 1_000_003])
+def test_blocks_for_threads(dtype, n):
+    x = elements(n, dtype)
+    for mask in (RNG.random(n) < 0.5, RNG.random(n) < 0.01, np.arange(n) == n - 1, np.ones(n, "?")):
+        selected, expected = _C.array_select(x, mask), x[mask]
+        assert selected.dtype == expected.dtype and selected.tobytes() == expected.tobytes()
+
+
+def test_odd_bytes_in_one_block():
+    """A mask whose bytes are not all 0 or 1 is NumPy's, wherever they are."""
+    x = elements(200_000, "f8")
+    mask = np.zeros(200_000, np.uint8)
+    mask[[3, 70_000, 199_999]] = 1, 2, 1
+    assert _C.array_select(x, mask.view("?")).tobytes() == x[mask.view("?")].tobytes()
+
+
+def test_rows_in_blocks():
+    x = elements((70_000, 3), "f4")
+    mask = RNG.random(70_000) < 0.3
+    assert _C.array_select(x, mask).tobytes() == x[mask].tobytes()
