@@ -533,6 +533,23 @@ def test_writes_are_undone_when_a_later_step_fails():
     check(f, grid(300, 30).T, np.r_[0.0, vector(299)], also=((grid(30, 300), np.zeros(300)),))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_copies_are_put_back(dtype):
+    """Copies that threads share: an error comes last, and Python does it all again."""
+
+    def running(x, y, n):
+        for i in range(1, n):
+            y[i] = dtype(0.5) * y[i - 1] + x[i]
+
+    n = 100_003
+    x, y = vector(n).astype(dtype), np.linspace(1, 2, n).astype(dtype)
+    large = x.copy()
+    large[-2:] = np.finfo(dtype).max
+    gaps = np.linspace(1, 2, 2 * n).astype(dtype)[::2]
+    check(running, x, y, n, also=((large, y, n), (large, y, n + 1)))
+    check(running, x, gaps, n, also=((large, gaps, n), (large, gaps, n + 1)))
+
+
 def test_values_that_have_arguments_in_common():
     """As a tree the last of them has 2**40 leaves."""
     lines = ["def doubled(x, n):", "    for i in range(n):", "        k = i"]
