@@ -253,6 +253,7 @@ emit_kernel(Emit *e)
         emit_by_bounds(e);
         return;
     }
+    Text body = {0}, *out = begin_divisors(e, &body);
     emit_stream_sizes(e);
     switch (e->kernel->kind) {
     case KERNEL_FLAT: emit_flat(e); break;
@@ -261,6 +262,7 @@ emit_kernel(Emit *e)
     }
     emit_stream_end(e);
     emit_line(e, "return 0;");
+    end_divisors(e, out, true);
 }
 
 /* `out` gets the text of kernel number `number`. */
@@ -272,11 +274,13 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
     e->mark = mem_alloc(n * sizeof(int32_t));
     e->mask_bytes = mem_alloc(n);
     e->needs = mem_alloc(n);
+    e->divides = mem_alloc(n * sizeof(bool));
     e->streams = mem_alloc((size_t)e->kernel->operands.len + 1);
     e->body = 0;
     e->comments = comments;
     e->out = out;
-    bool ready = e->mark != NULL && e->mask_bytes != NULL && e->needs != NULL && e->streams != NULL;
+    bool ready = e->mark != NULL && e->mask_bytes != NULL && e->needs != NULL &&
+                 e->divides != NULL && e->streams != NULL;
     if ((ready = ready && find_streams(e) == 0)) {
         find_flags(e);
         find_needs(e);
@@ -285,6 +289,7 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
     mem_free(e->mark);
     mem_free(e->mask_bytes);
     mem_free(e->needs);
+    mem_free(e->divides);
     mem_free(e->streams);
     return ready ? text_finish(out) : -1;
 }

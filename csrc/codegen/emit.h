@@ -27,6 +27,8 @@ typedef struct {
     bool flags;          /* some instruction may raise a floating-point flag */
     uint8_t *mask_bytes; /* per instruction: lane width of a vector boolean in this body */
     uint8_t *needs;      /* per instruction: registers that computing it takes, about */
+    bool *divides;       /* per instruction: its inverse is to be computed (divide.c) … */
+    bool in_row_loop;    /* … here also if it is a value of the row */
     int row;             /* column kernels: which of four rows this body adds */
     char
         pointer; /* letter of the row pointers being declared: r, or w for the first of four rows */
@@ -182,6 +184,15 @@ void emit_by_bounds(Emit *e);
 int skipped_operand(const Emit *e);
 /* Opens the loop over stretches, of which it gives the length, and skips those. */
 int emit_skip(Emit *e, int operand, int lanes);
+
+/* divide.c: division by what is the same in the whole loop */
+/* Prints the quotient in its own form; false: it has none here. */
+bool put_quotient(Emit *e, const Instr *v, Text *out);
+/* What is printed next goes to `body`, up to end_divisors, which prints it behind the inverses that
+   it needs: those of values that are the same in the whole kernel (`once`), or of values of the
+   row. */
+Text *begin_divisors(Emit *e, Text *body);
+void end_divisors(Emit *e, Text *out, bool once);
 
 /* tile.c: rows with turned operands */
 void emit_tiles(Emit *e);

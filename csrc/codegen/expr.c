@@ -384,7 +384,7 @@ put_operation(Emit *e, const Instr *v, int mask, Text *out)
         text_put(out, " : ");
         body_name(e, v->args[2], out);
         text_put(out, ")");
-    } else
+    } else if (e->lanes == 1 || !put_quotient(e, v, out))
         put_template(e, v, op_info(v->op)->c, mask, out);
 }
 

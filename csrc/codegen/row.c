@@ -434,10 +434,14 @@ void
 emit_row_loop(Emit *e, int stage)
 {
     if (!has_roots(e, stage)) return;
+    Text body = {0}, *out = begin_divisors(e, &body);
+    e->in_row_loop = true;
     if (stage_is_pairwise(e, stage))
         emit_pairwise_loop(e, stage);
     else
         emit_plain_loop(e, stage);
+    e->in_row_loop = false;
+    end_divisors(e, out, false);
 }
 
 void
