@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from differential import check
 
+from pycompile import _C
+
 RNG = np.random.default_rng(31)
 DTYPES = [np.float32, np.float64]
 
@@ -106,7 +108,13 @@ def test_bounds(mode, dtype):
 def test_errors_are_those_of_each_vector(dtype):
     """An exception comes for the elements that raise one, also if nobody reads the quotient."""
     tiny = np.finfo(dtype).tiny
-    for number, d in ((tiny, 3.0), (1.0, 0.0), (0.0, 0.0), (np.finfo(dtype).max, 0.1), (1e-30, 7.0)):
+    for number, d in (
+        (tiny, 3.0),
+        (1.0, 0.0),
+        (0.0, 0.0),
+        (np.finfo(dtype).max, 0.1),
+        (1e-30, 7.0),
+    ):
         x = np.full(100, 1.5, dtype)
         for at in (0, 40, 99):
             x[at] = number
@@ -134,3 +142,22 @@ def test_all_float32(significand):
     x = np.arange(127 << 23, 128 << 23, dtype=np.uint32).view(np.float32)
     d = np.array([(130 << 23) + significand], np.uint32).view(np.float32)
     check(by_number, x, d[0])
+
+
+GRAPH = """\
+%0: {dtype}[1000] = input(0)
+%1: {dtype}[] = {divisor}
+%2: {dtype}[1000] = divide(%0, %1)
+outputs %2
+"""
+
+
+@pytest.mark.parametrize(
+    "divisor, gains",
+    [("input(1)", True), ("const(3.0)", True), ("const(0.25)", False), ("const(0.0)", False)],
+)
+def test_which_divisors_have_an_inverse(divisor, gains):
+    for dtype in ("f32", "f64"):
+        graph = GRAPH.format(dtype=dtype, divisor=divisor)
+        assert ("quotient" in _C.lower_graph(graph, [], False, 64)[1]) == gains
+        assert "quotient" not in _C.lower_graph(graph, [], False, 32)[1]
