@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from differential import check
 
+import pycompile
 from pycompile import _C
 
 RNG = np.random.default_rng(31)
@@ -39,6 +40,15 @@ def across(x, d):
 def unread(x, d):
     y = x / d  # noqa: F841
     return x * 2
+
+
+def deopts(x, d):
+    """How many of three calls end in a flag that NumPy would report, and are done by NumPy."""
+    pycompile.reset()
+    compiled = pycompile.compile(by_number)
+    for _ in range(3):
+        compiled(x, d)
+    return compiled.stats()["deopts"]
 
 
 def edges(dtype):
@@ -102,6 +112,27 @@ def test_bounds(mode, dtype):
         with np.errstate(all=mode):
             for d in numbers:
                 check(by_number, rows if mode != "raise" else rows[3], d, captured=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_orders_of_magnitude(dtype):
+    """Elements and divisors with random significands, of all exponents; and those of them alone whose
+    quotients raise no flag."""
+    info = np.finfo(dtype)
+    exponents = np.linspace(info.minexp - info.nmant, info.maxexp, 140).astype(int)
+    x = np.ldexp(RNG.uniform(0.5, 1, (140, 100)), exponents[:, None]).astype(dtype)
+    for exponent in exponents[RNG.permutation(140)]:
+        d = np.ldexp(RNG.uniform(0.5, 1), exponent).astype(dtype)
+        quotients = exponents - exponent
+        quiet = (
+            (quotients > info.minexp) & (quotients < info.maxexp - 1) & (exponents > info.minexp)
+        )
+        with np.errstate(all="ignore"):
+            check(by_number, x, d)
+        if exponent > info.minexp and quiet.any():
+            with np.errstate(all="warn"):
+                check(by_number, x[quiet], d, captured=False)
+                assert deopts(x[quiet], d) == 0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
