@@ -8,6 +8,7 @@
 
 enum {
     CHUNK = 32768,
+    GRAIN_PS = 4000000, /* what a thread has to do at least, where that is known to take so long */
     ROW_PS = 10000, /* time per row and stage besides the elements' */
     PART = 8192,    /* fewest elements of a part of a row: many leaves of a pairwise sum */
     MOST_PARTS = 64,
@@ -270,6 +271,8 @@ make_units(Nest *n, KernelStep *step)
     Kernel *k = n->kernel;
     Graph *g = n->lw->graph;
     int64_t per_unit = 1, elements = CHUNK * 4 / (3 + weight(k));
+    /* a body with functions takes long for few instructions */
+    if (k->kind != KERNEL_COLUMNS) elements = Py_MIN(elements, GRAIN_PS / (1 + element_ps(k)));
     int row = n->nloops - 1;
     if (row_has_parts(n)) return make_parts(n, step);
     if (k->kind == KERNEL_ROWS) {
