@@ -312,18 +312,19 @@ grow(Search *s, int first)
 {
     const Program *p = s->lw->program;
     int64_t strip_bytes;
+    Member member;
     s->nmembers = 0;
     s->apart = true;
     s->flows = false;
+    Answer large = member_of(s, first, FLAT_STRIP, &member);
+    if (large != ANSWER_YES) return large;
+    if (stored_bytes(&member) < least_stored) return ANSWER_NO;
     if (strip_bytes_from(s, first, &strip_bytes) != ANSWER_YES) return ANSWER_ERROR;
     for (int at = first; at < p->steps.len; at++) {
-        Member member;
         if (at > first && s->target[at]) break;
         Answer answer = member_of(s, at, strip_bytes, &member);
         if (answer == ANSWER_ERROR) return ANSWER_ERROR;
-        if (answer == ANSWER_NO) break;
-        if (at == first && stored_bytes(&member) < least_stored) break;
-        if (!join(s, &member)) break;
+        if (answer == ANSWER_NO || !join(s, &member)) break;
     }
     return s->nmembers > 1 && s->flows ? ANSWER_YES : ANSWER_NO;
 }
