@@ -160,6 +160,15 @@ rows_gain(const Emit *e, DType dtype)
     return dtype == DT_F64 || !e->kernel->short_rows;
 }
 
+/* "h3", or of a value of the row "h3_1": each stage that divides by it has an inverse of its own.
+ */
+static void
+put_inverse(const Emit *e, const char *name, int32_t at, Text *out)
+{
+    text_printf(out, "%s%d", name, at);
+    if (!is_once(instr_at(e, at))) text_printf(out, "_%d", e->stage);
+}
+
 bool
 put_quotient(Emit *e, const Instr *v, Text *out)
 {
@@ -174,8 +183,14 @@ put_quotient(Emit *e, const Instr *v, Text *out)
     define_quotient(e->prelude, v->from, e->lanes);
     text_printf(out, "quotient_%sx%d(", dtype_name(v->from), e->lanes);
     body_name(e, v->args[0], out);
-    text_printf(out, ", s%d, h%d, %s%d)", by, by, is_written(divisor) ? "" : "plain",
-                is_written(divisor) ? 1 : by);
+    text_printf(out, ", s%d, ", by);
+    put_inverse(e, "h", by, out);
+    text_put(out, ", ");
+    if (is_written(divisor))
+        text_put(out, "1");
+    else
+        put_inverse(e, "plain", by, out);
+    text_put(out, ")");
     return true;
 }
 
@@ -186,17 +201,22 @@ declare_inverse(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
     const char *t = dtype_name(v->dtype);
+    Text inverse = {0}, plain = {0};
+    put_inverse(e, "h", at, &inverse);
+    put_inverse(e, "plain", at, &plain);
     if (is_written(v)) {
-        emit_line(e, "const %s h%d = 1 / s%d;", t, at, at);
-        return;
+        emit_line(e, "const %s %s = 1 / s%d;", t, inverse.data, at);
+    } else {
+        define_inverse(e->prelude, v->dtype);
+        if (is_once(v))
+            emit_line(e, "const %s %s = inverse_%s(s%d);", t, inverse.data, t, at);
+        else
+            emit_line(e, "const %s %s = m >= %d ? inverse_%s(s%d) : 0;", t, inverse.data,
+                      windows_of(v->dtype)->row, t, at);
+        emit_line(e, "const int %s = %s != 0;", plain.data, inverse.data);
     }
-    define_inverse(e->prelude, v->dtype);
-    if (is_once(v))
-        emit_line(e, "const %s h%d = inverse_%s(s%d);", t, at, t, at);
-    else
-        emit_line(e, "const %s h%d = m >= %d ? inverse_%s(s%d) : 0;", t, at,
-                  windows_of(v->dtype)->row, t, at);
-    emit_line(e, "const int plain%d = h%d != 0;", at, at);
+    text_free(&inverse);
+    text_free(&plain);
 }
 
 Text *

@@ -26,6 +26,13 @@ def by_rows(x, d):
     return x / d[:, None], (x - 1) / x.sum(axis=-1, keepdims=True)
 
 
+def by_one_row_value(x, d):
+    """Divisions by one value of the row, in several passes over it."""
+    y = x / d[:, None]
+    z = (y - y.max(axis=1, keepdims=True)) / d[:, None]
+    return (y + z.sum(axis=1, keepdims=True)) / d[:, None]
+
+
 def by_one_number(x, y, d):
     """Two divisions by one number, and one by another."""
     z = x / d
@@ -96,6 +103,7 @@ def test_rows(length, dtype):
     x[2, ::3] = -0.0
     d = np.array([1.1, -3, 0, math.inf, 1e-30], dtype)
     check(by_rows, x, d)
+    check(by_one_row_value, x, d)
     check(by_rows, np.asfortranarray(x), d)
     check(by_rows, x[:, ::2], d)
     check(across, x, dtype(1.9))
