@@ -99,8 +99,12 @@ weave_ways(const Emit *e, int stage)
     Body body = {.simple = true};
     int n = e->kernel->instrs.len, registers = e->vector_bytes == 64 ? 28 : 14;
     if (n < WINDOW / 8 || is_columns(e) || e->beside) return 1;
-    int32_t *ready = mem_alloc(sizeof(int32_t) * (size_t)n * 2), *last = ready + n;
-    if (ready == NULL) return 1; /* the text will fail, too */
+    int32_t *ready = mem_alloc(sizeof(int32_t) * (size_t)n * 2), *last;
+    if (ready == NULL) {
+        e->out->failed = true;
+        return 1;
+    }
+    last = ready + n;
     for (int at = 0; at < n; at++)
         if (in_body(e, at, stage)) add_to_body(e, at, stage, ready, last, &body);
     int overlapping = Py_MAX(1, WINDOW / Py_MAX(1, body.count)), ways = 1;
