@@ -1,6 +1,7 @@
 /* The arena: chunks in a list, bump allocation, freed at once.  See base.h. */
 #include "base.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { CHUNK_BYTES = 1 << 16, ALIGNMENT = 16 };
@@ -17,23 +18,20 @@ struct Arena {
     Chunk *chunk;
 };
 
-static long allocations_left = -1; /* -1: not armed */
+static _Atomic long allocations_left = -1; /* -1: not armed */
 
 long
 mem_fail_after(long n)
 {
-    long before = allocations_left;
-    allocations_left = n;
-    return before;
+    return atomic_exchange(&allocations_left, n);
 }
 
 bool
 mem_fault(void)
 {
-    if (allocations_left < 0) return false;
-    if (allocations_left == 0) return true;
-    allocations_left--;
-    return false;
+    long left = atomic_load_explicit(&allocations_left, memory_order_relaxed);
+    if (left > 0) atomic_store_explicit(&allocations_left, left - 1, memory_order_relaxed);
+    return left == 0;
 }
 
 void *

@@ -63,7 +63,7 @@ void *mem_realloc(void *old, size_t size);
 void mem_free(void *block);
 long mem_fail_after(long n); /* returns the count that was left; 0: failures have happened */
 /* Counts like an allocation and is true when the count has run out: for failures of other kinds,
-   the compiler's and dlopen's. */
+   the compiler's, dlopen's and those of what threads allocate. */
 bool mem_fault(void);
 
 /* ---- text.c: a growing string, for printers and code generators ---- */

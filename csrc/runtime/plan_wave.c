@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     Part *parts;
     int count;
-    int64_t tile;
+    int64_t tile, scratch_bytes;
     _Atomic int32_t *done; /* per tile: how many members are; NULL: nobody asks */
     _Atomic int failed;    /* 1 + the number of a member, or 0 */
 } Tiles;
@@ -62,16 +62,20 @@ run_part(Part *part, char *scratch, int64_t begin, int64_t end)
     return failed;
 }
 
-/* A KernelFn whose units are tiles. */
+/* A KernelFn whose units are tiles.  Tiles of which nothing is done, for want of scratch or after a
+   failure, are reported all the same, as others wait for them. */
 static int
 run_tiles(const KernelArgs *args, int64_t begin, int64_t end)
 {
     Tiles *tiles = (Tiles *)(void *)args->ptr[0];
+    char *scratch = tiles->scratch_bytes > 0 ? thread_scratch(tiles->scratch_bytes) : NULL;
+    if (tiles->scratch_bytes > 0 && scratch == NULL)
+        atomic_store_explicit(&tiles->failed, 1, memory_order_relaxed);
     for (int64_t t = begin; t < end; t++)
         for (int m = 0; m < tiles->count; m++) {
             if (tiles->done != NULL && t > 0) wait_for(&tiles->done[t - 1], m + 1);
             if (atomic_load_explicit(&tiles->failed, memory_order_relaxed) == 0 &&
-                run_part(&tiles->parts[m], args->scratch, t * tiles->tile, (t + 1) * tiles->tile))
+                run_part(&tiles->parts[m], scratch, t * tiles->tile, (t + 1) * tiles->tile))
                 atomic_store_explicit(&tiles->failed, m + 1, memory_order_relaxed);
             if (tiles->done != NULL)
                 atomic_store_explicit(&tiles->done[t], m + 1, memory_order_release);
@@ -108,7 +112,6 @@ run_wave(Run *run, const Wave *wave, unsigned *raised)
     const PlanStep *steps = &run->plan->steps[wave->first];
     Tiles tiles = {.count = wave->count, .tile = wave->tile};
     tiles.parts = alloca(sizeof(Part) * (size_t)wave->count);
-    int64_t scratch_bytes = 0;
     if (!all_silent(steps, wave->count)) {
         run->why = "a library's loop that may warn";
         return ANSWER_NO;
@@ -125,7 +128,7 @@ run_wave(Run *run, const Wave *wave, unsigned *raised)
             .pace = wave->members[m].pace,
             .lag = wave->members[m].lag,
         };
-        scratch_bytes = Py_MAX(scratch_bytes, kernel->scratch_bytes);
+        tiles.scratch_bytes = Py_MAX(tiles.scratch_bytes, kernel->scratch_bytes);
     }
     if (!wave->apart && (tiles.done = mem_alloc(sizeof(*tiles.done) * (size_t)wave->tiles)) == NULL)
         return ANSWER_ERROR;
@@ -133,7 +136,7 @@ run_wave(Run *run, const Wave *wave, unsigned *raised)
     KernelArgs args = {.ptr = &context};
     run->yielded = run->yielded || !thread_is_alone();
     PyThreadState *thread = PyEval_SaveThread();
-    threads_run_tiles(run_tiles, &args, scratch_bytes, wave->tiles, tile_ps(wave, steps));
+    threads_run_tiles(run_tiles, &args, wave->tiles, tile_ps(wave, steps));
     PyEval_RestoreThread(thread);
     mem_free(tiles.done);
     for (int m = 0; m < wave->count; m++) {

@@ -130,13 +130,12 @@ THREAD_LOCAL char *scratch;
 THREAD_LOCAL int64_t scratch_size;
 static pthread_key_t scratch_key;
 
-/* At least `bytes`, aligned to 64; NULL when there is no memory. */
-static char *
-scratch_get(int64_t bytes)
+char *
+thread_scratch(int64_t bytes)
 {
     if (bytes <= scratch_size) return scratch;
     size_t size = ((size_t)bytes + 4095) / 4096 * 4096;
-    char *fresh = aligned_alloc(64, size);
+    char *fresh = mem_fault() ? NULL : aligned_alloc(64, size);
     if (fresh == NULL) return NULL;
     free(scratch);
     scratch = fresh;
@@ -152,7 +151,7 @@ run_units(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t be
 {
     if (scratch_bytes <= 0) return fn(args, begin, end);
     KernelArgs own = *args;
-    own.scratch = scratch_get(scratch_bytes);
+    own.scratch = thread_scratch(scratch_bytes);
     return own.scratch != NULL ? fn(&own, begin, end) : 1;
 }
 
@@ -468,12 +467,11 @@ threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t 
 }
 
 int
-threads_run_tiles(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t tiles,
-                  int64_t tile_ps)
+threads_run_tiles(KernelFn fn, const KernelArgs *args, int64_t tiles, int64_t tile_ps)
 {
     int helpers = tiles < 2 ? 0 : helpers_for((double)tiles * (double)tile_ps * 1e-3);
-    if (helpers == 0) return run_alone(fn, args, scratch_bytes, tiles, NULL);
-    return run_threaded(fn, args, scratch_bytes, tiles, 1, helpers, NULL);
+    if (helpers == 0) return run_alone(fn, args, 0, tiles, NULL);
+    return run_threaded(fn, args, 0, tiles, 1, helpers, NULL);
 }
 
 typedef struct {

@@ -2,6 +2,7 @@
 
 import random
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -177,6 +178,46 @@ def test_random_chains(small_waves, first):
             seen += len(waves(f, *(a.copy() for a in args)))
             check(f, *args)
     assert seen > 5
+
+
+def normed(x):
+    """A row is kept in scratch between its sum and what is divided by it."""
+    y = x[:-1] * 0.5 + x[1:]
+    z = np.exp(y * 0.01 - y.max(axis=1, keepdims=True))
+    z /= z.sum(axis=1, keepdims=True)
+    return z[:-1] - z[1:]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_memory_is_short(small_waves, count):
+    """Threads without scratch: CPython computes what the wave cannot."""
+    _C.threads_set_count(count)
+    x, compiled = grid(4000, 60), pycompile.compile(normed)
+    plain = normed(x)
+    assert len(waves(normed, x)) > 0
+    compiled(x)
+
+    def call(n):
+        _C.test_fail_after(n)
+        try:
+            results.append(compiled(x).tobytes())
+        except MemoryError:
+            results.append(plain.tobytes())
+        finally:
+            left.append(_C.test_fail_after(-1))
+
+    results, left = [], [0]
+    try:
+        for n in range(100):
+            if left[-1] > 0:
+                break
+            thread = threading.Thread(target=call, args=(n,))  # of which none has scratch yet
+            thread.start()
+            thread.join()
+    finally:
+        _C.threads_set_count(0)
+    assert left[-1] > 0 and set(results) == {plain.tobytes()}
+    assert compiled.stats()["deopts"] > 0
 
 
 @pytest.mark.slow
