@@ -108,7 +108,7 @@ weave_ways(const Emit *e, int stage)
     for (int at = 0; at < n; at++)
         if (in_body(e, at, stage)) add_to_body(e, at, stage, ready, last, &body);
     int overlapping = Py_MAX(1, WINDOW / Py_MAX(1, body.count)), ways = 1;
-    if (body.simple && body.chain / overlapping > body.halves) {
+    if (body.simple && body.chain / overlapping > body.halves && 2 * body.count <= MOST_LINES) {
         find_live(e, stage, last, &body);
         while (ways < MOST_WAYS && 2 * ways * body.live <= registers &&
                2 * ways * body.count <= MOST_LINES)
