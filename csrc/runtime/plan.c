@@ -222,7 +222,7 @@ finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
     return failed;
 }
 
-static const char fails_by_itself[] = "what Python raises or warns of, or an int beyond 64 bits";
+const char fails_by_itself[] = "what Python raises or warns of, or an int beyond 64 bits";
 
 /* Would the program be told of an underflow? */
 static bool

@@ -364,6 +364,8 @@ int batch_run(Run *run, const PlanKernel *const *kernels, int count, unsigned *r
 bool batch_takes(const PlanKernel *kernel, int *words);
 /* plan.c: the function that does the kernel's units now. */
 KernelFn kernel_call(const PlanKernel *kernel);
+/* Why a run ends where a kernel returns a failure that is not a library's. */
+extern const char fails_by_itself[];
 
 /* ---- plan_carry.c ---- */
 /* Goes from one turn of a loop to the next; where to is condition and target.  Never ANSWER_NO. */

@@ -145,6 +145,6 @@ run_wave(Run *run, const Wave *wave, unsigned *raised)
     }
     if (tiles.failed == 0) return ANSWER_YES;
     run->step = wave->first + tiles.failed - 1;
-    if (run->why == NULL) run->why = "what Python raises or warns of, or an int beyond 64 bits";
+    if (run->why == NULL) run->why = fails_by_itself;
     return ANSWER_NO;
 }
