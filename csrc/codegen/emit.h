@@ -199,9 +199,8 @@ void emit_tiles(Emit *e);
 
 /* prefetch.c: called at the top of a vector loop's body */
 void emit_prefetch_ahead(Emit *e, int stage, int lanes);
-enum {
-    NEXT_ROW_MOST = 128 << 10
-}; /* bytes of a row: with scratch three of them are in the cache */
+/* Bytes of a row: with scratch three of them are in the cache. */
+enum { NEXT_ROW_MOST = 128 << 10 };
 /* Does a stage fetch the rows after those that are processed, unless these are longer? */
 bool fetches_next_rows(const Emit *e);
 /* Where the rows after this one begin: declared before the loop. */

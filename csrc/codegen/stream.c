@@ -2,9 +2,9 @@
 
    An output larger than the last-level cache is no longer in it when it is read, and an ordinary
    store first reads the cache line that it fills.  Such outputs, unless a wave (lower/wave.c) reads
-   them before,  are written by non-temporal stores
-   of whole aligned vectors.  The size and the alignment of a row are known at run time only, and
-   the elements up to the first whole vector are done one by one:
+   them before that, are written by non-temporal stores of whole aligned vectors.  The size and the
+   alignment of a row are known at run time only, and the elements up to the first whole vector are
+   done one by one:
 
        const int big1 = n0 * n1 * 4 >= 25165824;                          once
        int64_t head = big1 ? (int64_t)(-(unsigned long)r1 % 64 / 4) : 0;   per row or block
