@@ -9,8 +9,8 @@
 enum {
     CHUNK = 32768,
     GRAIN_PS = 4000000, /* what a thread has to do at least, where that is known to take so long */
-    ROW_PS = 10000, /* time per row and stage besides the elements' */
-    PART = 8192,    /* fewest elements of a part of a row: many leaves of a pairwise sum */
+    ROW_PS = 10000,     /* time per row and stage besides the elements' */
+    PART = 8192,        /* fewest elements of a part of a row: many leaves of a pairwise sum */
     MOST_PARTS = 64,
     SHORT_ROW = 128,
     TURNED_ROWS = 16,    /* the lines of turned operands hold so many at most */
