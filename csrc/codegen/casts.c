@@ -60,17 +60,50 @@ put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType 
 
 /* Both forms of a conversion that is one instruction: only GCC needs to be told. */
 static void
-put_cast_instruction(Text *text, const char *instruction, DType to, int lanes)
+put_cast_instruction(Text *text, const char *instruction, DType from, DType to, int lanes)
 {
     text_printf(text,
                 "\n#ifdef __clang__\n"
                 "    return __builtin_convertvector(a, %sx%d);\n"
                 "#else\n"
-                "    %sx%d r;\n"
-                "    __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"(a));\n"
-                "    return r;\n"
-                "#endif\n}\n",
-                dtype_name(to), lanes, dtype_name(to), lanes, instruction);
+                "    %sx%d r;\n",
+                dtype_name(to), lanes, dtype_name(to), lanes);
+    if (lanes * dtype_size(from) > 4)
+        text_printf(text, "    __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"(a));\n", instruction);
+    else /* before GCC 12 a vector of 4 bytes is in no vector register */
+        text_printf(text,
+                    "    typedef int W __attribute__((vector_size(16)));\n"
+                    "    const union { %sx%d a; int word; } u = {a};\n"
+                    "    __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"((W){u.word}));\n",
+                    dtype_name(from), lanes, instruction);
+    text_put(text, "    return r;\n#endif\n}\n");
+}
+
+/* Of each element of a register, or of half of one, the low bytes.  GCC would take it apart. */
+static void
+put_narrowing_shuffle(Text *text, DType from, DType to, int lanes)
+{
+    size_t had = dtype_size(from), has = dtype_size(to);
+    const char *name = dtype_name(to);
+    text_printf(text,
+                "\n#ifdef __clang__\n"
+                "    return __builtin_convertvector(a, %sx%d);\n"
+                "#else\n"
+                "    typedef signed char B __attribute__((vector_size(%zu)));\n"
+                "    typedef %s W __attribute__((vector_size(%zu)));\n"
+                "    const B r = __builtin_shuffle((B)a, (B){",
+                name, lanes, (size_t)lanes * had, (size_t)lanes * has == 8 ? "long long" : "int",
+                (size_t)lanes * had);
+    for (int i = 0; i < lanes; i++)
+        for (size_t byte = 0; byte < has; byte++)
+            text_printf(text, "%s%zu", i + byte > 0 ? ", " : "", (size_t)i * had + byte);
+    text_put(text, "});\n");
+    if ((size_t)lanes * has == 16)
+        text_printf(text, "    return (%sx%d)__builtin_ia32_vextractf128_si256((W)r, 0);\n", name,
+                    lanes);
+    else
+        text_printf(text, "    return (%sx%d)((W)r)[0];\n", name, lanes);
+    text_put(text, "#endif\n}\n");
 }
 
 /* cast_scalar for vectors: the shift is selected before a single conversion.  Lane by lane the
@@ -109,7 +142,9 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
             !machine_casts_unsigned())
             put_unsigned_cast(p, &text, from, to, lanes);
         else if (lanes > 1 && machine_cast(p, from, to, lanes, instruction))
-            put_cast_instruction(&text, instruction, to, lanes);
+            put_cast_instruction(&text, instruction, from, to, lanes);
+        else if (lanes > 1 && machine_narrows_by_shuffle(p, from, to, lanes))
+            put_narrowing_shuffle(&text, from, to, lanes);
         else {
             text_put(&text, "return ");
             if (lanes > 1)

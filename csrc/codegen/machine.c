@@ -150,13 +150,24 @@ machine_cast(const Prelude *p, DType from, DType to, int lanes, char out[16])
     static const char letters[] = {[1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q'};
     int had = (int)dtype_size(from), has = (int)dtype_size(to);
     int wide = lanes * Py_MAX(had, has), narrow = lanes * Py_MIN(had, has);
-    if (p->vector_bytes != 64 || had == has || wide < 16 || wide > 64 || narrow < 8) return false;
+    if (p->vector_bytes < 32 || had == has || wide < 16 || wide > p->vector_bytes || narrow < 4)
+        return false;
     if (from == DT_I32 && to == DT_F64) return strcpy(out, "vcvtdq2pd"), true;
     if (dtype_is_float(from) || dtype_is_float(to)) return false;
+    if (had > has && p->vector_bytes < 64) return false; /* not without AVX-512 */
     if (had > has)
         snprintf(out, 16, "vpmov%c%c", letters[had], letters[has]);
     else
         snprintf(out, 16, "vpmov%cx%c%c", dtype_is_signed(from) ? 's' : 'z', letters[had],
                  letters[has]);
     return true;
+}
+
+bool
+machine_narrows_by_shuffle(const Prelude *p, DType from, DType to, int lanes)
+{
+    size_t had = dtype_size(from), has = dtype_size(to);
+    size_t register_bytes = (size_t)lanes * had;
+    return p->vector_bytes == 32 && had > has && (register_bytes == 32 || register_bytes == 16) &&
+           (size_t)lanes * has >= 4 && dtype_is_integer(from) && dtype_is_integer(to);
 }

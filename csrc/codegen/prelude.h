@@ -78,6 +78,8 @@ bool machine_casts_unsigned(void);
 /* The instruction that converts a whole vector of the machine's, into `out`; false: none is known.
    GCC finds these by optimisation alone, and those of different halves not even then. */
 bool machine_cast(const Prelude *p, DType from, DType to, int lanes, char out[16]);
+/* Whether it has none for a whole register of integers, but moves bytes within one. */
+bool machine_narrows_by_shuffle(const Prelude *p, DType from, DType to, int lanes);
 
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);
