@@ -298,15 +298,19 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
 
 /* A kernel's text, if it has one of its own: each text is compiled once. */
 typedef struct {
-    uint64_t shape, hash; /* hashes of the kernel and of its text */
-    Text text;
+    uint64_t shape, hash;      /* hashes of the kernel and of its text */
+    Text text;                 /* of the kernel's body */
+    Text code;                 /* all that is printed of it, aliases of it among that */
     int next_shape, next_text; /* an earlier kernel in the same bucket, + 1 */
     int same;                  /* the kernel whose text this one shares; itself */
+    int part;                  /* see number_parts */
 } Written;
 
 typedef struct {
     Written *kernel;
     int *shapes, *texts; /* buckets, as many as kernels: the newest kernel, + 1 */
+    Written **order;     /* room for as many */
+    bool parted;         /* the file can be compiled in parts */
 } AllWritten;
 
 static uint64_t
@@ -387,36 +391,92 @@ emit_alias(const Kernel *k, int same, int number, Text *body)
                     i == 0 ? "\n" : "", same, number, ends[i], same, ends[i]);
 }
 
+/* Writes the kernel's functions, unless an earlier one has the same text. */
+static int
+emit_code(Emit *e, AllWritten *all, int number, bool comments)
+{
+    const Program *p = e->program;
+    const Kernel *k = p->kernels.at[number];
+    Text *text = &all->kernel[number].text, *code = &all->kernel[number].code;
+    int same = first_alike(p, all, number);
+    if (same == number) {
+        if (write_kernel(e, number, false, text) < 0) return -1;
+        same = first_text(p, all, number);
+    }
+    all->kernel[number].same = same;
+    if (same != number) {
+        emit_alias(k, same, number, &all->kernel[same].code);
+        return 0;
+    }
+    const struct RegionLoop *loop = e->quick ? k->region : NULL;
+    text_printf(code, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
+                loop == NULL    ? ""
+                : loop->guesses ? "GUESSING_LOOP "
+                                : "KEPT_LOOP ",
+                number);
+    if (!comments)
+        text_put(code, text->data);
+    else if (write_kernel(e, number, true, code) < 0)
+        return -1;
+    text_put(code, "}\n");
+    return k->bounded ? emit_bounded_kernel(e, number, code) : 0;
+}
+
+/* ---- files in parts ---- */
+
+/* Below so much text of kernels a second compiler would take longer to start than it saves. */
+enum { PARTED_BYTES = 6000 };
+
+static const char PARTS_TEXT[] = "#ifndef PARTS /* of PARTS compilers each takes a part */\n"
+                                 "#define PARTS 1\n"
+                                 "#define PART 0\n"
+                                 "#endif\n"
+                                 "#define HERE(number) ((number) % PARTS == PART)\n";
+
+static int
+by_length(const void *left, const void *right)
+{
+    const Written *a = *(Written *const *)left, *b = *(Written *const *)right;
+    if (a->code.len != b->code.len) return a->code.len < b->code.len ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+/* Numbers the kernels that have code from the longest to the shortest, in `part`; -1: the file has
+   no parts.  Numbers that are the same modulo the count of compilers go to one of them, so these
+   have about the same to do, however many there are. */
+static void
+number_parts(AllWritten *all, int kernels)
+{
+    Written **order = all->order;
+    size_t bytes = 0;
+    int count = 0;
+    for (int i = 0; i < kernels; i++) {
+        Written *kernel = &all->kernel[i];
+        kernel->part = -1;
+        bytes += kernel->code.len;
+        if (kernel->code.len > 0) order[count++] = kernel;
+    }
+    if (count < 2 || bytes < PARTED_BYTES) return;
+    qsort(order, (size_t)count, sizeof(*order), by_length);
+    for (int i = 0; i < count; i++) order[i]->part = i;
+    all->parted = true;
+}
+
 static int
 emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
 {
     const Program *p = e->program;
     for (int i = 0; i < p->kernels.len; i++) {
-        if (p->kernels.at[i]->device != DEVICE_HOST) continue;
-        Text *text = &all->kernel[i].text;
-        if (!e->quick && p->kernels.at[i]->kind != KERNEL_REGION) continue;
-        int same = first_alike(p, all, i);
-        if (same == i) {
-            if (write_kernel(e, i, false, text) < 0) return -1;
-            same = first_text(p, all, i);
-        }
-        all->kernel[i].same = same;
-        if (same != i) {
-            emit_alias(p->kernels.at[i], same, i, body);
-            continue;
-        }
-        const struct RegionLoop *loop = e->quick ? p->kernels.at[i]->region : NULL;
-        text_printf(body, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
-                    loop == NULL    ? ""
-                    : loop->guesses ? "GUESSING_LOOP "
-                                    : "KEPT_LOOP ",
-                    i);
-        if (!comments)
-            text_put(body, text->data);
-        else if (write_kernel(e, i, true, body) < 0)
-            return -1;
-        text_put(body, "}\n");
-        if (p->kernels.at[i]->bounded && emit_bounded_kernel(e, i, body) < 0) return -1;
+        const Kernel *k = p->kernels.at[i];
+        if (k->device != DEVICE_HOST || (!e->quick && k->kind != KERNEL_REGION)) continue;
+        if (emit_code(e, all, i, comments) < 0) return -1;
+    }
+    number_parts(all, p->kernels.len);
+    for (int i = 0; i < p->kernels.len; i++) {
+        const Written *kernel = &all->kernel[i];
+        if (kernel->part >= 0) text_printf(body, PART_MARK "%d)", kernel->part);
+        text_add(body, &kernel->code);
+        if (kernel->part >= 0) text_put(body, "#endif\n");
     }
     return 0;
 }
@@ -465,8 +525,8 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     prelude_begin(&prelude);
     size_t count = (size_t)program->kernels.len + 1;
     AllWritten all = {mem_alloc(sizeof(Written) * count), mem_alloc(sizeof(int) * count),
-                      mem_alloc(sizeof(int) * count)};
-    if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL ||
+                      mem_alloc(sizeof(int) * count), mem_alloc(sizeof(Written *) * count), false};
+    if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL || all.order == NULL ||
         emit_kernels(&e, &all, comments, &body) < 0)
         goto done;
     if (prelude.missing[0] != 0) {
@@ -480,13 +540,18 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
+    if (all.parted) text_put(out, PARTS_TEXT);
     text_add(out, &head);
     text_add(out, &body);
     if (text_finish(&prelude.done) == 0) status = text_finish(out);
     /* what is asked for straight code leaves contraction out */
     if (straight != NULL) *straight = !graph->fast && is_straight(&e);
 done:
-    for (size_t i = 0; all.kernel != NULL && i < count; i++) text_free(&all.kernel[i].text);
+    for (size_t i = 0; all.kernel != NULL && i < count; i++) {
+        text_free(&all.kernel[i].text);
+        text_free(&all.kernel[i].code);
+    }
+    mem_free(all.order);
     mem_free(all.kernel);
     mem_free(all.shapes);
     mem_free(all.texts);

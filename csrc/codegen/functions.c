@@ -189,7 +189,8 @@ define_special_parts(Prelude *p, int at)
     if (!prelude_first(p, key)) return;
     prelude_define_type(p, DT_F64, lanes);
     if (prelude_first(p, "of_pycompile_exp_table"))
-        text_put(p->head, "const unsigned long long *of_pycompile_exp_table;\n");
+        text_put(p->head,
+                 "__attribute__((weak)) const unsigned long long *of_pycompile_exp_table;\n");
     text_printf(p->head, "INLINE f64x%d plain_%s(f64x%d a)\n{\n", lanes, name, lanes);
     put_special_types(p, p->head, 0);
     text_printf(p->head, "    ");
@@ -300,7 +301,8 @@ define_elementary(Prelude *p, const char *name, DType dtype, int lanes)
         define_short(p, text, lanes);
     } else {
         prelude_define_type(p, dtype, lanes);
-        text_printf(p->head, "%sx%d (*of_numpy%s)(%sx%d);\n", t, lanes, symbol, t, lanes);
+        text_printf(p->head, "__attribute__((weak)) %sx%d (*of_numpy%s)(%sx%d);\n", t, lanes,
+                    symbol, t, lanes);
         text_printf(p->head, "INLINE %sx%d %s_%sx%d(%sx%d a) { return of_numpy%s(a); }\n", t, lanes,
                     name, t, lanes, t, lanes, symbol);
     }

@@ -9,6 +9,8 @@
       compiler that cannot do that is not asked again; the user is warned once in either case, with
       the first line of what the compiler says.  `python -m pycompile info` asks for the same trial.
 
+   A long file of several kernels is compiled in parts by as many processes as threads are allowed.
+
    Output depends on source, compiler, flags, CPU and options; all go into the key. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,6 +18,7 @@
 #include "cache.h"
 #include "compile.h"
 #include "clock.h"
+#include "target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +87,7 @@ static const char *const straight_flags[1] = {0};
 enum { STRAIGHT_FLAGS = 0 };
 #endif
 
-enum { MAX_ARGUMENTS = 96, WORDS = 4096 };
+enum { MAX_ARGUMENTS = 120, WORDS = 4096, MAX_PARTS = 8 };
 #define NOTE "compiler-"
 
 typedef struct {
@@ -113,15 +116,14 @@ static struct {
 
 typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
 
-/* Runs the compiler with stdout in the file `words` and stderr in `errors`, which may be NULL: in
+/* Starts the compiler with stdout in the file `words` and stderr in `errors`, which may be NULL: in
    the same. It gets a process group of its own, so that a Ctrl-C meant for the program does not
    reach it.  Does not need the GIL, which compiles release. */
-static RunResult
-run(char *const *arguments, const char *words, const char *errors)
+static bool
+start(char *const *arguments, const char *words, const char *errors, pid_t *child)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    pid_t child;
     sigset_t none;
     sigemptyset(&none);
     posix_spawn_file_actions_init(&files);
@@ -135,16 +137,28 @@ run(char *const *arguments, const char *words, const char *errors)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigmask(&attributes, &none);
-    int failed = posix_spawn(&child, arguments[0], &files, &attributes, arguments, environ);
+    int failed = posix_spawn(child, arguments[0], &files, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
-    if (failed) return RUN_NOT_STARTED;
+    return !failed;
+}
+
+static RunResult
+wait_for(pid_t child)
+{
     int status = 0;
     pid_t ended;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
     /* With SIGCHLD ignored the system keeps no status: the output file shows whether it worked. */
     if (ended < 0) return RUN_OK;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? RUN_OK : RUN_FAILED;
+}
+
+static RunResult
+run(char *const *arguments, const char *words, const char *errors)
+{
+    pid_t child;
+    return start(arguments, words, errors, &child) ? wait_for(child) : RUN_NOT_STARTED;
 }
 
 /* The first `size - 1` bytes of a file as a string; empty if there is none. */
@@ -398,20 +412,34 @@ toolchain_problem(void)
 
 /* ---- compiling ---- */
 
+/* The command that compiles a file, but for its end; returns how many arguments there are. */
+static int
+begin_command(char *arguments[MAX_ARGUMENTS], bool straight)
+{
+    int n = compiler.arguments;
+    _Static_assert(COUNT_OF(flags) + STRAIGHT_FLAGS + 8 + MAX_PARTS < MAX_ARGUMENTS / 2,
+                   "room for the command, the flags and the files");
+    memcpy(arguments, compiler.argument, sizeof(compiler.argument));
+    for (int i = 0; i < COUNT_OF(flags); i++) arguments[n++] = (char *)flags[i];
+    for (int i = 0; straight && i < STRAIGHT_FLAGS; i++) arguments[n++] = (char *)straight_flags[i];
+    return n;
+}
+
+static void
+end_command(char **arguments, const char *out)
+{
+    *arguments++ = "-o";
+    *arguments++ = (char *)out;
+    *arguments = NULL;
+}
+
 /* The command that compiles a file. */
 static void
 put_command(char *arguments[MAX_ARGUMENTS], const char *in, bool straight, const char *out)
 {
-    int n = compiler.arguments;
-    _Static_assert(COUNT_OF(flags) + STRAIGHT_FLAGS + 8 < MAX_ARGUMENTS / 2,
-                   "room for the command and the flags");
-    memcpy(arguments, compiler.argument, sizeof(compiler.argument));
-    for (int i = 0; i < COUNT_OF(flags); i++) arguments[n++] = (char *)flags[i];
-    for (int i = 0; straight && i < STRAIGHT_FLAGS; i++) arguments[n++] = (char *)straight_flags[i];
+    int n = begin_command(arguments, straight);
     arguments[n++] = (char *)in;
-    arguments[n++] = "-o";
-    arguments[n++] = (char *)out;
-    arguments[n] = NULL;
+    end_command(arguments + n, out);
 }
 
 static RunResult
@@ -429,6 +457,51 @@ knows_straight(void)
     return STRAIGHT_FLAGS > 0 && strstr(compiler.version, "clang") == NULL;
 }
 
+/* Among how many compilers the source is divided: no more than threads are allowed. */
+static int
+parts_of(const char *source)
+{
+    int parts = 0, most = threads_count();
+    if (most > MAX_PARTS) most = MAX_PARTS;
+    for (const char *at = source; parts < most && (at = strstr(at, PART_MARK)) != NULL; at++)
+        parts++;
+    return parts;
+}
+
+/* Compiles the file in parts at the same time, then links them.  What it says is lost: a caller
+   whose compile fails compiles the file as a whole. */
+static bool
+compile_parts(const char *in, bool straight, int parts, const char *folder, const char *out)
+{
+    char object[MAX_PARTS][CACHE_PATH + 16], words[CACHE_PATH + 16], of[32], part[32];
+    char *arguments[MAX_ARGUMENTS];
+    pid_t child[MAX_PARTS];
+    int started = 0;
+    bool worked = true;
+    int n = begin_command(arguments, straight);
+    arguments[n] = "-c";
+    arguments[n + 1] = of;
+    arguments[n + 2] = part;
+    arguments[n + 3] = (char *)in;
+    snprintf(of, sizeof(of), "-DPARTS=%d", parts);
+    while (worked && started < parts) {
+        snprintf(object[started], sizeof(object[0]), "%s/k%d.o", folder, started);
+        snprintf(words, sizeof(words), "%s/words%d", folder, started);
+        snprintf(part, sizeof(part), "-DPART=%d", started);
+        end_command(arguments + n + 4, object[started]);
+        worked = start(arguments, words, NULL, &child[started]);
+        started += worked;
+    }
+    for (int i = 0; i < started; i++) worked &= wait_for(child[i]) == RUN_OK;
+    if (!worked) return false;
+    n = begin_command(arguments, straight);
+    arguments[n++] = "-x"; /* the files are objects, not C */
+    arguments[n++] = "none";
+    for (int i = 0; i < parts; i++) arguments[n++] = object[i];
+    end_command(arguments + n, out);
+    return run(arguments, words, NULL) == RUN_OK;
+}
+
 /* Compiles the source to `folder`/k.so, with the compiler's messages in `folder`/words. */
 static RunResult
 compile_in(const char *source, bool straight, const char *folder, char out[CACHE_PATH])
@@ -440,7 +513,10 @@ compile_in(const char *source, bool straight, const char *folder, char out[CACHE
     snprintf(words, sizeof(words), "%s/words", folder);
     if (snprintf(out, CACHE_PATH, "%s/k.so", folder) >= CACHE_PATH) return RUN_NOT_STARTED;
     if (!write_text(in, source)) return RUN_NOT_STARTED;
-    if (straight && knows_straight()) result = compile_file(in, true, words, out);
+    int parts = parts_of(source);
+    straight = straight && knows_straight();
+    if (parts > 1 && compile_parts(in, straight, parts, folder, out)) result = RUN_OK;
+    if (result == RUN_FAILED && straight) result = compile_file(in, true, words, out);
     /* A compiler that knows no such flags gets on without them. */
     if (result == RUN_FAILED) result = compile_file(in, false, words, out);
     if (result == RUN_OK && (stat(out, &info) < 0 || info.st_size == 0)) return RUN_FAILED;

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -292,5 +293,48 @@ def test_which_programs_are_straight(tmp_path):
             assert g.stats()["plans"], f
     """
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
-    child(code, PYCOMPILE_PLAN_ALWAYS="1", **variables)
+    child(code, PYCOMPILE_PLAN_ALWAYS="1", PYCOMPILE_THREADS="1", **variables)
     assert compiles(tmp_path) == [X86_GCC] * 10 + [False, False]
+
+
+SEVERAL_KERNELS = """
+    import numpy as np
+    import pycompile
+
+    def several(x, y):
+        a = np.sort(np.exp(x) * y + x.sum(axis=1)[:, None] - y.mean(axis=0), axis=1)
+        b = np.sort(np.exp(a) / y + a.max(axis=1)[:, None] - x.min(axis=0), axis=0)
+        return np.cumsum(np.exp(-b * b) + a, axis=1) * np.sqrt(abs(x)) + y.T.sum(axis=0)
+
+    x = np.linspace(-1, 1, 90000).reshape(300, 300)
+    y = np.linspace(2, 3, 90000).reshape(300, 300)
+    compiled = pycompile.compile(several)
+    print([compiled(x, y).tobytes() == several(x, y).tobytes() for _ in range(2)])
+    print(compiled.stats()["plans"])
+"""
+
+
+def parts(tmp_path):
+    """Which part of how many each compiler took; None: the whole, or the linker."""
+    lines = (tmp_path / "calls").read_text().splitlines()
+    found = [
+        re.search(r"-DPARTS=(\d+) -DPART=(\d+)", line) for line in lines if line != "--version"
+    ]
+    return sorted((match and (int(match[1]), int(match[2])) for match in found), key=str)
+
+
+def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
+    variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
+    for threads, expected in ("1", [None]), ("3", [(3, 0), (3, 1), (3, 2), None]):
+        cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / threads), "PYCOMPILE_THREADS": threads}
+        assert child(SEVERAL_KERNELS, **variables, **cache) == ("[True, True]\n1\n", "")
+        assert parts(tmp_path) == expected
+        (tmp_path / "calls").unlink()
+
+
+def test_a_file_whose_parts_fail_is_compiled_as_a_whole(tmp_path):
+    refusal = 'for a in "$@"; do test "$a" = -DPART=1 && exit 1; done\n'
+    variables = {"CC": logged_cc(tmp_path, refusal), "PYCOMPILE_PLAN_ALWAYS": "1"}
+    cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "cache"), "PYCOMPILE_THREADS": "2"}
+    assert child(SEVERAL_KERNELS, **variables, **cache) == ("[True, True]\n1\n", "")
+    assert parts(tmp_path) == [(2, 0), (2, 1), None]
