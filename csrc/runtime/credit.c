@@ -147,6 +147,7 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     if (plan != NULL) {
         plan->debt = PAYS * credit->price;
         plan->used_at = plan->debt - note->cost;
+        balance_begin(plan);
     } else if (note->useful)
         credit->lost++;
     else

@@ -184,7 +184,7 @@ entry_reset(void)
     }
     for (CodeState *state = all_states; state != NULL; state = state->next) {
         state->plan_runs = state->compiles = state->recompiles = 0;
-        state->breaks = state->deopts = 0;
+        state->breaks = state->deopts = state->deopts_timed = state->undone_ns = 0;
         state->recurses = false;
         state->deopt_why[0] = '\0';
         state->varied.len = 0;

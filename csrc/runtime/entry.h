@@ -134,6 +134,8 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
+    long long deopts_timed; /* of these, and what was lost with them */
+    int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
     bool judged;               /* `loops` and `open_loop` are known */
