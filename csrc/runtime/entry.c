@@ -27,6 +27,7 @@ entry_clear(Entry *entry)
 {
     int nplans = entry->nplans, nrefusals = entry->nrefusals;
     mem_free(entry->lost);
+    mem_free(entry->credit.recurring);
     entry_forget(entry);
     for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);
