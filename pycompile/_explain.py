@@ -212,8 +212,8 @@ def _so_far(function: Any, compiled: Any) -> dict[str, int]:
     if not isinstance(compiled, _C.CompiledFunction):
         return {}
     stats = compiled.stats()
-    lost = isinstance(function, _C.CompiledFunction) or stats["given_up"] or stats["slower"]
-    return stats if lost else {}
+    lost = any(stats[key] for key in ("given_up", "slower", "paused"))
+    return stats if lost or isinstance(function, _C.CompiledFunction) else {}
 
 
 def _lost(before: list[Record], compiled: Any, counts: list[Record]) -> list[str]:

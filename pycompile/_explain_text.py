@@ -381,6 +381,10 @@ def _so_far(stats: Record) -> list[str]:
     parts = [plural(stats[key], noun) for noun, key in counted if stats[key]]
     if stats["given_up"]:
         parts.append(f"{plural(stats['given_up'], 'place')} given up: more plans than pay")
+    if stats["paused"]:
+        parts.append(
+            f"{plural(stats['paused'], 'plan')} paused: runs that were undone cost more than others saved"
+        )
     if stats["slower"]:
         parts.append(
             f"{plural(stats['slower'], 'kind')} of calls left to CPython, which was faster"

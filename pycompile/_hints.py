@@ -1,7 +1,7 @@
 """The log perf_hints: at exit, the functions that lost time to breaks, recompiles and deopts.
 
-The most costly come first.  What each costs is reckoned, not measured: by the counts of
-csrc/runtime/hints.c and the weights below.
+The most costly come first.  What runs that were undone cost is measured.  The rest is reckoned: by the
+counts of csrc/runtime/hints.c and the weights below.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from pycompile import _C
 
 MOST = 20  # functions that are told of
-BREAK, DEOPT, RECOMPILE, GIVEN_UP = 0.5e-6, 0.5e-6, 10e-3, 20e-3  # seconds
+BREAK, DEOPT, RECOMPILE, GIVEN_UP = 0.5e-6, 0.5e-6, 10e-3, 20e-3  # seconds; DEOPT: none was timed
 
 
 def wanted() -> bool:
@@ -24,7 +24,7 @@ def cost(record: dict[str, Any]) -> float:
     """Seconds, roughly."""
     found: float = (
         record["breaks"] * BREAK
-        + record["deopts"] * DEOPT
+        + (record["undone_seconds"] or record["deopts"] * DEOPT)
         + record["recompiles"] * RECOMPILE
         + record["given_up"] * GIVEN_UP
     )

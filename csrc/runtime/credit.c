@@ -8,6 +8,8 @@
 
      - by a call that is likely to save the cost at once, because its arrays are that much larger
        than those of the last try, or
+     - by calls with the same shapes, which have come so often that a plan would have saved the cost
+       by now, or
      - bit by bit: by a share of what the calls without a plan would have saved with one, and of
        what plans save.  What that has to come to doubles with each try until a plan pays again.
 
@@ -29,6 +31,7 @@ enum {
     ITEMS_WATCHED = 8,
     FIRST_WAIT = 8, /* calls before stepping that has paid nothing is tried again */
     MOST_REFUSAL_WAIT = 1 << 20,
+    WAYS = 4, /* places in the table for a kind of calls */
 };
 
 int
@@ -103,6 +106,77 @@ promised(const Credit *credit, int larger)
     return Py_MAX(gain, credit->gain > 0 ? LEAST_SAVED : 1);
 }
 
+/* ---- calls that recur ---- */
+
+static uint64_t
+mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
+/* Types, shapes and strides of arrays, values of ints: what most guards look at. */
+static uint64_t
+kind_of(const Roots *roots)
+{
+    uint64_t hash = 1;
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
+        PyObject *object = roots->slots[i];
+        ArrayHeader header;
+        const char *why;
+        int overflow;
+        if (object == NULL) continue;
+        if (PyCell_Check(object) && (object = PyCell_GET(object)) == NULL) continue;
+        hash = mixed(hash, (uint64_t)i << 56 ^ (uint64_t)(uintptr_t)Py_TYPE(object));
+        if (PyLong_CheckExact(object))
+            hash = mixed(hash, (uint64_t)PyLong_AsLongLongAndOverflow(object, &overflow));
+        if (!array_is_exact(object) || array_read(object, &header, &why) != ANSWER_YES) continue;
+        hash = mixed(hash, (uint64_t)header.dtype);
+        for (int axis = 0; axis < header.rank; axis++) {
+            hash = mixed(hash, (uint64_t)header.shape[axis]);
+            hash = mixed(hash, (uint64_t)header.stride[axis]);
+        }
+    }
+    return hash;
+}
+
+/* The calls of this kind; NULL: there were none, or they are forgotten.  `make`: in place of those
+   that have missed least of a few; NULL then without memory. */
+static Recurring *
+recurring_of(Credit *credit, uint64_t kind, bool make)
+{
+    if (credit->recurring == NULL && make &&
+        (credit->recurring = mem_alloc(sizeof(Recurring) * RECURRING)) == NULL)
+        PyErr_Clear();
+    if (credit->recurring == NULL) return NULL;
+    Recurring *set = credit->recurring + kind % (RECURRING / WAYS) * WAYS, *least = set;
+    for (Recurring *at = set; at < set + WAYS; at++) {
+        if (at->kind == kind) return at;
+        if (at->missed < least->missed) least = at;
+    }
+    if (!make) return NULL;
+    *least = (Recurring){.kind = kind};
+    return least;
+}
+
+/* They have been made often enough for a plan that holds for them alone.  Calls that come a few
+   times each and never again must not have one plan after the other. */
+static bool
+has_recurred(const Credit *credit, const Recurring *calls)
+{
+    return calls != NULL && calls->calls > 1 && calls->missed >= credit->price << credit->doubts;
+}
+
+static bool
+recurs(Credit *credit, const Roots *roots, int64_t gain)
+{
+    Recurring *calls = recurring_of(credit, kind_of(roots), true);
+    if (calls == NULL) return false;
+    if (calls->calls < INT32_MAX) calls->calls++;
+    calls->missed += gain;
+    return has_recurred(credit, calls);
+}
+
 /* ---- the account ---- */
 
 bool
@@ -116,6 +190,7 @@ credit_allows(Entry *entry, int64_t limit, const Roots *roots, int64_t calls)
     if (credit->gain == 0 && larger >= FAR_LARGER) return true;
     if (gain >= PAYS * credit->price << credit->misjudged) return true;
     credit->earned += (gain / MISSED_SHARE + 1) * calls;
+    if (credit->gain > 0 && recurs(credit, roots, gain)) return true;
     return credit->earned >= credit->price << credit->backoff;
 }
 
@@ -133,13 +208,18 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
 {
     Credit *credit = &entry->credit;
     bool compiled = note->text != 0 && note->text != credit->text;
-    if (is_past_limit(entry, limit)) {
+    Recurring *recurring = recurring_of(credit, kind_of(roots), false);
+    bool recurred = has_recurred(credit, recurring);
+    if (recurred) {
+        recurring->missed = 0;
+        if (credit->doubts < MOST_BACKOFF) credit->doubts++;
+    } else if (is_past_limit(entry, limit)) {
         int64_t gain = promised(credit, larger_by(credit, roots));
         if (credit->backoff < MOST_BACKOFF) credit->backoff++;
         if (note->saves < gain / MISSED_SHARE && credit->misjudged < MOST_BACKOFF)
             credit->misjudged++;
     }
-    credit->earned = 0;
+    if (!recurred) credit->earned = 0;
     credit->price = note->cost + (compiled ? COMPILE_COST : 0);
     if (note->text != 0) credit->text = note->text;
     if (note->useful) credit->gain = note->saves;
@@ -147,6 +227,7 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     if (plan != NULL) {
         plan->debt = PAYS * credit->price;
         plan->used_at = plan->debt - note->cost;
+        balance_begin(plan);
     } else if (note->useful)
         credit->lost++;
     else
@@ -157,7 +238,7 @@ void
 credit_paid(Entry *entry)
 {
     Credit *credit = &entry->credit;
-    credit->backoff = credit->misjudged = 0;
+    credit->backoff = credit->misjudged = credit->doubts = 0;
     if (credit->lost > 0) credit->lost--;
 }
 

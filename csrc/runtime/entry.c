@@ -27,6 +27,7 @@ entry_clear(Entry *entry)
 {
     int nplans = entry->nplans, nrefusals = entry->nrefusals;
     mem_free(entry->lost);
+    mem_free(entry->credit.recurring);
     entry_forget(entry);
     for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);
@@ -184,7 +185,7 @@ entry_reset(void)
     }
     for (CodeState *state = all_states; state != NULL; state = state->next) {
         state->plan_runs = state->compiles = state->recompiles = 0;
-        state->breaks = state->deopts = 0;
+        state->breaks = state->deopts = state->deopts_timed = state->undone_ns = 0;
         state->recurses = false;
         state->deopt_why[0] = '\0';
         state->varied.len = 0;

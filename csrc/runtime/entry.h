@@ -34,12 +34,22 @@ typedef struct {
     uint8_t work;   /* the most that a call had in which it paid nothing, in bits */
 } Refusal;
 
+/* Calls with arguments of the same types and shapes, once no more plans are made for each. */
+enum { RECURRING = 32 };
+typedef struct {
+    uint64_t kind;
+    int64_t missed; /* what a plan for them would have saved */
+    int32_t calls;
+} Recurring;
+
 /* The cost of making plans at an entry and their savings; see credit.c. */
 typedef struct {
+    Recurring *recurring;         /* RECURRING of them; owned, or NULL */
     int lost;                     /* plans dropped before they had paid, and tries without a plan */
     int refused;                  /* captures that were not worth a plan */
     uint8_t backoff;              /* tries past the limit since a plan last paid */
     uint8_t misjudged;            /* of those, the ones that a large call had justified */
+    uint8_t doubts;               /* tries for calls that recurred since a plan last paid */
     int gain;                     /* of the last plan, per run */
     int64_t price;                /* of the last try */
     int64_t earned;               /* towards the next try */
@@ -134,6 +144,8 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
+    long long deopts_timed; /* of these, and what was lost with them */
+    int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
     bool judged;               /* `loops` and `open_loop` are known */

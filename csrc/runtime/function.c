@@ -256,6 +256,7 @@ static PyMethodDef compiled_methods[] = {
      "given_up    entries that are Python's for now: recompile_limit\n"
      "slower      plans and kinds of calls left to Python for now: it was faster when both were "
      "timed\n"
+     "paused      plans left to Python for a while: undone runs cost more than the others save\n"
      "plan_runs   runs of plans; a call with breaks runs more than one\n"
      "compiles    attempts to make a plan, those that came to none included\n"
      "recompiles  those of them that a failed guard made necessary\n"

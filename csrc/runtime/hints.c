@@ -193,22 +193,34 @@ void
 hints_record(const CodeState *state, PyObject *record)
 {
     static const CodeState none;
-    long long given_up = 0, slower = 0;
+    long long given_up = 0, slower = 0, paused = 0;
     for (int i = 0; state != NULL && i < state->decoded->count; i++) {
         const Entry *entry = state->entries[i];
         if (entry == NULL) continue;
         given_up += entry->given_up;
-        for (int k = 0; k < entry->nplans; k++) slower += entry->plans[k]->sample.slower;
+        for (int k = 0; k < entry->nplans; k++) {
+            slower += entry->plans[k]->sample.slower;
+            paused += entry->plans[k]->balance.pause > 0;
+        }
     }
     if (state == NULL) state = &none;
     slower += calls_slower(state);
     record_int(record, "given_up", given_up);
     record_int(record, "slower", slower);
+    record_int(record, "paused", paused);
     record_int(record, "plan_runs", state->plan_runs);
     record_int(record, "compiles", state->compiles);
     record_int(record, "recompiles", state->recompiles);
     record_int(record, "breaks", state->breaks);
     record_int(record, "deopts", state->deopts);
+}
+
+/* Those that were not timed count as the mean of the others. */
+static double
+seconds_undone(const CodeState *state)
+{
+    if (state->deopts_timed == 0) return 0;
+    return 1e-9 * (double)state->undone_ns / (double)state->deopts_timed * (double)state->deopts;
 }
 
 static void
@@ -225,6 +237,7 @@ add_state(const CodeState *state, void *context)
     record_int(record, "line", state->code->co_firstlineno);
     hints_record(state, record);
     record_string(record, "deopt_why", state->deopt_why);
+    record_object(record, "undone_seconds", PyFloat_FromDouble(seconds_undone(state)));
     record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
     record_object(record, "lost", lost_of(state));

@@ -20,6 +20,7 @@
    before, so the dict's order stays. */
 #include "live.h"
 
+#include "balance.h"
 #include "earn.h"
 #include "hooks.h"
 #include "run.h"
@@ -358,14 +359,6 @@ live_roots(const Live *l)
     return (Roots){l->slots, l->decoded->nlocalsplus + l->depth};
 }
 
-static uint64_t
-live_types(const Live *l)
-{
-    uint64_t locals = types_of(l->slots, state_nargs(l->state));
-    return l->depth == 0 ? locals
-                         : locals * 31 + types_of(l->slots + l->decoded->nlocalsplus, l->depth);
-}
-
 /* ---- how a plan leaves the frame ---- */
 
 /* The module's variables; 0, or -1 with the error set. */
@@ -523,14 +516,13 @@ leave_frame(void *context)
 /* A run that is undone leaves the iteration to CPython.  The next one would most likely end alike:
    each time CPython gets more iterations before. */
 static EdgeVerdict
-after_deopt(Live *l, Entry *entry, Plan *plan, bool interrupted)
+after_deopt(Live *l, Plan *plan, int64_t took, bool interrupted)
 {
     LiveLoop *loop = l->loop;
-    l->state->deopts++;
-    thread_saved -= DEOPT_COST;
+    balance_undone(l->state, plan, took, interrupted);
     loop->next = loop->turns + 1;
     if (interrupted) return EDGE_GO;
-    if (plan_is_bad(plan)) drop_plan(l->state, entry, plan, live_types(l));
+    balance_judge(l->state, plan, 0);
     if (++loop->deopts >= MOST_DEOPTS) return EDGE_DONE;
     loop->next = loop->turns + ((int64_t)WAIT_LEAST << loop->deopts);
     return EDGE_GO;
@@ -558,9 +550,17 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
                            .leave = leave_frame,
                            .context = l};
     EdgeVerdict verdict = EDGE_GO;
+    SampleWay way = sample_way(plan, l->state->config);
+    if (sample_is_plain(way)) {
+        l->loop->next = l->loop->turns + WAIT_LEAST;
+        return EDGE_GO;
+    }
     plan_acquire(plan);
     tell_entered(l);
-    switch (plan_run_told(l->state, plan, reached, &outcome)) {
+    int64_t began = sample_begin(way);
+    PlanResult done = plan_run_told(l->state, plan, reached, &outcome);
+    int64_t took = sample_end(plan, l->state->code, way, began, done == PLAN_DONE);
+    switch (done) {
     case PLAN_DONE:
         l->state->plan_runs++;
         thread_saved += plan_gain(plan);
@@ -569,7 +569,7 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
         l->loop->next = l->loop->turns + 1;
         if (leave_plan(l, leave, &outcome) < 0) verdict = EDGE_ERROR;
         break;
-    case PLAN_DEOPT: verdict = after_deopt(l, entry, plan, outcome.interrupted); break;
+    case PLAN_DEOPT: verdict = after_deopt(l, plan, took, outcome.interrupted); break;
     default: verdict = raise_in_frame(l, outcome.number >= 0 ? outcome.number : l->head);
     }
     plan_release(plan);

@@ -787,15 +787,8 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     outcome->interrupted = run.interrupted;
-    plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT && !run.interrupted));
     plan_release(plan);
     return result;
-}
-
-bool
-plan_is_bad(const Plan *plan)
-{
-    return __builtin_popcount(plan->deopts) > 8;
 }
 
 /* Leaving a loop and entering it again takes the time of some six plain turns. */

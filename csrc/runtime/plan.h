@@ -195,6 +195,7 @@ void spare_drop(Spare *spare);
 struct Plan {
     Py_ssize_t references;
     Sample sample;
+    Balance balance;
     GuardProgram *guards;
     Codes codes;
     bool uses_device;  /* it has kernels of a device … */
@@ -236,7 +237,6 @@ struct Plan {
     Arena *memory;               /* where the arrays above live */
     VEC(PyObject *) weak;        /* borrowed: objects that are held during a run */
     PyObject *owners;            /* a list: keeps the ufuncs' loops alive */
-    unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
     int turns_saved;             /* of loops that are left and entered again; 0: none yet */
 };
 
@@ -307,14 +307,24 @@ bool wave_pays(const Wave *wave);
 Answer run_wave(Run *run, const Wave *wave, unsigned *raised);
 
 /* ---- sample.c ---- */
-/* What the next call for which this plan holds does.  Only for plans that are whole. */
+/* What the next call for which this plan holds does. */
 SampleWay sample_decide(Plan *plan, const Config *config);
 static inline SampleWay
 sample_way(Plan *plan, const Config *config)
 {
     return --plan->sample.wait > 0 ? SAMPLE_NONE : sample_decide(plan, config);
 }
-void sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done);
+/* Returns ns since `began`, or 0 if the run was not timed. */
+int64_t sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done);
+
+/* ---- balance.c ---- */
+/* What a call does while each one asks (Balance.asks), which this may end. */
+SampleWay balance_way(Plan *plan);
+/* The plan has run in so many ns, and the plain code of such a call. */
+void balance_good(Plan *plan, int64_t took);
+void balance_plain(Plan *plan, int64_t took);
+/* Its debt is known. */
+void balance_begin(Plan *plan);
 
 /* ---- plan_build.c ---- */
 /* Makes all objects.  0, or -1 with the error set; nothing visible has happened then. */

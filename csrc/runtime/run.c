@@ -11,6 +11,7 @@
    Invariant: between two turns the frame is what CPython would have at `number`. */
 #include "run.h"
 
+#include "balance.h"
 #include "earn.h"
 #include "live.h"
 
@@ -66,7 +67,10 @@ typedef struct {
     bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
     Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
     SampleWay way;         /* of that call */
-    Plan *failed;          /* the plan whose guard failed last, for the message */
+    Plan *undone;          /* owned: the plan whose run was undone: CPython runs the call again */
+    Plan *watched;         /* owned: the plan that is timed up to the end of the frame */
+    int64_t watched_began;
+    Plan *failed; /* the plan whose guard failed last, for the message */
     int failed_guard;
 } Runner;
 
@@ -108,17 +112,6 @@ frame_types(const Runner *r)
     uint64_t locals = types_of(slots, state_nargs(r->state));
     int depth = frame_depth(r->frame);
     return depth == 0 ? locals : locals * 31 + types_of(slots + r->decoded->nlocalsplus, depth);
-}
-
-void
-drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
-{
-    log_emit(LOG_PERF_HINTS,
-             "%s: a plan was dropped: more than half of its last runs met what only "
-             "CPython reports (floating-point events, overflow, other results than predicted)",
-             text_of_str(state->code->co_qualname));
-    entry_drop(entry, plan);
-    entry_refuse(entry, types, NULL, -1);
 }
 
 static Turn
@@ -210,6 +203,23 @@ note_turns(Runner *r, Entry *entry, Plan *plan, const PlanOutcome *outcome)
     entry->left_early = true;
 }
 
+/* The frame is timed from here to its end, for a plan that covers a part of it. */
+static void
+watch(Runner *r, Plan *plan, int64_t began)
+{
+    if (r->watched == plan) plan->balance.repeats = true;
+    if (r->watched != NULL) return;
+    r->watched = plan_acquire(plan);
+    r->watched_began = began;
+}
+
+static void
+unwatch(Runner *r)
+{
+    if (r->watched != NULL) plan_release(r->watched);
+    r->watched = NULL;
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
@@ -221,16 +231,17 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
                            .context = r};
     plan_acquire(plan);
     r->held->compared = plan_is_whole(plan);
-    SampleWay way = r->held->compared ? sample_way(plan, r->state->config) : SAMPLE_NONE;
-    if (way >= SAMPLE_PLAIN) {
+    SampleWay way = sample_way(plan, r->state->config);
+    if (sample_is_plain(way)) {
         r->beaten = plan;
         r->way = way;
         return TURN_RESUME;
     }
     Turn turn;
     int64_t began = sample_begin(way);
+    if (way == SAMPLE_WATCHED && !r->held->compared) watch(r, plan, began);
     PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
-    sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
+    int64_t took = sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
     switch (done) {
     case PLAN_DONE:
         r->state->plan_runs++;
@@ -243,10 +254,10 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         turn = leave_plan(r, leave, &outcome);
         break;
     case PLAN_DEOPT:
-        r->state->deopts++;
-        thread_saved -= DEOPT_COST;
-        if (plan_is_bad(plan)) drop_plan(r->state, entry, plan, frame_types(r));
+        balance_undone(r->state, plan, took, outcome.interrupted);
+        unwatch(r);
         turn = outcome.interrupted ? TURN_SIGNAL : TURN_RESUME;
+        if (!outcome.interrupted) r->undone = plan_acquire(plan);
         break;
     default:
         if (outcome.number >= 0) raise_at(r, outcome.number);
@@ -810,16 +821,39 @@ static PyObject *
 resume(Runner *r, Held *held)
 {
     const Instr *at = &r->decoded->instrs[r->number];
-    Plan *beaten = r->beaten;
-    if (beaten == NULL) return frame_resume(r->ts, r->frame, at->idx);
-    if (r->way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
-    live_rests++;
-    int64_t began = sample_begin(r->way);
+    Plan *beaten = r->beaten, *undone = r->undone;
+    if (beaten == NULL && undone == NULL) return frame_resume(r->ts, r->frame, at->idx);
+    if (beaten != NULL && r->way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
+    if (beaten != NULL && r->way >= SAMPLE_PAUSED && held->ran == RAN_LEFT) held->ran = RAN_WAITS;
+    bool compared = beaten != NULL && r->way < SAMPLE_PAUSED;
+    live_rests += compared;
+    int64_t began = beaten != NULL ? sample_begin(r->way) : clock_ns();
     PyObject *result = frame_resume(r->ts, r->frame, at->idx);
-    sample_end(beaten, r->state->code, r->way, began, result != NULL);
-    live_rests--;
-    plan_release(beaten);
+    if (beaten != NULL)
+        sample_end(beaten, r->state->code, r->way, began, result != NULL);
+    else
+        balance_judge(r->state, undone, result != NULL ? sample_plain_took(began) : 0);
+    live_rests -= compared;
+    plan_release(beaten != NULL ? beaten : undone);
     return result;
+}
+
+/* The frame has ended as it should, or not. */
+static void
+end_watch(Runner *r, bool done)
+{
+    if (r->watched != NULL && done) balance_good(r->watched, sample_took(r->watched_began));
+    unwatch(r);
+}
+
+/* `turn` ends the loop over the frame. */
+static PyObject *
+end_frame(Runner *r, Held *held, Turn turn)
+{
+    if (turn == TURN_RETURN) return r->result;
+    if (turn != TURN_ERROR) return resume(r, held);
+    return r->leaves ? frame_raise_out(r->ts, r->frame, r->decoded, r->number)
+                     : frame_raise(r->ts, r->frame, r->decoded, r->number);
 }
 
 PyObject *
@@ -839,11 +873,7 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     Turn turn = look_up(&r);
     while (turn == TURN_GO) turn = take_turn(&r, held);
     end_trail(&r);
-    switch (turn) {
-    case TURN_RETURN: return r.result;
-    case TURN_ERROR:
-        return r.leaves ? frame_raise_out(ts, frame, r.decoded, r.number)
-                        : frame_raise(ts, frame, r.decoded, r.number);
-    default: return resume(&r, held);
-    }
+    PyObject *result = end_frame(&r, held, turn);
+    end_watch(&r, result != NULL);
+    return result;
 }

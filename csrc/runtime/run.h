@@ -24,10 +24,6 @@ PyObject *run_interrupted(PyThreadState *ts, Frame *frame, void *context);
 /* A call with a frame; now and then, or for good, plain: sample_calls.c. */
 PyObject *call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                        PyObject *kwnames);
-/* The plan does more harm than good for arguments of these types: CPython runs such calls from now
-   on. */
-void drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types);
-
 /* Room for the objects that the guards of any of its plans reach. */
 static inline int
 most_sources(const Entry *entry)

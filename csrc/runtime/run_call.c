@@ -2,6 +2,7 @@
    a frame and run.c takes over. */
 #include "run.h"
 
+#include "balance.h"
 #include "live.h"
 
 #include <alloca.h>
@@ -46,14 +47,26 @@ run_plain(Held *held, Plan *plan, SampleWay way, PyFunctionObject *function, PyO
           size_t nargsf, PyObject *kwnames, PyObject **result)
 {
     plan_acquire(plan);
-    if (way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
-    live_rests++;
+    held->ran = way == SAMPLE_PLAIN ? RAN_WHOLE : way >= SAMPLE_PAUSED ? RAN_WAITS : RAN_LEFT;
+    live_rests += way < SAMPLE_PAUSED;
     int64_t began = sample_begin(way);
     *result = function_call(function, args, nargsf, kwnames);
     sample_end(plan, held->state->code, way, began, *result != NULL);
-    live_rests--;
+    live_rests -= way < SAMPLE_PAUSED;
     plan_release(plan);
     return *result == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* CPython's run in place of one that was undone after `took` ns. */
+static PyObject *
+run_again(Held *held, Plan *plan, int64_t took, bool interrupted, PyFunctionObject *function,
+          PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    int64_t began = balance_undone(held->state, plan, took, interrupted);
+    if (interrupted) return hook_call(function, args, nargsf, kwnames, run_interrupted, held);
+    PyObject *result = function_call(function, args, nargsf, kwnames);
+    balance_judge(held->state, plan, result != NULL ? sample_plain_took(began) : 0);
+    return result;
 }
 
 /* ANSWER_NO: nothing was done; *missed is set when no plan holds.  A deopt runs the whole call in
@@ -88,25 +101,20 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         if (i > 0) entry_to_front(entry, i);
         entry_hit(entry, plan);
         SampleWay way = sample_way(plan, state->config);
-        if (way >= SAMPLE_PLAIN)
+        if (sample_is_plain(way))
             return run_plain(held, plan, way, function, args, nargsf, kwnames, result);
         PlanOutcome outcome = {.roots = &roots, .value = result};
         plan_acquire(plan);
         int64_t began = sample_begin(way);
         PlanResult done = plan_run_told(state, plan, reached, &outcome);
-        sample_end(plan, code, way, began, done == PLAN_DONE);
+        int64_t took = sample_end(plan, code, way, began, done == PLAN_DONE);
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);
             credit_run(entry, plan);
         } else if (done == PLAN_DEOPT) {
-            state->deopts++;
-            thread_saved -= DEOPT_COST;
-            if (plan_is_bad(plan))
-                drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
-            *result = outcome.interrupted
-                          ? hook_call(function, args, nargsf, kwnames, run_interrupted, held)
-                          : function_call(function, args, nargsf, kwnames);
+            *result =
+                run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
         }
         plan_release(plan);
         return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;

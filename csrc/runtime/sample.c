@@ -38,8 +38,9 @@ _Thread_local bool call_is_timed;
 _Thread_local int loops_timed;
 static _Thread_local int64_t loops_before; /* timed_loops.ns when the outermost of these began */
 
-/* For tests: how long a plan and a plain call take; 0: the clock decides. */
-static int64_t pretended_plan_ns, pretended_plain_ns;
+/* For tests: how long a plan and a plain call take, and a run that is undone; 0: the clock decides.
+ */
+static int64_t pretended_plan_ns, pretended_plain_ns, pretended_undone_ns;
 
 static int32_t
 doubled(int32_t wait)
@@ -65,7 +66,7 @@ sample_allowed(const Config *config)
 static bool
 may_sample(const Plan *plan, const Config *config)
 {
-    return sample_allowed(config) &&
+    return sample_allowed(config) && plan_is_whole(plan) &&
            !plan->uses_device; /* whose calls return before their work is done */
 }
 
@@ -91,6 +92,10 @@ sample_choose(Sample *sample, bool may)
 SampleWay
 sample_decide(Plan *plan, const Config *config)
 {
+    if (plan->balance.asks) {
+        SampleWay way = balance_way(plan);
+        if (plan->balance.asks || --plan->sample.wait > 0) return way;
+    }
     return sample_choose(&plan->sample, may_sample(plan, config));
 }
 
@@ -174,7 +179,7 @@ judge_pair(Sample *sample, PyCodeObject *code, int64_t plain_ns)
 int64_t
 sample_begin(SampleWay way)
 {
-    if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return 0;
+    if (way == SAMPLE_NONE || way == SAMPLE_LEFT || way == SAMPLE_PAUSED) return 0;
     if (way == SAMPLE_PLAIN) call_is_timed = true;
     if (way == SAMPLE_PLAN && loops_timed++ == 0) loops_before = timed_loops.ns;
     return clock_ns();
@@ -186,14 +191,18 @@ sample_took(int64_t began)
     return pretended_plan_ns > 0 ? pretended_plan_ns : clock_ns() - began;
 }
 
+int64_t
+sample_plain_took(int64_t began)
+{
+    return pretended_plain_ns > 0 ? pretended_plain_ns : clock_ns() - began;
+}
+
 void
 sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t least_ns,
              int64_t saved, bool done)
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
-    int64_t took = way == SAMPLE_PLAIN && pretended_plain_ns > 0 ? pretended_plain_ns
-                   : way == SAMPLE_PLAIN                         ? clock_ns() - began
-                                                                 : sample_took(began);
+    int64_t took = way == SAMPLE_PLAIN ? sample_plain_took(began) : sample_took(began);
     if (way == SAMPLE_PLAIN) call_is_timed = false;
     if (!done) { /* the pair is lost */
         if (sample->stage == STAGE_PLAIN) sample->stage = STAGE_PLAN;
@@ -208,10 +217,18 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
     }
 }
 
-void
+int64_t
 sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
 {
-    int64_t saved = (int64_t)plan->saves * UNIT_NS, in_loops = 0;
+    if (way == SAMPLE_NONE) return 0;
+    int64_t saved = (int64_t)plan->saves * UNIT_NS, in_loops = 0, took = 0;
+    if (began != 0) took = sample_is_plain(way) ? sample_plain_took(began) : sample_took(began);
+    if (!done && !sample_is_plain(way) && pretended_undone_ns > 0) took = pretended_undone_ns;
+    if (way == SAMPLE_WATCHED || way >= SAMPLE_PAUSED) {
+        if (done && way == SAMPLE_WATCHED && plan_is_whole(plan)) balance_good(plan, took);
+        if (done && way == SAMPLE_PAUSED_TIMED) balance_plain(plan, took);
+        return took;
+    }
     if (way == SAMPLE_PLAN) {
         loops_timed--;
         in_loops = (timed_loops.ns - loops_before) * LOOP_GAIN;
@@ -221,19 +238,21 @@ sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool do
     else
         sample_judge(&plan->sample, code, way, began, LONG_NS, Py_MAX(saved, in_loops), done);
     if (way == SAMPLE_PLAIN && plan->sample.slower) plan_trim(plan);
+    return took;
 }
 
 /* ---- what Python sees ---- */
 
-/* test_sample(plan_ns, plain_ns): what runs take as sampled; 0, 0: what the clock says. */
+/* test_sample(plan_ns, plain_ns, undone_ns=0): what runs take as timed; 0: what the clock says. */
 static PyObject *
 hook_sample(PyObject *self, PyObject *args)
 {
     (void)self;
-    long long plan_ns, plain_ns;
-    if (!PyArg_ParseTuple(args, "LL", &plan_ns, &plain_ns)) return NULL;
+    long long plan_ns, plain_ns, undone_ns = 0;
+    if (!PyArg_ParseTuple(args, "LL|L", &plan_ns, &plain_ns, &undone_ns)) return NULL;
     pretended_plan_ns = plan_ns;
     pretended_plain_ns = plain_ns;
+    pretended_undone_ns = undone_ns;
     Py_RETURN_NONE;
 }
 

@@ -13,10 +13,13 @@ enum {
 };
 
 typedef enum {
-    SAMPLE_NONE,  /* the plan, or plain code, without the clock */
-    SAMPLE_PLAN,  /* the plan, timed */
-    SAMPLE_PLAIN, /* the plain code, timed */
-    SAMPLE_LEFT,  /* the plain code, since it was faster */
+    SAMPLE_NONE,         /* the plan, or plain code, without the clock */
+    SAMPLE_PLAN,         /* the plan, timed */
+    SAMPLE_WATCHED,      /* likewise, since runs were undone: balance.c */
+    SAMPLE_PLAIN,        /* the plain code, timed */
+    SAMPLE_LEFT,         /* the plain code, since it was faster */
+    SAMPLE_PAUSED,       /* the plain code, since too much is lost with runs that are undone … */
+    SAMPLE_PAUSED_TIMED, /* … and timed */
 } SampleWay;
 
 typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_PLAIN } SampleStage;
@@ -33,6 +36,20 @@ typedef struct {
     int64_t least_plan_ns, least_plain_ns; /* of this comparison */
 } Sample;
 
+/* The balance of a plan: balance.c.  In ns, where 0 is unknown. */
+typedef struct {
+    bool asks;           /* each call asks: its runs are timed, or it pauses */
+    bool repeats;        /* it has run again in the frame that it was timed in */
+    bool told;           /* the log was */
+    int8_t timed;        /* so many runs are timed yet */
+    int32_t sample_wait; /* Sample.wait, while each call asks */
+    int32_t pause;       /* calls until the plan is tried again; 0: it does not pause */
+    int32_t last_pause;  /* the last one's length */
+    int64_t debt;        /* the plan's, when its runs were counted last */
+    int64_t balance;
+    int64_t lost_ns, run_ns, plain_ns; /* of a run that is undone, a good one, a plain one */
+} Balance;
+
 /* In a timed call no other is timed. */
 extern _Thread_local bool call_is_timed;
 /* How many timed runs of plans are under way, whose kept loops are timed. */
@@ -47,10 +64,17 @@ sample_next(Sample *sample, bool may)
 {
     return --sample->wait > 0 ? SAMPLE_NONE : sample_choose(sample, may);
 }
+/* Is it the plain code? */
+static inline bool
+sample_is_plain(SampleWay way)
+{
+    return way >= SAMPLE_PLAIN;
+}
 /* Before a run, whatever it is; sample_end comes after it. */
 int64_t sample_begin(SampleWay way);
-/* ns since then, of a run through plans. */
+/* ns since then, of a run through plans, and of a plain one. */
 int64_t sample_took(int64_t began);
+int64_t sample_plain_took(int64_t began);
 /* `least_ns`: shorter calls are not compared.  `saved`: ns that plans save in such a call,
    estimated.  `done`: it ended as such calls do, without an exception or a deopt.  `code`: for the
    message. */

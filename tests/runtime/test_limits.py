@@ -69,6 +69,22 @@ def test_sizes_that_grow_for_ever_cost_a_bounded_number_of_plans():
     assert f.told == []  # nothing was lost
 
 
+def test_sizes_that_recur_get_plans_after_many_that_did_not():
+    f = Pair(curve)
+    rng = np.random.default_rng(1)
+    f.counts([(numbers(int(n)),) for n in rng.integers(20_000, 40_000, 100)])
+    recurring = [(numbers(50_001 + 1000 * i),) for i in range(10)]
+    f.counts(recurring * 16)
+    found = f.counts(recurring * 4)
+    assert found["compiles"] == 0 and found["plan_runs"] == 40
+
+
+def test_sizes_that_come_twice_and_never_again_cost_a_bounded_number_of_plans():
+    f = Pair(curve)
+    f.counts([(numbers(30_000 + i // 2),) for i in range(60)])
+    assert f.counts([(numbers(40_000 + i // 2),) for i in range(400)])["compiles"] <= 12
+
+
 def test_small_calls_that_are_no_plan_leave_large_ones_their_chance():
     def product(x, w):
         return np.maximum(x @ w, 0)

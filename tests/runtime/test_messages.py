@@ -951,4 +951,4 @@ def test_hints_count_in_english(count, text):
     counts = dict.fromkeys(("breaks", "deopts", "recompiles", "given_up"), count)
     places = [(4, count, "PC0002", "a call", "", "")]
     record = {"function": "f", "file": "f.py", "line": 3, "places": places, "varied": []} | counts
-    assert text in _hints.describe(record)
+    assert text in _hints.describe(record | {"undone_seconds": 0.0})

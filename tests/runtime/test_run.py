@@ -120,7 +120,7 @@ def test_warning_of_a_division():
     check(f, np.ones(3), np.zeros(3), calls=3, captured=False)
 
 
-def test_repeated_deopts_drop_the_plan():
+def test_repeated_deopts_pause_the_plan():
     @pycompile.compile
     def f(x, y):
         return x / y + 1
