@@ -104,6 +104,7 @@
     __auto_type from = V(LANES)(e, ALL(-0x1p-4), 29);                                              \
     __auto_type beyond = V(LANES)(e, ALL(0x1.09p-4), 29);                                          \
     if (V(BITS)(from) & ~V(BITS)(beyond)) {                                                        \
+        e = V(PICK)(beyond, e, (T){}); /* whose powers might overflow */                           \
         LOG_F64_NEAR(V, e)                                                                         \
         near = V(PICK)(beyond, near, y);                                                           \
         y = V(PICK)(from, y, near);                                                                \

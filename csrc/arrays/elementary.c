@@ -134,7 +134,7 @@ candidate_at(int i, const char *function, DType dtype, Candidate *out,
 /* ---- the comparison ---- */
 
 /* First NaNs of several kinds, then odd numbers, then any bits, then numbers of usual sizes. */
-enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384 };
+enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384, BLOCK = 16 };
 
 static void
 put_argument(DType dtype, char *x, int i, double value)
@@ -183,10 +183,10 @@ make_arguments(DType dtype, char *x)
                          (i & 1 ? (uint64_t)1 << 63 : 0));
         else if (i < NANS + COUNT_OF(odd))
             put_argument(dtype, x, i, odd[i - NANS]);
-        else if (i < ANY)
-            put_bits(dtype, x, i, state);
         else if (i % 8 == 0) /* log of what is near 1 is another formula */
             put_argument(dtype, x, i, 1 + unit / 14);
+        else if (i < ANY)
+            put_bits(dtype, x, i, state);
         else
             put_argument(dtype, x, i, unit * scales[(state >> 7) % COUNT_OF(scales)]);
     }
@@ -203,7 +203,7 @@ by_numpy(const UfuncLoop *loop, DType dtype, char *x, char *y, int64_t n)
     return fp_flags_read();
 }
 
-/* Has this way the loop's bits, and element by element its flags? */
+/* Has this way the loop's bits, and its flags, by blocks of elements and of odd ones each? */
 static bool
 is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dtype)
 {
@@ -212,13 +212,16 @@ is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dt
     size_t size = dtype_size(dtype);
     int lanes = 64 / (int)size;
     make_arguments(dtype, x);
-    unsigned flags = by_numpy(loop, dtype, x, wanted, ARGUMENTS);
-    fp_flags_clear();
-    if (!apply(candidate, way, dtype, x, got, ARGUMENTS)) return true;
-    if (fp_flags_read() != flags || memcmp(wanted, got, ARGUMENTS * size) != 0) return false;
+    for (size_t at = 0; at < ARGUMENTS * size; at += BLOCK * size) {
+        unsigned flags = by_numpy(loop, dtype, x + at, wanted + at, BLOCK);
+        fp_flags_clear();
+        if (!apply(candidate, way, dtype, x + at, got + at, BLOCK)) return true;
+        if (fp_flags_read() != flags) return false;
+    }
+    if (memcmp(wanted, got, ARGUMENTS * size) != 0) return false;
     for (int i = 0; i < 2 * ODD; i++) {
         for (int k = 0; k < lanes; k++) memcpy(one + (size_t)k * size, x + (size_t)i * size, size);
-        flags = by_numpy(loop, dtype, one, wanted, 1);
+        unsigned flags = by_numpy(loop, dtype, one, wanted, 1);
         fp_flags_clear();
         apply(candidate, way, dtype, one, got, lanes);
         if (fp_flags_read() != flags) return false;
