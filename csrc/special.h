@@ -1,11 +1,10 @@
 /* erf, erfc and ndtr as SciPy computes them on x86-64: xsf/cephes/ndtr.h and polevl.h (S. L.
-   Moshier's Cephes library), without contraction, with exp of glibc's variant for machines with
-   FMA: the algorithm of Arm's optimized routines, math/exp.c, as gcc contracts it there.  The loops
-   of float32 are those of float64 between two conversions.
+   Moshier's Cephes library), without contraction, with exp of glibc
+   (libm.h).  The loops of float32 are those of float64 between two conversions.
 
    Each body is compiled twice, which is why it is a macro: into the extension module, where it is
    compared with SciPy's loop (arrays/elementary.c), and as text into kernels (codegen/functions.c).
-   In it T is the vector type of doubles, L of signed integers of as many bits,
+   In it T is the vector type of doubles, B of signed integers of as many bits,
    S of floats, K of integers of as many bits as these, and V(name) is NAME_32 or NAME_64, by the
    bytes of T.
 
@@ -14,121 +13,13 @@
 #ifndef PYCOMPILE_SPECIAL_H
 #define PYCOMPILE_SPECIAL_H
 
-/* ---- instructions ---- */
-
-/* The predicates of comparisons are those of elementary.h. */
-#define ALL_OF(x) ((T){} + (x))
-#define FUSED_64(a, b, c) (T) __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4)
-#define FUSED_32(a, b, c) (T) __builtin_ia32_vfmaddpd256(a, b, c)
-#define LARGER_64(a, b) (T) __builtin_ia32_maxpd512_mask(a, b, a, -1, 4)
-#define LARGER_32(a, b) (T) __builtin_ia32_maxpd256(a, b)
-/* Lanes where the comparison holds, whether there are any, and `b` there, `a` elsewhere. */
-#define LANES_64(a, b, predicate)                                                                  \
-    (unsigned char)__builtin_ia32_cmppd512_mask(a, b, predicate, -1, 4)
-#define LANES_32(a, b, predicate) (T) __builtin_ia32_cmppd256(a, b, predicate)
-#define ANY_64(lanes) (lanes) != 0
-#define ANY_32(lanes) __builtin_ia32_movmskpd256(lanes) != 0
-#define PICK_64(lanes, a, b)                                                                       \
-    ({                                                                                             \
-        T pick;                                                                                    \
-        __asm__("vblendmpd %2, %1, %0%{%3%}" : "=v"(pick) : "v"(a), "v"(b), "Yk"(lanes));          \
-        pick;                                                                                      \
-    })
-#define PICK_32(lanes, a, b) (T) __builtin_ia32_blendvpd256(a, b, lanes)
-/* table[index] */
-#define LOOK_UP_64(table, index)                                                                   \
-    ({                                                                                             \
-        T look = {};                                                                               \
-        unsigned char every;                                                                       \
-        __asm__("kxnorb %1, %1, %1\n\tvgatherqpd (%2,%3,8), %0%{%1%}"                              \
-                : "+&v"(look), "=&Yk"(every)                                                       \
-                : "r"(table), "v"(index));                                                         \
-        look;                                                                                      \
-    })
-#define LOOK_UP_32(table, index)                                                                   \
-    ({                                                                                             \
-        T look = {}, every;                                                                        \
-        __asm__("vpcmpeqd %1, %1, %1\n\tvgatherqpd %1, (%2,%3,8), %0"                              \
-                : "+&x"(look), "=&x"(every)                                                        \
-                : "r"(table), "x"(index));                                                         \
-        look;                                                                                      \
-    })
-/* The lower and the upper half of floats as doubles, and doubles as floats. */
-#define LOWER_64(a)                                                                                \
-    ({                                                                                             \
-        T lower;                                                                                   \
-        __asm__("vcvtps2pd %t1, %g0" : "=v"(lower) : "v"(a));                                      \
-        lower;                                                                                     \
-    })
-#define LOWER_32(a)                                                                                \
-    ({                                                                                             \
-        T lower;                                                                                   \
-        __asm__("vcvtps2pd %x1, %t0" : "=x"(lower) : "x"(a));                                      \
-        lower;                                                                                     \
-    })
-#define UPPER_64(a)                                                                                \
-    ({                                                                                             \
-        T upper;                                                                                   \
-        __asm__("vextractf64x4 $1, %g1, %t0\n\tvcvtps2pd %t0, %g0" : "=v"(upper) : "v"(a));        \
-        upper;                                                                                     \
-    })
-#define UPPER_32(a)                                                                                \
-    ({                                                                                             \
-        T upper;                                                                                   \
-        __asm__("vextractf128 $1, %t1, %x0\n\tvcvtps2pd %x0, %t0" : "=x"(upper) : "x"(a));         \
-        upper;                                                                                     \
-    })
-#define NARROWED_64(a)                                                                             \
-    ({                                                                                             \
-        S narrowed;                                                                                \
-        __asm__("vcvtpd2ps %g1, %t0" : "=v"(narrowed) : "v"(a));                                   \
-        narrowed;                                                                                  \
-    })
-#define NARROWED_32(a)                                                                             \
-    ({                                                                                             \
-        S narrowed;                                                                                \
-        __asm__("vcvtpd2ps %t1, %x0" : "=x"(narrowed) : "x"(a));                                   \
-        narrowed;                                                                                  \
-    })
-#define JOINED_64(a, b)                                                                            \
-    ({                                                                                             \
-        S joined, other;                                                                           \
-        __asm__("vcvtpd2ps %g2, %t0\n\tvcvtpd2ps %g3, %t1\n\tvinsertf64x4 $1, %t1, %g0, %g0"       \
-                : "=&v"(joined), "=&v"(other)                                                      \
-                : "v"(a), "v"(b));                                                                 \
-        joined;                                                                                    \
-    })
-#define JOINED_32(a, b)                                                                            \
-    ({                                                                                             \
-        S joined, other;                                                                           \
-        __asm__("vcvtpd2ps %t2, %x0\n\tvcvtpd2ps %t3, %x1\n\tvinsertf128 $1, %x1, %t0, %t0"        \
-                : "=&x"(joined), "=&x"(other)                                                      \
-                : "x"(a), "x"(b));                                                                 \
-        joined;                                                                                    \
-    })
-#define FLAGS_KEPT(a)                                                                              \
-    unsigned kept;                                                                                 \
-    __asm__ volatile("stmxcsr %0" : "=m"(kept), "+v"(a));
-#define FLAGS_AGAIN(r) __asm__ volatile("ldmxcsr %1" : "+v"(r) : "m"(kept));
+#include "libm.h"
 
 /* ---- which arguments are plain ---- */
 
-/* Is a magnitude beyond `limit`, or NaN, or so small that its square would underflow?  Asked of the
-   bits, since a comparison of signalling NaNs raises a flag. */
-#define SMALL_BITS 0x20b0000000000000 /* of 2**-500 */
-#define IS_ODD_64(a, limit)                                                                        \
-    ({                                                                                             \
-        L bits = (L)a & 0x7fffffffffffffff;                                                        \
-        T top = ALL_OF(limit);                                                                     \
-        __builtin_ia32_ucmpq512_mask(bits - SMALL_BITS, (L)top - SMALL_BITS, 5, -1) &              \
-            __builtin_ia32_ucmpq512_mask(bits, (L){}, 4, -1);                                      \
-    })
-#define IS_ODD_32(a, limit)                                                                        \
-    ({                                                                                             \
-        L bits = (L)a & 0x7fffffffffffffff;                                                        \
-        T top = ALL_OF(limit);                                                                     \
-        __builtin_ia32_movmskpd256((T)((bits >= (L)top) | ((bits < SMALL_BITS) & (bits != 0))));   \
-    })
+#define SMALL_BITS 0x20b0000000000000 /* of 2**-500, whose square would underflow */
+#define IS_ODD_64(a, limit) OUTSIDE_64(a, SMALL_BITS, limit)
+#define IS_ODD_32(a, limit) OUTSIDE_32(a, SMALL_BITS, limit)
 /* The same of floats, by the bytes of S; erf of a small one would be a subnormal float. */
 #define SMALL_FLOAT 0x01000000 /* the bits of 2**-125 */
 #define IS_ODD_F32_64(a, limit)                                                                    \
@@ -192,41 +83,23 @@
     q8 = q8 * w + 9.60896809063285878198e0;                                                        \
     q8 = q8 * w + 3.36907645100081516050e0;
 
-/* The bits of 2**(k / 128), less those that k << 45 adds, and by how much of itself the number is
-   larger than a double with them, for k = 0 … 127: arrays/special.c. */
-#define EXP_TABLE of_pycompile_exp_table
-
-/* exp(e) is scale + scale * t where |e| < 512. */
-#define EXP_TERMS(V, e)                                                                            \
-    T k = V(FUSED)(e, ALL_OF(0x1.71547652b82fep7), ALL_OF(0x1.8p52));                              \
-    L at = ((L)k & 127) * 2;                                                                       \
-    L scale = (L)(V(LOOK_UP)(EXP_TABLE + 1, at)) + ((L)k << 45);                                   \
-    k = k - 0x1.8p52;                                                                              \
-    T r = V(FUSED)(k, ALL_OF(-0x1.62e42fefa0000p-8), e);                                           \
-    r = V(FUSED)(k, ALL_OF(-0x1.cf79abc9e3b3ap-47), r);                                            \
-    T rr = r * r;                                                                                  \
-    T t = V(FUSED)(ALL_OF(0x1.555555555543cp-3), r, ALL_OF(0x1.ffffffffffdbdp-2));                 \
-    t = V(FUSED)(rr, t, V(LOOK_UP)(EXP_TABLE, at) + r);                                            \
-    T t4 = V(FUSED)(ALL_OF(0x1.1111167a4d017p-7), r, ALL_OF(0x1.55555cf172b91p-5));                \
-    t = V(FUSED)(rr * rr, t4, t);
-
 /* ---- the functions ---- */
 
 /* Of lanes: x is the argument of erf, `far` tells those for which erfc(|x|) is computed; f is
    erf(x) of the others, and erfc(|x|) of these. */
 #define ERF_NEAR(V) f
-#define ERF_FAR(V) (T)((L)(1.0 - f) | ((L)x & (-0x7fffffffffffffff - 1)))
+#define ERF_FAR(V) (T)((B)(1.0 - f) | ((B)x & (-0x7fffffffffffffff - 1)))
 #define ERFC_NEAR(V) 1.0 - f
-#define ERFC_FAR(V) V(PICK)(V(LANES)(x, ALL_OF(0.0), 17), f, 2.0 - f)
+#define ERFC_FAR(V) V(PICK)(V(LANES)(x, ALL(0.0), 17), f, 2.0 - f)
 #define NDTR_NEAR(V) 0.5 + 0.5 * f
-#define NDTR_FAR(V) V(PICK)(V(LANES)(x, ALL_OF(0.0), 30), 0.5 * f, 1.0 - 0.5 * f)
+#define NDTR_FAR(V) V(PICK)(V(LANES)(x, ALL(0.0), 30), 0.5 * f, 1.0 - 0.5 * f)
 
 #define BY_ERF_PLAIN(V, IS_FAR, NEAR, FAR)                                                         \
-    T z = (T)((L)x & 0x7fffffffffffffff), f;                                                       \
+    T z = (T)((B)x & 0x7fffffffffffffff), f;                                                       \
     NEAR_FRACTION(x)                                                                               \
-    __auto_type far = V(LANES)(z, ALL_OF(1.0), IS_FAR);                                            \
+    __auto_type far = V(LANES)(z, ALL(1.0), IS_FAR);                                               \
     if (V(ANY)(far)) {                                                                             \
-        T w = V(LARGER)(z, ALL_OF(1.0));                                                           \
+        T w = V(LARGER)(z, ALL(1.0));                                                              \
         FAR_FRACTION(w)                                                                            \
         T e = -(w * w);                                                                            \
         EXP_TERMS(V, e)                                                                            \
@@ -241,31 +114,31 @@
 /* For all arguments.  exp from -512 down: glibc's specialcase, which rounds where the result will
    be subnormal before it is. */
 #define BY_ERF_ANY(V, IS_FAR, NEAR, FAR)                                                           \
-    T z = (T)((L)x & 0x7fffffffffffffff), f;                                                       \
+    T z = (T)((B)x & 0x7fffffffffffffff), f;                                                       \
     __auto_type nan = V(LANES)(x, x, 3);                                                           \
-    __auto_type far = V(LANES)(z, ALL_OF(1.0), IS_FAR);                                            \
+    __auto_type far = V(LANES)(z, ALL(1.0), IS_FAR);                                               \
     NEAR_FRACTION(x)                                                                               \
-    T w = V(LARGER)(z, ALL_OF(1.0));                                                               \
+    T w = V(LARGER)(z, ALL(1.0));                                                                  \
     FAR_FRACTION(w)                                                                                \
     FARTHER_FRACTION(w)                                                                            \
-    __auto_type farther = V(LANES)(w, ALL_OF(8.0), 29);                                            \
+    __auto_type farther = V(LANES)(w, ALL(8.0), 29);                                               \
     p = V(PICK)(farther, p, p8);                                                                   \
     q = V(PICK)(farther, q, q8);                                                                   \
     T e = -(w * w);                                                                                \
-    __auto_type none = V(LANES)(e, ALL_OF(-7.09782712893383996843e2), 17);                         \
-    __auto_type low = V(LANES)(e, ALL_OF(-512.0), 18);                                             \
+    __auto_type none = V(LANES)(e, ALL(-7.09782712893383996843e2), 17);                            \
+    __auto_type low = V(LANES)(e, ALL(-512.0), 18);                                                \
     EXP_TERMS(V, e)                                                                                \
-    T high = (T)(scale + ((L){} + (1022ll << 52)));                                                \
+    T high = (T)(scale + ((B){} + (1022ll << 52)));                                                \
     T y = high + high * t;                                                                         \
     T over = 1.0 + y;                                                                              \
     T rest = 1.0 - over + y + (high - y + high * t);                                               \
-    y = V(PICK)(V(LANES)(y, ALL_OF(1.0), 17), y, over + rest - 1.0);                               \
+    y = V(PICK)(V(LANES)(y, ALL(1.0), 17), y, over + rest - 1.0);                                  \
     e = V(PICK)(low, V(FUSED)((T)scale, t, (T)scale), 0x1p-1022 * y);                              \
     f = V(PICK)(far, n, e * p) / V(PICK)(far, d, q);                                               \
-    f = V(PICK)(none, f, ALL_OF(0.0));                                                             \
+    f = V(PICK)(none, f, ALL(0.0));                                                                \
     y = FAR(V);                                                                                    \
     f = V(PICK)(far, NEAR(V), y);                                                                  \
-    return V(PICK)(nan, f, ALL_OF(__builtin_nan("")));
+    return V(PICK)(nan, f, ALL(__builtin_nan("")));
 
 /* NAME_PLAIN for arguments up to NAME_LIMIT, NAME_ANY for all. */
 #define ERF_LIMIT 8.0

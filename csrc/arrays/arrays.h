@@ -279,14 +279,13 @@ bool foreign_is_silent(void);
 
 enum { ELEMENTARY_SYMBOL = 24 };
 /* Is the code of the ufunc's loop known, of C's name for the function? True only where vectors have
-   64 bytes, or 32 for functions of special.h.  Tried when first asked, but not while SciPy would
-   report errors; runs Python.  Never sets an error. */
+   64 bytes, or 32 where its text is ours.  Tried when first asked, but not while SciPy would report
+   errors; runs Python.  Never sets an error. */
 bool elementary_is_known(const char *function, PyObject *ufunc, DType dtype);
-/* Its symbol in NumPy's library, "" for a text of elementary.h or special.h; NULL: not known, so
-   far. */
+/* Its symbol in NumPy's library, "" for a text of ours; NULL: not known, so far. */
 const char *elementary_symbol(const char *function, DType dtype);
-/* Sets the pointers of_numpySYMBOL and of_pycompile_exp_table that a kernel's file has; `place`
-   finds one or gives NULL. */
+/* Sets the pointers of_numpySYMBOL and those of short_table that a kernel's file has; `place` finds
+   one or gives NULL. */
 void elementary_link(void *(*place)(void *context, const char *name), void *context);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */

@@ -1,15 +1,14 @@
 /* Elementary functions of vectors that have the bits of NumPy's loops, and of a few of SciPy's.
 
-   On x86-64 with AVX-512 NumPy's loops for exp and log of float32 and for tanh are short
-   (elementary.h, hyperbolic.h), and for most other functions they are calls of Intel's SVML, which
-   NumPy contains and exports.  A kernel that does the same in registers fuses with what is around
-   it and gives the same bits and flags.
-   SciPy's loops are short, too (special.h), and need AVX2 and FMA alone.
+   On x86-64 NumPy's loops for exp and log of float32 and for tanh are short (elementary.h,
+   hyperbolic.h).  For most other functions they are calls: with AVX-512 of Intel's SVML, which
+   NumPy contains and exports, else of the C library, whose exp of float64 is short, too (libm.h).
+   A kernel that does the same in registers fuses with what is around it and gives the same bits and
+   flags.  SciPy's loops are short as well (special.h).  What is short needs AVX2 and FMA alone.
 
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
    count: the loop for tanh of float32 differs from SVML's function in their signs alone. */
-#include "../hyperbolic.h"
 #include "numpy_api.h"
 
 #include <dlfcn.h>
@@ -17,84 +16,10 @@
 
 #if defined(__x86_64__)
 
-/* A product and a sum are two operations, but where the text says otherwise. */
-#pragma GCC optimize("fp-contract=off")
 #define ON_AVX512 __attribute__((noinline, target("avx512f,avx512dq,avx512bw,avx512vl,fma,avx2")))
 
 typedef float F32 __attribute__((vector_size(64)));
 typedef double F64 __attribute__((vector_size(64)));
-typedef unsigned U32 __attribute__((vector_size(64)));
-typedef int I32 __attribute__((vector_size(64)));
-typedef long long I64 __attribute__((vector_size(64)));
-
-#define V64(name) name##_64
-
-ON_AVX512 static F32
-exp_f32(F32 a)
-{
-    typedef F32 T;
-    typedef U32 U;
-    if (!EXP_IS_PLAIN(V64)) {
-        EXP_ODD(V64)
-    }
-    EXP_PLAIN(V64)
-}
-
-ON_AVX512 static F32
-log_f32(F32 a)
-{
-    typedef F32 T;
-    if (!LOG_IS_PLAIN(V64)) {
-        LOG_ODD(V64)
-    }
-    LOG_PLAIN(V64)
-}
-
-static const _Alignas(64) unsigned tanh_f32_table[] = {TANH_F32_TABLE};
-static const _Alignas(64) unsigned long long tanh_f64_table[] = {TANH_F64_TABLE};
-
-ON_AVX512 static F32
-tanh_f32(F32 a)
-{
-    typedef F32 T;
-    typedef I32 B;
-    if (!TANH_F32_IS_PLAIN) {
-        TANH_F32_ODD
-    }
-    TANH_F32_PLAIN
-}
-
-ON_AVX512 static F64
-tanh_f64(F64 a)
-{
-    typedef F64 T;
-    typedef I64 B;
-    if (!TANH_F64_IS_PLAIN) {
-        TANH_F64_ODD
-    }
-    TANH_F64_PLAIN
-}
-
-/* The functions whose texts are ours. */
-static const struct {
-    const char *name;
-    DType dtype;
-    void *function;
-} texts[] = {
-    {"exp", DT_F32, (void *)exp_f32},
-    {"log", DT_F32, (void *)log_f32},
-    {"tanh", DT_F32, (void *)tanh_f32},
-    {"tanh", DT_F64, (void *)tanh_f64},
-};
-
-static void *
-text_candidate(const char *function, DType dtype)
-{
-    for (int i = 0; i < COUNT_OF(texts); i++)
-        if (texts[i].dtype == dtype && strcmp(texts[i].name, function) == 0)
-            return texts[i].function;
-    return NULL;
-}
 
 /* y = f(x) vector by vector; `n` is a multiple of the lanes. */
 ON_AVX512 static void
@@ -134,21 +59,35 @@ elementary_bytes(void)
                : 32;
 }
 
-/* A function of one vector, or a loop over vectors. */
+VectorLoop
+elementary_loop(const char *function, DType dtype, int bytes)
+{
+    VectorLoop loop = short_loop(function, dtype, bytes);
+    return loop != NULL ? loop : special_loop(function, dtype, bytes);
+}
+
+/* A function of one vector, or loops over vectors of 32 and of 64 bytes. */
 typedef struct {
     void *function;
-    SpecialLoop loop;
+    VectorLoop loop[2];
 } Candidate;
 
-static void
-apply(const Candidate *candidate, DType dtype, const void *x, void *y, int n)
+/* By which way, of those of a candidate? */
+enum { BY_32, BY_64, BY_FUNCTION, WAYS };
+
+/* False: there is no such way. */
+static bool
+apply(const Candidate *candidate, int way, DType dtype, const void *x, void *y, int n)
 {
-    if (candidate->loop != NULL)
-        candidate->loop(x, y, n);
+    if (way == BY_FUNCTION ? candidate->function == NULL : candidate->loop[way] == NULL)
+        return false;
+    if (way != BY_FUNCTION)
+        candidate->loop[way](x, y, n);
     else if (dtype == DT_F32)
         apply_f32(candidate->function, x, y, n);
     else
         apply_f64(candidate->function, x, y, n);
+    return true;
 }
 
 static void *
@@ -164,21 +103,19 @@ numpy_library(void)
     return opened;
 }
 
-/* The i-th function of vectors of 64 bytes for a function of C's name; its symbol is "" where it is
-   a text of ours. */
+/* NumPy's i-th function of vectors of 64 bytes for a function of C's name, and its symbol. */
 static void *
 function_candidate(int i, const char *function, DType dtype, char symbol[ELEMENTARY_SYMBOL])
 {
     static const char *const forms[2][2] = {{"__svml_%sf16", NULL},
                                             {"__svml_%s8_ha", "__svml_%s8"}};
-    if (i == 0) return text_candidate(function, dtype);
-    const char *form = forms[dtype == DT_F64][i - 1];
+    const char *form = forms[dtype == DT_F64][i];
     if (form == NULL || numpy_library() == NULL) return NULL;
     snprintf(symbol, ELEMENTARY_SYMBOL, form, function);
     return dlsym(numpy_library(), symbol);
 }
 
-enum { FUNCTIONS = 3, CANDIDATES };
+enum { CANDIDATES = 3 };
 
 /* False: there is no i-th candidate. */
 static bool
@@ -188,17 +125,16 @@ candidate_at(int i, const char *function, DType dtype, Candidate *out,
     *out = (Candidate){0};
     symbol[0] = '\0';
     int bytes = elementary_bytes();
-    if (i == FUNCTIONS)
-        out->loop = bytes > 0 ? special_loop(function, dtype, bytes) : NULL;
-    else if (bytes == 64)
-        out->function = function_candidate(i, function, dtype, symbol);
-    return out->loop != NULL || out->function != NULL;
+    for (int way = BY_32; i == 0 && way <= BY_64; way++)
+        if (bytes >= 32 << way) out->loop[way] = elementary_loop(function, dtype, 32 << way);
+    if (i > 0 && bytes == 64) out->function = function_candidate(i - 1, function, dtype, symbol);
+    return out->loop[BY_32] != NULL || out->function != NULL;
 }
 
 /* ---- the comparison ---- */
 
 /* First NaNs of several kinds, then odd numbers, then any bits, then numbers of usual sizes. */
-enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384 };
+enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384, BLOCK = 16 };
 
 static void
 put_argument(DType dtype, char *x, int i, double value)
@@ -247,6 +183,8 @@ make_arguments(DType dtype, char *x)
                          (i & 1 ? (uint64_t)1 << 63 : 0));
         else if (i < NANS + COUNT_OF(odd))
             put_argument(dtype, x, i, odd[i - NANS]);
+        else if (i % 8 == 0) /* log of what is near 1 is another formula */
+            put_argument(dtype, x, i, 1 + unit / 14);
         else if (i < ANY)
             put_bits(dtype, x, i, state);
         else
@@ -265,34 +203,38 @@ by_numpy(const UfuncLoop *loop, DType dtype, char *x, char *y, int64_t n)
     return fp_flags_read();
 }
 
-static unsigned
-by_candidate(const Candidate *candidate, DType dtype, const void *x, void *y, int n)
-{
-    fp_flags_clear();
-    apply(candidate, dtype, x, y, n);
-    return fp_flags_read();
-}
-
-/* Has the candidate the loop's bits, and element by element its flags? */
+/* Has this way the loop's bits, and its flags, by blocks of elements and of odd ones each? */
 static bool
-is_the_same(const UfuncLoop *loop, const Candidate *candidate, DType dtype)
+is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dtype)
 {
     static _Alignas(64) char x[ARGUMENTS * 8], wanted[ARGUMENTS * 8], got[ARGUMENTS * 8];
     _Alignas(64) char one[64];
     size_t size = dtype_size(dtype);
     int lanes = 64 / (int)size;
     make_arguments(dtype, x);
-    unsigned flags = by_numpy(loop, dtype, x, wanted, ARGUMENTS);
-    if (by_candidate(candidate, dtype, x, got, ARGUMENTS) != flags ||
-        memcmp(wanted, got, ARGUMENTS * size) != 0)
-        return false;
+    for (size_t at = 0; at < ARGUMENTS * size; at += BLOCK * size) {
+        unsigned flags = by_numpy(loop, dtype, x + at, wanted + at, BLOCK);
+        fp_flags_clear();
+        if (!apply(candidate, way, dtype, x + at, got + at, BLOCK)) return true;
+        if (fp_flags_read() != flags) return false;
+    }
+    if (memcmp(wanted, got, ARGUMENTS * size) != 0) return false;
     for (int i = 0; i < 2 * ODD; i++) {
         for (int k = 0; k < lanes; k++) memcpy(one + (size_t)k * size, x + (size_t)i * size, size);
-        if (by_numpy(loop, dtype, one, wanted, 1) !=
-            by_candidate(candidate, dtype, one, got, lanes))
-            return false;
+        unsigned flags = by_numpy(loop, dtype, one, wanted, 1);
+        fp_flags_clear();
+        apply(candidate, way, dtype, one, got, lanes);
+        if (fp_flags_read() != flags) return false;
     }
     return true;
+}
+
+static bool
+is_the_loop(const UfuncLoop *loop, const Candidate *candidate, DType dtype)
+{
+    bool same = true;
+    for (int way = 0; way < WAYS && same; way++) same = is_the_same(loop, candidate, way, dtype);
+    return same;
 }
 
 /* ---- what is known ---- */
@@ -313,11 +255,14 @@ find(Known *known)
     UfuncLoop loop = {0};
     Candidate candidate;
     DType dtypes[] = {known->dtype, known->dtype};
-    if (ufunc_loop(known->ufunc, 1, 1, dtypes, &loop) == ANSWER_YES && !loop.needs_api)
+    bool is_there = ufunc_loop(known->ufunc, 1, 1, dtypes, &loop) == ANSWER_YES && !loop.needs_api;
+    if (is_there && ufunc_is_library(known->ufunc))
+        short_by_loop(known->function, known->dtype, &loop);
+    if (is_there)
         for (int i = 0; i < CANDIDATES && !known->known; i++)
             known->known =
                 candidate_at(i, known->function, known->dtype, &candidate, known->symbol) &&
-                is_the_same(&loop, &candidate, known->dtype);
+                is_the_loop(&loop, &candidate, known->dtype);
     Py_XDECREF(loop.owner);
     PyErr_Clear();
     fp_flags_clear();
@@ -369,8 +314,12 @@ elementary_link(void *(*place)(void *context, const char *name), void *context)
         void **pointer = place(context, name);
         if (pointer != NULL) *pointer = dlsym(numpy_library(), found[i].symbol);
     }
-    const uint64_t **table = (const uint64_t **)place(context, "of_pycompile_exp_table");
-    if (table != NULL) *table = special_exp_table;
+    const char *name;
+    const void *table;
+    for (int i = 0; (table = short_table(i, &name)) != NULL; i++) {
+        const void **pointer = (const void **)place(context, name);
+        if (pointer != NULL) *pointer = table;
+    }
 }
 
 #else
@@ -379,6 +328,13 @@ int
 elementary_bytes(void)
 {
     return 0;
+}
+
+VectorLoop
+elementary_loop(const char *function, DType dtype, int bytes)
+{
+    (void)function, (void)dtype, (void)bytes;
+    return NULL;
 }
 
 bool

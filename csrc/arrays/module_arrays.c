@@ -168,10 +168,10 @@ test_ufunc_resolve(PyObject *Py_UNUSED(self), PyObject *args)
     return tuple;
 }
 
-/* The loop of special.h over 1-d arrays, with vectors of so many bytes: the flags that it raised;
-   None when there is no such loop, or the machine lacks the vectors. */
+/* The loop of short.c or special.c over 1-d arrays, with vectors of so many bytes: the flags that
+   it raised; None when there is no such loop, or the machine lacks the vectors. */
 static PyObject *
-test_special_loop(PyObject *Py_UNUSED(self), PyObject *args)
+test_vector_loop(PyObject *Py_UNUSED(self), PyObject *args)
 {
     const char *function;
     PyArrayObject *x, *y;
@@ -182,7 +182,7 @@ test_special_loop(PyObject *Py_UNUSED(self), PyObject *args)
     int64_t n = PyArray_SIZE(x), lanes = bytes / (int64_t)dtype_size(dtype);
     if ((bytes != 32 && bytes != 64) || n % lanes != 0 || PyArray_NBYTES(x) != PyArray_NBYTES(y))
         return PyErr_Format(PyExc_ValueError, "no whole number of vectors");
-    SpecialLoop loop = special_loop(function, dtype, bytes);
+    VectorLoop loop = elementary_loop(function, dtype, bytes);
     if (loop == NULL || elementary_bytes() < bytes) Py_RETURN_NONE;
     fp_flags_clear();
     loop(PyArray_DATA(x), PyArray_DATA(y), (int)n);
@@ -326,8 +326,8 @@ static PyMethodDef methods[] = {
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
     {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src), in parts."},
     {"test_ufunc_resolve", test_ufunc_resolve, METH_VARARGS, "ufunc_resolve(ufunc, operands)."},
-    {"test_special_loop", test_special_loop, METH_VARARGS,
-     "test_special_loop(function, x, y, bytes): flags, of a loop of kernels' from x to y."},
+    {"test_vector_loop", test_vector_loop, METH_VARARGS,
+     "test_vector_loop(function, x, y, bytes): flags, of a loop of kernels' from x to y."},
     {"test_ufunc_loop", test_ufunc_loop, METH_VARARGS, "A ufunc's loop from one array to another."},
     {"test_error_mask", test_error_mask, METH_NOARGS, "array_error_mask()."},
     {"test_errors_raise", test_errors_raise, METH_O, "Calls with floating-point errors raised."},

@@ -46,12 +46,20 @@ int numpy_errors_init(void); /* errors.c */
    codegen/c.c, machine_vector_bytes; 0: in none. */
 int elementary_bytes(void);
 
-/* special.c: y = f(x) for `n` elements, a multiple of those in a vector. */
-typedef void (*SpecialLoop)(const void *x, void *y, int n);
-/* That of special.h with vectors of 32 or 64 bytes, which the machine must have; NULL: of another
-   name. */
-SpecialLoop special_loop(const char *function, DType dtype, int bytes);
-extern const uint64_t special_exp_table[256]; /* on x86-64 alone, where there are such loops */
+/* y = f(x) for `n` elements, a multiple of those in a vector of 32 or of 64 bytes, which the
+   machine must have: elementary_loop gives one of these two.  NULL: none of this name. */
+typedef void (*VectorLoop)(const void *x, void *y, int n);
+VectorLoop short_loop(const char *function, DType dtype, int bytes);   /* short.c */
+VectorLoop special_loop(const char *function, DType dtype, int bytes); /* special.c */
+VectorLoop elementary_loop(const char *function, DType dtype, int bytes);
+/* short.c: the first time, this is the loop of NumPy's that computes for odd arguments. */
+void short_by_loop(const char *function, DType dtype, const UfuncLoop *loop);
+/* short.c: what kernels read through the i-th pointer of their file, and its name; NULL: no more.
+ */
+const void *short_table(int i, const char **name);
+/* libm_tables.c, on x86-64 alone */
+extern const uint64_t libm_exp_table[256];
+const double *libm_log_table(void); /* in the C library; NULL: not found */
 
 int pool_init(void); /* pool.c */
 

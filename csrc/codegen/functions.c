@@ -3,7 +3,9 @@
 #include "prelude.h"
 
 #include "../arrays/arrays.h"
+#include "../elementary.h"
 #include "../hyperbolic.h"
+#include "../special.h"
 
 /* The arguments of an elementary function of ops.def; 0: it is none. */
 static int
@@ -15,50 +17,39 @@ function_arity(const char *name)
     return 0;
 }
 
-/* What EXP_… and LOG_… of elementary.h are for vectors of 32 and 64 bytes, and TANH_… of
-   hyperbolic.h. */
+/* The texts of a function for vectors of 32 and of 64 bytes, which elementary.h, hyperbolic.h and
+   libm.h have. */
 #define TEXT(...) #__VA_ARGS__
 #define EXPANDED(...) TEXT(__VA_ARGS__)
 #define V32(name) name##_32
 #define V64(name) name##_64
+#define BY_BYTES(NAME, PART) {EXPANDED(NAME##_##PART(V32)), EXPANDED(NAME##_##PART(V64))}
+#define TEXTS(NAME) BY_BYTES(NAME, IS_PLAIN), BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ODD)
 
 typedef struct {
     const char *name;
     DType dtype;
-    const char *is_plain[2], *plain[2], *odd[2]; /* NULL: not for vectors of 32 bytes */
-    const char *integer, *table;                 /* of as many bits as a lane; NULL: has no table */
+    const char *is_plain[2], *plain[2], *odd[2];
+    const char *table;    /* with vectors of 64 bytes; NULL: has none */
+    const char *reads[2]; /* what elementary_link sets, by the vector's bytes; NULL: nothing */
 } ShortFunction;
 
 static const ShortFunction short_functions[] = {
 #if defined(__x86_64__)
-    {"exp",
-     DT_F32,
-     {EXPANDED(EXP_IS_PLAIN(V32)), EXPANDED(EXP_IS_PLAIN(V64))},
-     {EXPANDED(EXP_PLAIN(V32)), EXPANDED(EXP_PLAIN(V64))},
-     {EXPANDED(EXP_ODD(V32)), EXPANDED(EXP_ODD(V64))},
-     "unsigned",
-     NULL},
-    {"log",
-     DT_F32,
-     {EXPANDED(LOG_IS_PLAIN(V32)), EXPANDED(LOG_IS_PLAIN(V64))},
-     {EXPANDED(LOG_PLAIN(V32)), EXPANDED(LOG_PLAIN(V64))},
-     {EXPANDED(LOG_ODD(V32)), EXPANDED(LOG_ODD(V64))},
-     "unsigned",
-     NULL},
+    {"exp", DT_F32, TEXTS(EXP_F32), NULL, {NULL, NULL}},
+    {"log", DT_F32, TEXTS(LOG_F32), NULL, {NULL, NULL}},
     {"tanh",
      DT_F32,
-     {NULL, EXPANDED(TANH_F32_IS_PLAIN)},
-     {NULL, EXPANDED(TANH_F32_PLAIN)},
-     {NULL, EXPANDED(TANH_F32_ODD)},
-     "int",
-     EXPANDED(TANH_F32_TABLE)},
+     TEXTS(TANH_F32),
+     EXPANDED(TANH_F32_TABLE),
+     {WEAK "const unsigned *of_pycompile_tanh_f32;\n", NULL}},
     {"tanh",
      DT_F64,
-     {NULL, EXPANDED(TANH_F64_IS_PLAIN)},
-     {NULL, EXPANDED(TANH_F64_PLAIN)},
-     {NULL, EXPANDED(TANH_F64_ODD)},
-     "long long",
-     EXPANDED(TANH_F64_TABLE)},
+     TEXTS(TANH_F64),
+     EXPANDED(TANH_F64_TABLE),
+     {WEAK "const unsigned long long *of_pycompile_tanh_f64;\n", NULL}},
+    {"exp", DT_F64, TEXTS(EXP_F64), NULL, {EXP_F64_READS, EXP_F64_READS}},
+    {"log", DT_F64, TEXTS(LOG_F64), NULL, {LOG_F64_READS, LOG_F64_READS}},
 #else
     {.name = ""},
 #endif
@@ -78,21 +69,24 @@ find_short(const char *name, DType dtype)
 static void
 define_short(Prelude *p, const ShortFunction *f, int lanes)
 {
-    const char *t = dtype_name(f->dtype), *letter = f->table != NULL ? "B" : "U";
+    const char *t = dtype_name(f->dtype), *integer = f->dtype == DT_F32 ? "int" : "long long";
     int bytes = lanes * (int)dtype_size(f->dtype), wide = bytes == 64;
-    char types[160];
+    char types[240];
     snprintf(types, sizeof types,
              "    typedef %sx%d T;\n"
-             "    typedef %s %s __attribute__((vector_size(%d), unused));\n",
-             t, lanes, f->integer, letter, bytes);
+             "    typedef %s B __attribute__((vector_size(%d), unused));\n"
+             "    typedef unsigned %s U __attribute__((vector_size(%d), unused));\n",
+             t, lanes, integer, bytes, integer, bytes);
     prelude_define_type(p, f->dtype, lanes);
-    if (f->table != NULL) {
+    if (wide && f->table != NULL) {
         text_printf(p->head,
                     "static const unsigned %s %s_%s_table[] __attribute__((aligned(64))) = {\n    ",
-                    f->integer, f->name, t);
+                    integer, f->name, t);
         text_put(p->head, f->table);
         text_put(p->head, "};\n");
     }
+    if (f->reads[wide] != NULL && prelude_first(p, f->reads[wide]))
+        text_put(p->head, f->reads[wide]);
     text_printf(p->head,
                 "static __attribute__((noinline, cold)) %sx%d odd_%s_%sx%d(%sx%d a)\n{\n%s    ", t,
                 lanes, f->name, t, lanes, t, lanes, types);
@@ -132,7 +126,6 @@ define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
 
 #if defined(__x86_64__)
 
-#define BY_BYTES(NAME, PART) {EXPANDED(NAME##_##PART(V32)), EXPANDED(NAME##_##PART(V64))}
 #define SPECIAL(name, NAME)                                                                        \
     {                                                                                              \
         name, BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ANY),                                          \
@@ -172,7 +165,7 @@ put_special_types(Prelude *p, Text *out, int floats)
 {
     int bytes = p->vector_bytes;
     text_printf(out, "    typedef f64x%d T;\n", bytes / 8);
-    text_printf(out, "    typedef long long L __attribute__((vector_size(%d), unused));\n", bytes);
+    text_printf(out, "    typedef long long B __attribute__((vector_size(%d), unused));\n", bytes);
     if (floats == 0) return;
     text_printf(out, "    typedef f32x%d S;\n", floats);
     text_printf(out, "    typedef int K __attribute__((vector_size(%d), unused));\n", floats * 4);
@@ -188,9 +181,7 @@ define_special_parts(Prelude *p, int at)
     snprintf(key, sizeof key, "special_%s", name);
     if (!prelude_first(p, key)) return;
     prelude_define_type(p, DT_F64, lanes);
-    if (prelude_first(p, "of_pycompile_exp_table"))
-        text_put(p->head,
-                 "__attribute__((weak)) const unsigned long long *of_pycompile_exp_table;\n");
+    if (prelude_first(p, EXP_TABLE_READS)) text_put(p->head, EXP_TABLE_READS);
     text_printf(p->head, "INLINE f64x%d plain_%s(f64x%d a)\n{\n", lanes, name, lanes);
     put_special_types(p, p->head, 0);
     text_printf(p->head, "    ");
@@ -284,25 +275,22 @@ static bool
 define_elementary(Prelude *p, const char *name, DType dtype, int lanes)
 {
     const char *symbol = elementary_symbol(name, dtype), *t = dtype_name(dtype);
-    int most = 64 / (int)dtype_size(dtype), own = lanes;
+    int size = (int)dtype_size(dtype), own = p->vector_bytes / size;
     const ShortFunction *text = find_short(name, dtype);
-    if (symbol == NULL || p->vector_bytes != 64) return false;
-    if (lanes > most) {
+    bool short_text = symbol != NULL && symbol[0] == '\0' && text != NULL;
+    if (symbol == NULL || p->vector_bytes < (short_text ? 32 : 64)) return false;
+    if (lanes > own) {
         prelude_lanewise(p, name, 1, dtype, lanes);
         return true;
     }
-    if (symbol[0] != '\0' || text == NULL || text->plain[0] == NULL || lanes > most / 2)
-        own = most;
-    else
-        own = most / 2;
+    if (short_text && lanes <= 32 / size) own = 32 / size;
     if (lanes != own) {
         define_by_wider(p, name, dtype, lanes, own);
-    } else if (symbol[0] == '\0' && text != NULL) {
+    } else if (short_text) {
         define_short(p, text, lanes);
     } else {
         prelude_define_type(p, dtype, lanes);
-        text_printf(p->head, "__attribute__((weak)) %sx%d (*of_numpy%s)(%sx%d);\n", t, lanes,
-                    symbol, t, lanes);
+        text_printf(p->head, WEAK "%sx%d (*of_numpy%s)(%sx%d);\n", t, lanes, symbol, t, lanes);
         text_printf(p->head, "INLINE %sx%d %s_%sx%d(%sx%d a) { return of_numpy%s(a); }\n", t, lanes,
                     name, t, lanes, t, lanes, symbol);
     }

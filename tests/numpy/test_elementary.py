@@ -1,5 +1,6 @@
 """Elementary functions in registers: the bits and flags of NumPy's loops, whose code they are."""
 
+import platform
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ from differential import check
 from reports import output_code
 
 import pycompile
+from pycompile import _C
 
 RNG = np.random.default_rng(8)
 NAMES = (
@@ -19,8 +21,16 @@ ODD = np.array(
     + [87.0, 87.01, 88.72283, 88.73, -87.0, -87.34, -103.97, -103.98, -104.0, 3e38, -3e38]
     + [709.78, 709.79, -708.4, -745.2, 1e300, -1e300, 0.70710677, 0.70710685, 1.1754944e-38]
 )
-#: The functions whose code is known of NumPy's X86_V4 loops, with vectors of 64 bytes.
-KNOWN_THERE = {"exp", "log", "log2", "cbrt", "tanh"}
+#: The functions whose code is known of NumPy's loops for AVX-512, and of those for AVX2, where exp and
+#: log of float64 are glibc's.
+KNOWN_THERE = {
+    "X86_V4": {"exp", "log", "log2", "cbrt", "tanh"},
+    "X86_V3": {"exp", "log", "tanh"},
+}
+#: Where the algorithms change from one formula, table entry or way of rounding to another.
+EDGES = [1 - 2**-4, 1 + 0x109 / 4096, 1.0, 0.6875, 1.375, 512.0, 2.0**-54, 2.0**-53, 2.0**-1022]
+EDGES += [709.782712893384, 745.1332191019411, 708.3964185322641, 87.0, 88.72284, 103.97208]
+EDGES += [1.1754944e-38, 3.4028235e38, 1.7976931348623157e308, 0.0, np.inf]
 
 
 def program(name, text="np.{0}(x) * 2.0 + x"):
@@ -158,23 +168,75 @@ def test_others_of_the_same_name_and_other_dtypes_are_themselves():
     check(function, x, x + 1j * x, x.astype("f2"))
 
 
-def has_this_numpy():
-    """A NumPy that has its loops for AVX-512 and runs them, and kernels with vectors as wide."""
-    info = np.lib.introspect.opt_func_info(func_name="^exp$", signature="float64")
-    chosen = info.get("exp", {}).get("dd", {}).get("current", "")
-    return chosen in ("X86_V4", "AVX512_SKX") and np.__version__ >= "2.4"
+def target():
+    """Of NumPy's loops, where their code is known and kernels have vectors as wide."""
+    info = np.lib.introspect.opt_func_info(func_name="^tanh$", signature="float64")
+    chosen = info.get("tanh", {}).get("dd", {}).get("current", "")
+    chosen = "X86_V4" if chosen == "AVX512_SKX" else chosen
+    return chosen if np.__version__ >= "2.4" and platform.libc_ver()[0] == "glibc" else ""
 
 
-@pytest.mark.skipif(not has_this_numpy(), reason="the code of this NumPy's loops is not known")
+def in_registers(name, dtype, **options):
+    text = output_code(compiled(program(name), **options), np.full(100, 0.5, dtype))
+    assert "k0(" in text
+    return "call_loop(loop" not in text
+
+
+@pytest.mark.skipif(target() not in KNOWN_THERE, reason="the code of NumPy's loops is not known")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("name", sorted(KNOWN_THERE))
+@pytest.mark.parametrize("name", sorted(KNOWN_THERE["X86_V4"]))
 def test_they_are_in_registers(name, dtype):
     """Else the tests above compare NumPy's loop with itself."""
-    x = np.full(100, 0.5, dtype)
-    for inlines in (True, False):
-        text = output_code(compiled(program(name), inline_functions=inlines), x)
-        assert "k0(" in text
-        assert ("call_loop(loop" not in text) == inlines
+    if name not in KNOWN_THERE[target()]:
+        pytest.skip("it calls the C library")
+    assert in_registers(name, dtype)
+    assert not in_registers(name, dtype, inline_functions=False)
+
+
+def many_arguments(name, dtype, n=1 << 16):
+    """All regimes, by turns within vectors and for whole vectors."""
+    some = [RNG.standard_normal(n), RNG.uniform(-800, 800, n), RNG.uniform(-25, 25, n)]
+    some += [1 + RNG.uniform(-0.07, 0.07, n), np.exp(RNG.uniform(-700, 700, n))]
+    some += [np.ldexp(RNG.uniform(-1, 1, n), RNG.integers(-60, 11, n))]
+    bits = np.dtype(dtype).str.replace("f", "u")
+    with np.errstate(all="ignore"):
+        some = [s.astype(dtype) for s in some]
+        edges = np.array(EDGES).astype(dtype)
+        near = edges.view(bits)[:, None] + np.arange(-40, 41).astype(bits)
+    some += [near.view(dtype).ravel(), -near.view(dtype).ravel()]
+    some += [RNG.integers(0, 1 << np.dtype(bits).itemsize * 8, n, dtype=bits).view(dtype)]
+    if name == "log":  # else half of them is one vector's worth of NaNs after another
+        some += [np.abs(s) for s in some]
+    x = np.concatenate(some)
+    return np.concatenate([x, RNG.permutation(x), ODD.astype(dtype)])
+
+
+@pytest.mark.parametrize("bytes_", [32, 64])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
+def test_loops(name, dtype, bytes_):
+    """With vectors of either width, also where kernels have the wider."""
+    if not in_registers(name, dtype):
+        pytest.skip("not on this machine, or with this NumPy")
+    if name != "tanh" and dtype == "f8" and target() == "X86_V4":
+        pytest.skip("NumPy calls SVML")
+    with np.errstate(all="ignore"):
+        x = many_arguments(name, dtype)
+        x = x[: len(x) // 16 * 16].copy()
+        found, wanted = np.full_like(x, 7), getattr(np, name)(x)
+    if _C.test_vector_loop(name, x, found, bytes_) is None:
+        pytest.skip("no vectors for it")
+    different = found.view(f"u{x.itemsize}") != wanted.view(f"u{x.itemsize}")
+    assert not different.any(), (x[different][:5], found[different][:5])
+    told = []
+    for part in np.split(x[: len(x) // 1024 * 1024], len(x) // 1024):
+        # of vectors in which lanes go different ways
+        part = np.where(RNG.random(1024) < 0.2, np.array(0.99, dtype), np.abs(part))
+        flags = _C.test_vector_loop(name, part, np.empty_like(part), bytes_)
+        with np.errstate(all="call", call=lambda _, flag: told.append(flag)):
+            getattr(np, name)(part)
+        assert flags == sum(set(told)), part
+        told.clear()
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ def test_loops(name, dtype, bytes_):
     x = arguments(dtype, 30_000)
     x = x[: len(x) // 16 * 16].copy()
     found = np.full_like(x, 7)
-    flags = _C.test_special_loop(name, x, found, bytes_)
+    flags = _C.test_vector_loop(name, x, found, bytes_)
     if flags is None or not in_registers():
         pytest.skip("not on this machine, or with this SciPy")
     assert flags == 0
@@ -172,7 +172,7 @@ def test_kernels_for_avx2(name, dtype, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_they_are_in_registers(name, dtype):
     """Else the tests here compare SciPy's loop with itself."""
-    if _C.test_special_loop(name, np.ones(16), np.ones(16), 32) is None:
+    if _C.test_vector_loop(name, np.ones(16), np.ones(16), 32) is None:
         pytest.skip("no vectors for it")
     x = np.ones(100, dtype)
     assert "call_loop(loop" not in output_code(compiled(program(name)), x)

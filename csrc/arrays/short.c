@@ -1,0 +1,189 @@
+/* The functions of elementary.h, hyperbolic.h and libm.h in the extension module, where they are
+   compared with NumPy's loops, and the tables that they and kernels read. */
+#include "../elementary.h"
+#include "../hyperbolic.h"
+#include "../libm.h"
+#include "numpy_api.h"
+
+#if defined(__x86_64__)
+
+/* ---- odd arguments ---- */
+
+/* Two versions of a function in the C library may give NaNs of other signs, so NumPy's own loop
+   is asked, when it is known. */
+static UfuncLoop exp_loop, log_loop;
+
+static double
+by_loop(const UfuncLoop *loop, double x)
+{
+    double y;
+    char *data[] = {(char *)&x, (char *)&y};
+    int64_t one = 1, strides[] = {sizeof x, sizeof y};
+    loop->call(loop->context, data, &one, strides, loop->auxdata);
+    return y;
+}
+
+static double
+of_pycompile_exp(double x)
+{
+    return by_loop(&exp_loop, x);
+}
+
+static double
+of_pycompile_log(double x)
+{
+    return by_loop(&log_loop, x);
+}
+
+void
+short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
+{
+    bool is_exp = strcmp(function, "exp") == 0;
+    UfuncLoop *own = is_exp ? &exp_loop : &log_loop;
+    if (dtype != DT_F64 || (!is_exp && strcmp(function, "log") != 0) || own->call != NULL) return;
+    *own = *loop;
+    Py_XINCREF(own->owner);
+}
+
+/* ---- tables ---- */
+
+static const _Alignas(64) unsigned tanh_f32_table[] = {TANH_F32_TABLE};
+static const _Alignas(64) unsigned long long tanh_f64_table[] = {TANH_F64_TABLE};
+
+/* The same by intervals: of hyperbolic.h, for vectors of 32 bytes. */
+static _Alignas(64) unsigned of_pycompile_tanh_f32[32 * 8];
+static _Alignas(64) unsigned long long of_pycompile_tanh_f64[16 * 32];
+
+static const double *of_pycompile_log_table; /* NULL: the C library's is not found */
+
+static void
+make_tables(void)
+{
+    static bool made;
+    if (made) return;
+    made = true;
+    of_pycompile_log_table = libm_log_table();
+    for (int at = 0; at < 32 * 8; at++)
+        of_pycompile_tanh_f32[at] = tanh_f32_table[at % 8 * 32 + at / 8];
+    for (int at = 0; at < 16 * 18; at++) {
+        int row = at / 16, place = row == 0 ? 0 : 18 - row;
+        of_pycompile_tanh_f64[at % 16 * 32 + place] = tanh_f64_table[at];
+    }
+}
+
+const void *
+short_table(int i, const char **name)
+{
+    make_tables();
+    const struct {
+        const char *name;
+        const void *table;
+    } tables[] = {
+        {"of_pycompile_tanh_f32", of_pycompile_tanh_f32},
+        {"of_pycompile_tanh_f64", of_pycompile_tanh_f64},
+        {"of_pycompile_exp_table", libm_exp_table},
+        {"of_pycompile_exp", (const void *)of_pycompile_exp},
+        {"of_pycompile_log_table", of_pycompile_log_table},
+        {"of_pycompile_log", (const void *)of_pycompile_log},
+    };
+    if (i == COUNT_OF(tables)) return NULL;
+    *name = tables[i].name;
+    return tables[i].table;
+}
+
+/* ---- loops ---- */
+
+/* A product and a sum are two operations, but where the text says otherwise. */
+#pragma GCC optimize("fp-contract=off")
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+#define TARGET_64 __attribute__((noinline, target("avx512f,avx512dq,avx512bw,avx512vl,fma,avx2")))
+#define TARGET_32 __attribute__((noinline, target("fma,avx2")))
+#define V64(name) name##_64
+#define V32(name) name##_32
+#define of_pycompile_exp_table libm_exp_table
+
+/* y = f(x) for `n` elements, a multiple of the lanes, as kernels compute it (codegen/functions.c).
+ */
+#define LOOP(NAME, name, NUMBER, INTEGER, BYTES)                                                   \
+    TARGET_##BYTES static void name##_##BYTES(const void *x, void *y, int n)                       \
+    {                                                                                              \
+        typedef NUMBER T __attribute__((vector_size(BYTES)));                                      \
+        for (int i = 0; i < n * (int)sizeof(NUMBER); i += BYTES) {                                 \
+            T r;                                                                                   \
+            memcpy(&r, (const char *)x + i, BYTES);                                                \
+            r = name##_of_##BYTES(r);                                                              \
+            memcpy((char *)y + i, &r, BYTES);                                                      \
+        }                                                                                          \
+    }
+#define FUNCTION(NAME, name, NUMBER, INTEGER, BYTES)                                               \
+    TARGET_##BYTES static NUMBER __attribute__((vector_size(BYTES))) name##_of_##BYTES(            \
+        NUMBER __attribute__((vector_size(BYTES))) a)                                              \
+    {                                                                                              \
+        typedef NUMBER T __attribute__((vector_size(BYTES)));                                      \
+        typedef INTEGER B __attribute__((vector_size(BYTES), unused));                             \
+        typedef unsigned INTEGER U __attribute__((vector_size(BYTES), unused));                    \
+        if (!NAME##_IS_PLAIN(V##BYTES)) {                                                          \
+            NAME##_ODD(V##BYTES)                                                                   \
+        }                                                                                          \
+        NAME##_PLAIN(V##BYTES)                                                                     \
+    }                                                                                              \
+    LOOP(NAME, name, NUMBER, INTEGER, BYTES)
+#define FUNCTIONS(NAME, name, NUMBER, INTEGER)                                                     \
+    FUNCTION(NAME, name, NUMBER, INTEGER, 32)                                                      \
+    FUNCTION(NAME, name, NUMBER, INTEGER, 64)
+
+FUNCTIONS(EXP_F32, exp_f32, float, int)
+FUNCTIONS(LOG_F32, log_f32, float, int)
+FUNCTIONS(TANH_F32, tanh_f32, float, int)
+FUNCTIONS(TANH_F64, tanh_f64, double, long long)
+FUNCTIONS(EXP_F64, exp_f64, double, long long)
+FUNCTIONS(LOG_F64, log_f64, double, long long)
+
+VectorLoop
+short_loop(const char *function, DType dtype, int bytes)
+{
+    static const struct {
+        const char *function;
+        DType dtype;
+        VectorLoop loop[2]; /* by vectors of 32 and 64 bytes */
+    } functions[] = {
+        {"exp", DT_F32, {exp_f32_32, exp_f32_64}},    {"log", DT_F32, {log_f32_32, log_f32_64}},
+        {"tanh", DT_F32, {tanh_f32_32, tanh_f32_64}}, {"tanh", DT_F64, {tanh_f64_32, tanh_f64_64}},
+        {"exp", DT_F64, {exp_f64_32, exp_f64_64}},    {"log", DT_F64, {log_f64_32, log_f64_64}},
+    };
+    VectorLoop found = NULL;
+    make_tables();
+    for (int i = 0; i < COUNT_OF(functions); i++)
+        if (functions[i].dtype == dtype && strcmp(functions[i].function, function) == 0)
+            found = functions[i].loop[bytes == 64];
+    bool is_exp = strcmp(function, "exp") == 0, is_log = strcmp(function, "log") == 0;
+    if (dtype == DT_F64 && is_exp && exp_loop.call == NULL) return NULL;
+    if (dtype == DT_F64 && is_log && (log_loop.call == NULL || of_pycompile_log_table == NULL))
+        return NULL;
+    return found;
+}
+
+#else
+
+void
+short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
+{
+    (void)function, (void)dtype, (void)loop;
+}
+
+const void *
+short_table(int i, const char **name)
+{
+    (void)i, (void)name;
+    return NULL;
+}
+
+VectorLoop
+short_loop(const char *function, DType dtype, int bytes)
+{
+    (void)function, (void)dtype, (void)bytes;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* exp and log of float64 as glibc computes them in its variants for x86-64 with FMA: the algorithms
+   of Arm's optimized routines, math/exp.c and math/log.c, as gcc contracts them there.  NumPy's
+   loops without AVX-512 call them for each number.  The same operations in the same order give the
+   same bits.
+
+   Each body is compiled twice, which is why it is a macro: into the extension module, where it is
+   compared with NumPy's loop (arrays/short.c), and as text into kernels (codegen/functions.c).  In
+   it T is the vector type of doubles, B of signed integers of as many bits, and V(name) is NAME_32
+   or NAME_64, by the vector's bytes.
+
+   What is not plain, such as NaN and arguments whose results are no normal numbers, is left to
+   NumPy's loop itself. */
+#ifndef PYCOMPILE_LIBM_H
+#define PYCOMPILE_LIBM_H
+
+#include "vectors.h"
+
+/* The bits of 2**(k / 128), less those that k << 45 adds, and by how much of itself the number is
+   larger than a double with them, for k = 0 … 127: arrays/libm_tables.c. */
+#define EXP_TABLE of_pycompile_exp_table
+#define EXP_TABLE_READS WEAK "const unsigned long long *of_pycompile_exp_table;\n"
+
+/* exp(e) is scale + scale * t where |e| < 512. */
+#define EXP_TERMS(V, e)                                                                            \
+    T k = V(FUSED)(e, ALL(0x1.71547652b82fep7), ALL(0x1.8p52));                                    \
+    B at = ((B)k & 127) * 2;                                                                       \
+    V(LOOK_UP_TWO)(EXP_TABLE, at, tail, power) B scale = (B)power + ((B)k << 45);                  \
+    k = k - 0x1.8p52;                                                                              \
+    T r = V(FUSED)(k, ALL(-0x1.62e42fefa0000p-8), e);                                              \
+    r = V(FUSED)(k, ALL(-0x1.cf79abc9e3b3ap-47), r);                                               \
+    T rr = r * r;                                                                                  \
+    T t = V(FUSED)(ALL(0x1.555555555543cp-3), r, ALL(0x1.ffffffffffdbdp-2));                       \
+    t = V(FUSED)(rr, t, tail + r);                                                                 \
+    T t4 = V(FUSED)(ALL(0x1.1111167a4d017p-7), r, ALL(0x1.55555cf172b91p-5));                      \
+    t = V(FUSED)(rr * rr, t4, t);
+
+#define EXP_F64_IS_PLAIN(V) (!V(OUTSIDE)(a, 0x3c90000000000000 /* of 2**-54 */, 512.0))
+#define EXP_F64_PLAIN(V)                                                                           \
+    EXP_TERMS(V, a)                                                                                \
+    return V(FUSED)((T)scale, t, (T)scale);
+#define EXP_F64_ODD(V) BY_LANES(of_pycompile_exp)
+#define EXP_F64_READS EXP_TABLE_READS WEAK "double (*of_pycompile_exp)(double);\n"
+
+/* 1 / c and log(c) for c near the middles of 128 intervals, as the C library has them:
+   arrays/libm_tables.c. */
+#define LOG_F64_READS                                                                              \
+    WEAK "const double *of_pycompile_log_table;\n" WEAK "double (*of_pycompile_log)(double);\n"
+
+/* log(2) in two parts, and the coefficients of log(1 + r) from r * r on: for c * (1 + r), and from
+   r for 1 + r itself.  The numbers before the table. */
+#define LN2 0x1.62e42fefa3800p-1
+#define LN2_REST 0x1.ef35793c76730p-45
+#define LOG_FAR_0 -0x1.0000000000001p-1
+#define LOG_FAR_1 0x1.555555551305bp-2
+#define LOG_FAR_2 -0x1.fffffffeb4590p-3
+#define LOG_FAR_3 0x1.999b324f10111p-3
+#define LOG_FAR_4 -0x1.55575e506c89fp-3
+#define LOG_NEAR_0 -0.5
+#define LOG_NEAR_1 0x1.5555555555577p-2
+#define LOG_NEAR_2 -0x1.ffffffffffdcbp-3
+#define LOG_NEAR_3 0x1.999999995dd0cp-3
+#define LOG_NEAR_4 -0x1.55555556745a7p-3
+#define LOG_NEAR_5 0x1.24924a344de30p-3
+#define LOG_NEAR_6 -0x1.fffffa4423d65p-4
+#define LOG_NEAR_7 0x1.c7184282ad6cap-4
+#define LOG_NEAR_8 -0x1.999eb43b068ffp-4
+#define LOG_NEAR_9 0x1.78182f7afd085p-4
+#define LOG_NEAR_10 -0x1.5521375d145cdp-4
+
+/* y is log(a), which is z * 2**k, z from 0x1.6p-1 to 0x1.6p0. */
+#define LOG_F64_FAR(V)                                                                             \
+    B biased = (B)a + 0x000a000000000000; /* k is its exponent */                                  \
+    T k = (T)((B)((U)biased >> 52) | 0x4330000000000000) - (0x1p52 + 1023);                        \
+    T z = (T)((biased & 0x000fffffffffffff) + 0x3fe6000000000000);                                 \
+    B at = (B)((U)biased >> 44) & 254;                                                             \
+    V(LOOK_UP_TWO)(of_pycompile_log_table, at, inverse, logarithm) T r =                           \
+        V(FUSED)(z, inverse, ALL(-1.0));                                                           \
+    T w = V(FUSED)(k, ALL(LN2), logarithm);                                                        \
+    T high = w + r, rr = r * r;                                                                    \
+    T low = V(FUSED)(k, ALL(LN2_REST), w - high + r);                                              \
+    low = V(FUSED)(rr, ALL(LOG_FAR_0), low);                                                       \
+    T p = V(FUSED)(r, ALL(LOG_FAR_2), ALL(LOG_FAR_1));                                             \
+    T q = V(FUSED)(r, ALL(LOG_FAR_4), ALL(LOG_FAR_3));                                             \
+    T y = V(FUSED)(r * rr, V(FUSED)(q, rr, p), low) + high;
+
+/* `near` is log(1 + e). */
+#define LOG_F64_NEAR(V, e)                                                                         \
+    T ee = e * e, eee = e * ee;                                                                    \
+    T b1 = V(FUSED)(ee, ALL(LOG_NEAR_3), V(FUSED)(e, ALL(LOG_NEAR_2), ALL(LOG_NEAR_1)));           \
+    T b4 = V(FUSED)(ee, ALL(LOG_NEAR_6), V(FUSED)(e, ALL(LOG_NEAR_5), ALL(LOG_NEAR_4)));           \
+    T b7 = V(FUSED)(ee, ALL(LOG_NEAR_9), V(FUSED)(e, ALL(LOG_NEAR_8), ALL(LOG_NEAR_7)));           \
+    b7 = V(FUSED)(eee, ALL(LOG_NEAR_10), b7);                                                      \
+    b1 = V(FUSED)(V(FUSED)(b7, eee, b4), eee, b1);                                                 \
+    T upper = V(FUSED)(e, ALL(-0x1p27), V(FUSED)(e, ALL(0x1p27), e));                              \
+    T lower = e - upper, square = upper * upper;                                                   \
+    T sum = V(FUSED)(square, ALL(LOG_NEAR_0), e);                                                  \
+    T rest = V(FUSED)(square, ALL(LOG_NEAR_0), e - sum);                                           \
+    rest = V(FUSED)(lower * LOG_NEAR_0, e + upper, rest);                                          \
+    T near = sum + V(FUSED)(eee, b1, rest);
+
+#define LOG_F64_IS_PLAIN(V) (!V(NOT_WITHIN)(a, 0x0010000000000000, 0x7ff0000000000000))
+#define LOG_F64_PLAIN(V)                                                                           \
+    LOG_F64_FAR(V)                                                                                 \
+    T e = a - 1.0;                                                                                 \
+    __auto_type from = V(LANES)(e, ALL(-0x1p-4), 29);                                              \
+    __auto_type beyond = V(LANES)(e, ALL(0x1.09p-4), 29);                                          \
+    if (V(BITS)(from) & ~V(BITS)(beyond)) {                                                        \
+        e = V(PICK)(beyond, e, (T){}); /* whose powers might overflow */                           \
+        LOG_F64_NEAR(V, e)                                                                         \
+        near = V(PICK)(beyond, near, y);                                                           \
+        y = V(PICK)(from, y, near);                                                                \
+    }                                                                                              \
+    return y;
+#define LOG_F64_ODD(V) BY_LANES(of_pycompile_log)
+
+/* ---- odd arguments ---- */
+
+#define BY_LANES(function)                                                                         \
+    T r;                                                                                           \
+    for (int lane = 0; lane < (int)(sizeof(T) / 8); lane++) r[lane] = function(a[lane]);           \
+    return r;
+
+#endif
