@@ -1,6 +1,6 @@
-/* Helpers for vectors that fill a register of the machine's, where it has an instruction for what
-   C has no short form for, and its conversions.  In these texts a, b, T and M are those of
-   prelude.c, and
+/* Helpers for vectors that fill a register of the machine's (on x86-64 those of 16 bytes fill one,
+   too), where it has an instruction for what C has no short form for, and its conversions.  In
+   these texts a, b, T and M are those of prelude.c, and
      $  ps or pd: f32 or f64        #  d or q: masks of 32 or of 64 bits
      @  4s or 2d: the same on AArch64, ! for its scalars: s or d
    On x86-64 the numbers after two arguments of a comparison: 7 both are no NaN, 17 less, 18 less or
@@ -15,16 +15,18 @@ typedef struct {
     const char *name;
     const char *scalar;
     const char *of_16, *of_32, *of_64; /* by the vector's bytes; NULL: as everywhere */
+    bool middle;                       /* is of_16 for machines with vectors of 32 bytes alone? */
 } MachineText;
 
 #if defined(__aarch64__)
 
 #define ONE(name)                                                                                  \
-    NULL, "({ T r; __asm__(\"" name " %0.@, %1.@\" : \"=w\"(r) : \"w\"(a)); r; })", NULL, NULL
+    NULL, "({ T r; __asm__(\"" name " %0.@, %1.@\" : \"=w\"(r) : \"w\"(a)); r; })", NULL, NULL,    \
+        false
 #define TWO(name)                                                                                  \
     "({ T r; __asm__(\"" name " %!0, %!1, %!2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",         \
         "({ T r; __asm__(\"" name " %0.@, %1.@, %2.@\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",  \
-        NULL, NULL
+        NULL, NULL, false
 
 /* fmax and fmin are NumPy's (loops_minmax.dispatch.c.src): -0.0 is below 0.0. */
 static const MachineText texts[] = {
@@ -36,38 +38,49 @@ static const MachineText texts[] = {
 #else
 
 #define COMPARISON(predicate)                                                                      \
-    NULL, NULL, "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                 \
-        "(M)__builtin_ia32_cvtmask2#512(__builtin_ia32_cmp$512_mask(a, b, " #predicate ", -1, 4))"
+    NULL, "(M)__builtin_ia32_cmp$(a, b, " #predicate ")",                                          \
+        "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                         \
+        "(M)__builtin_ia32_cvtmask2#512(__builtin_ia32_cmp$512_mask(a, b, " #predicate             \
+        ", -1, 4))",                                                                               \
+        true
 #define ROUNDING(mode)                                                                             \
-    NULL, NULL, "(T)__builtin_ia32_round$256(a, " #mode ")",                                       \
-        "(T)__builtin_ia32_rndscale$_mask(a, " #mode ", a, -1, 4)"
+    NULL, "(T)__builtin_ia32_round$(a, " #mode ")", "(T)__builtin_ia32_round$256(a, " #mode ")",   \
+        "(T)__builtin_ia32_rndscale$_mask(a, " #mode ", a, -1, 4)", true
 
 /* of lanes where a is a NaN the mask keeps a */
 #define UPPER                                                                                      \
     NULL, NULL, NULL,                                                                              \
-        "(T)__builtin_ia32_max$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"
+        "(T)__builtin_ia32_max$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)", \
+        false
 #define LOWER                                                                                      \
     NULL, NULL, NULL,                                                                              \
-        "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"
+        "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)", \
+        false
 
 static const MachineText texts[] = {
-    {"sqrt", NULL, NULL, "(T)__builtin_ia32_sqrt$256(a)",
-     "(T)__builtin_ia32_sqrt$512_mask(a, a, -1, 4)"},
+    {"sqrt", NULL, "(T)__builtin_ia32_sqrt$(a)", "(T)__builtin_ia32_sqrt$256(a)",
+     "(T)__builtin_ia32_sqrt$512_mask(a, a, -1, 4)", false},
     {"floor", ROUNDING(9)},
     {"ceil", ROUNDING(10)},
     {"trunc", ROUNDING(11)},
     {"rint", ROUNDING(4)},
     {"less", COMPARISON(17)},
     {"less_equal", COMPARISON(18)},
+    /* by masks of whole lanes, with AVX2: of the plain form GCC makes a blend where it sees the
+       comparison, but not for those above; with AVX-512 any plain form is one instruction */
+    {"select", NULL, "(T)__builtin_ia32_blendv$(b, a, (T)m)",
+     "(T)__builtin_ia32_blendv$256(b, a, (T)m)", NULL, true},
     /* the machine's max(a, b) is exactly a > b ? a : b, and min likewise */
     {"most", NULL, "(T)__builtin_ia32_max$(a, b)", "(T)__builtin_ia32_max$256(a, b)",
-     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 4)"},
+     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 4)", false},
     {"least", NULL, "(T)__builtin_ia32_min$(a, b)", "(T)__builtin_ia32_min$256(a, b)",
-     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 4)"},
-    {"larger", NULL, NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 30))",
-     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 8)"},
-    {"smaller", NULL, NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 17))",
-     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 8)"},
+     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 4)", false},
+    {"larger", NULL, "(T)__builtin_ia32_blendv$(b, a, __builtin_ia32_cmp$(a, b, 30))",
+     "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 30))",
+     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 8)", true},
+    {"smaller", NULL, "(T)__builtin_ia32_blendv$(b, a, __builtin_ia32_cmp$(a, b, 17))",
+     "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 17))",
+     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 8)", true},
     {"maximum", UPPER},
     {"minimum", LOWER},
     {"upper", UPPER},
@@ -83,7 +96,7 @@ text_for(const MachineText *row, int lanes, int bytes, int vector_bytes)
     if (bytes == 64 && vector_bytes == 64) return row->of_64;
     if (bytes == 32 && vector_bytes >= 32) return row->of_32;
 #if defined(__x86_64__) || defined(__aarch64__)
-    if (bytes == 16) return row->of_16;
+    if (bytes == 16 && (!row->middle || vector_bytes == 32)) return row->of_16;
 #endif
     return NULL;
 }

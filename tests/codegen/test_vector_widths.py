@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pycompile
 from pycompile import _C
 
 
@@ -92,3 +93,37 @@ def test_edges(operation, dtype, width, tmp_path):
     run = compiled(tmp_path, source)
     assert run(pointers, sizes, ctypes.c_long(len(x)), FE_INVALID) == 0
     assert out.tobytes() == wanted.tobytes()
+
+
+def chosen(x, y, n):
+    """Ints of 64 bits beside floats of 32, whose vectors are half as wide as the machine's then."""
+    low, large = x <= y, x > y
+    n = np.where(low, n + 1, n)
+    return (
+        np.where(large, n + 5, n),
+        np.where(low, x, y),
+        np.where(large, x, 1),
+        np.where(x < y, y, x),
+        np.maximum(x, y),
+        np.minimum(x, y),
+        np.sqrt(abs(x)),
+        np.floor(x),
+        np.ceil(x),
+        np.trunc(x),
+        np.rint(y),
+    )
+
+
+@pytest.mark.parametrize("ints", ["i4", "i8"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_choices_beside_ints(dtype, ints):
+    pairs = np.array(list(itertools.product([*EDGES, 2.5, -2.5, 3.0], repeat=2)), dtype)
+    x, y = np.ascontiguousarray(pairs.T)
+    n = np.arange(len(x), dtype=ints)
+    compiled = pycompile.compile(chosen, fullgraph=True)
+    with np.errstate(all="ignore"):
+        wanted = chosen(x, y, n)
+        for _ in range(2):
+            for made, want in zip(compiled(x, y, n), wanted):
+                assert made.dtype == want.dtype
+                assert made.tobytes() == want.tobytes()

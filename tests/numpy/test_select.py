@@ -66,6 +66,18 @@ def test_axes(order):
     same(_C.array_select(none, np.zeros((0, 3), bool)), none[np.zeros((0, 3), bool)])
 
 
+@pytest.mark.parametrize("dtype", ["u4", "u8"])
+@pytest.mark.parametrize("around", [0, 1, 9])
+def test_each_mask_of_eight(dtype, around):
+    """In vectors, which ask that as many elements are still to come, and between stretches of none."""
+    after = np.ones(16, bool)
+    x = RNG.integers(0, 1 << 8 * np.dtype(dtype).itemsize, 48 + around, dtype=dtype, endpoint=False)
+    for bits in range(256):
+        eight = np.array([bits >> e & 1 for e in range(8)], bool)
+        mask = np.concatenate([np.zeros(around, bool), eight, np.zeros(16, bool), eight, after])
+        same(_C.array_select(x, mask), x[mask])
+
+
 def test_bytes_that_are_no_bools():
     x = np.arange(100.0)
     mask = np.arange(100, dtype="u1").view(bool)
