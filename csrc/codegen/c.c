@@ -512,7 +512,8 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     Prelude prelude = {.head = &head,
                        .vector_bytes = vector_bytes,
                        .own = graph->inlines || !graph->fast,
-                       .fast = graph->fast};
+                       .fast = graph->fast,
+                       .regions = codegen_has_region(program)};
     int status = -1;
     Emit e = {.graph = graph,
               .program = program,

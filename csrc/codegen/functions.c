@@ -101,14 +101,18 @@ define_short(Prelude *p, const ShortFunction *f, int lanes)
 }
 
 /* The function by one of more lanes, which repeat those that there are: they raise no other
-   flags. */
+   flags.  Where single elements are but the rest of a loop it is called, which saves the compiler
+   a body. */
 static void
 define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
 {
     const char *t = dtype_name(dtype);
     Text text = {0};
     prelude_define_type(p, dtype, wide);
-    prelude_signature(p, &text, name, 1, false, dtype, lanes);
+    if (lanes == 1 && !p->regions)
+        text_printf(&text, "static __attribute__((noinline)) %s %s_%s(%s a)", t, name, t, t);
+    else
+        prelude_signature(p, &text, name, 1, false, dtype, lanes);
     text_printf(&text, " { const %sx%d r = ", t, wide);
     prelude_use(p, name, dtype, wide, &text);
     text_printf(&text, "((%sx%d){", t, wide);

@@ -13,6 +13,7 @@ typedef struct {
     uint32_t types[DT_COUNT]; /* the numbers of lanes for which a type is printed, or-ed */
     int vector_bytes;
     bool own, fast;    /* elementary functions: NumPy's own, else the vector math library's */
+    bool regions;      /* the file has kept loops */
     bool lane_by_lane; /* a helper is a loop over lanes, or what gcc turns into one */
     char missing[64];  /* the first helper that was asked for and does not exist, or "" */
 } Prelude;
