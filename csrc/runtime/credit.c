@@ -124,12 +124,10 @@ kind_of(const Roots *roots)
         PyObject *object = roots->slots[i];
         ArrayHeader header;
         const char *why;
-        int overflow;
         if (object == NULL) continue;
         if (PyCell_Check(object) && (object = PyCell_GET(object)) == NULL) continue;
         hash = mixed(hash, (uint64_t)i << 56 ^ (uint64_t)(uintptr_t)Py_TYPE(object));
-        if (PyLong_CheckExact(object))
-            hash = mixed(hash, (uint64_t)PyLong_AsLongLongAndOverflow(object, &overflow));
+        if (PyLong_CheckExact(object)) hash = mixed(hash, (uint64_t)PyObject_Hash(object));
         if (!array_is_exact(object) || array_read(object, &header, &why) != ANSWER_YES) continue;
         hash = mixed(hash, (uint64_t)header.dtype);
         for (int axis = 0; axis < header.rank; axis++) {

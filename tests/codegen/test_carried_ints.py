@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from tests.differential import check
+from tests.differential import MANY, check
 
 
 def kernel_text(function, *args):
@@ -114,7 +114,7 @@ def numbers():
 )
 def test_counters_near_the_ends(function):
     also = [(numbers(), k, j) for k in EDGES for j in (0, -k, 2**61)]
-    check(function, numbers(), 3, 4, also=also, captured=False)
+    check(function, numbers(), 3, 4, also=also, captured=False, options=MANY)
 
 
 def bits(x, out):
