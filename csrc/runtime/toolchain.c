@@ -149,7 +149,7 @@ wait_for(pid_t child)
     int status = 0;
     pid_t ended;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
-    /* With SIGCHLD ignored the system keeps no status: the output file shows whether it worked. */
+    /* With SIGCHLD ignored the system keeps no status: what the child made tells (run_for). */
     if (ended < 0) return RUN_OK;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? RUN_OK : RUN_FAILED;
 }
@@ -442,12 +442,27 @@ put_command(char *arguments[MAX_ARGUMENTS], const char *in, bool straight, const
     end_command(arguments + n, out);
 }
 
+static bool
+is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size > 0;
+}
+
+/* A run that writes `out`: where SIGCHLD is ignored, the file alone tells whether it worked. */
+static RunResult
+run_for(const char *out, char *const *arguments, const char *words)
+{
+    RunResult result = run(arguments, words, NULL);
+    return result == RUN_OK && !is_there(out) ? RUN_FAILED : result;
+}
+
 static RunResult
 compile_file(const char *in, bool straight, const char *words, const char *out)
 {
     char *arguments[MAX_ARGUMENTS];
     put_command(arguments, in, straight, out);
-    return run(arguments, words, NULL);
+    return run_for(out, arguments, words);
 }
 
 /* Are there flags for straight code that the compiler may know? */
@@ -490,16 +505,17 @@ compile_parts(const char *in, bool straight, int parts, const char *folder, cons
         snprintf(part, sizeof(part), "-DPART=%d", started);
         end_command(arguments + n + 4, object[started]);
         worked = start(arguments, words, NULL, &child[started]);
-        started += worked;
+        if (worked) started++;
     }
-    for (int i = 0; i < started; i++) worked &= wait_for(child[i]) == RUN_OK;
+    for (int i = 0; i < started; i++)
+        if (wait_for(child[i]) != RUN_OK) worked = false;
     if (!worked) return false;
     n = begin_command(arguments, straight);
     arguments[n++] = "-x"; /* the files are objects, not C */
     arguments[n++] = "none";
     for (int i = 0; i < parts; i++) arguments[n++] = object[i];
     end_command(arguments + n, out);
-    return run(arguments, words, NULL) == RUN_OK;
+    return run_for(out, arguments, words) == RUN_OK;
 }
 
 /* Compiles the source to `folder`/k.so, with the compiler's messages in `folder`/words. */
@@ -507,7 +523,6 @@ static RunResult
 compile_in(const char *source, bool straight, const char *folder, char out[CACHE_PATH])
 {
     char in[CACHE_PATH + 16], words[CACHE_PATH + 16];
-    struct stat info;
     RunResult result = RUN_FAILED;
     snprintf(in, sizeof(in), "%s/k.c", folder);
     snprintf(words, sizeof(words), "%s/words", folder);
@@ -519,7 +534,6 @@ compile_in(const char *source, bool straight, const char *folder, char out[CACHE
     if (result == RUN_FAILED && straight) result = compile_file(in, true, words, out);
     /* A compiler that knows no such flags gets on without them. */
     if (result == RUN_FAILED) result = compile_file(in, false, words, out);
-    if (result == RUN_OK && (stat(out, &info) < 0 || info.st_size == 0)) return RUN_FAILED;
     return result;
 }
 
@@ -634,9 +648,8 @@ Answer
 toolchain_ended(const char *source, bool failed, const char *folder, char out[CACHE_PATH],
                 double seconds)
 {
-    struct stat info;
     if (snprintf(out, CACHE_PATH, "%s/k.so", folder) >= CACHE_PATH) failed = true;
-    if (failed || stat(out, &info) < 0 || info.st_size == 0) return report_failure(source, folder);
+    if (failed || !is_there(out)) return report_failure(source, folder);
     counts.compiled++;
     counts.seconds += seconds;
     return ANSWER_YES;
