@@ -10,8 +10,10 @@
      - After a run that was undone the next TIMED runs are timed, and so is CPython's run in its
        place.  A plan that covers a call is compared with that; so is one that does not, from its
        beginning to the end of the frame, if it runs once in a frame.  Else the model says what it
-       saves.
-     - The balance has a ceiling, so that a good past does not hide a bad present.
+       saves, as it does for plans in running loops and for those on a device, whose runs return
+       before their work is done.
+     - The balance has a ceiling, so that a good past does not hide a bad present.  It begins next
+       to empty: a plan that was not measured yet pauses at its first undone run.
      - A paused plan is tried again, since the data may be clean by then.  Each pause is twice as
        long as the one before, until trials that fail cost one part in MOST_SHARE of the time, and
        no shorter than makes them cost one part in LEAST_SHARE.  A trial ends with the first run
@@ -97,7 +99,7 @@ balance_good(Plan *plan, int64_t took)
 
 /* ---- a run was undone ---- */
 
-int64_t
+void
 balance_undone(CodeState *state, Plan *plan, int64_t took, bool interrupted)
 {
     state->deopts++;
@@ -107,7 +109,6 @@ balance_undone(CodeState *state, Plan *plan, int64_t took, bool interrupted)
         state->undone_ns += took;
         if (!interrupted) note_lost(&plan->balance.lost_ns, took);
     }
-    return clock_ns();
 }
 
 static void
@@ -141,7 +142,8 @@ static int64_t
 saving_of(const Plan *plan)
 {
     const Balance *b = &plan->balance;
-    if (b->run_ns > 0 && b->plain_ns > 0 && !b->repeats) return b->plain_ns - b->run_ns;
+    if (b->run_ns > 0 && b->plain_ns > 0 && !b->repeats && !plan->uses_device)
+        return b->plain_ns - b->run_ns;
     return (int64_t)plan->saves * UNIT_NS;
 }
 
@@ -151,10 +153,8 @@ enter_undone(Plan *plan, bool timed)
 {
     Balance *b = &plan->balance;
     int64_t runs = (b->debt - plan->debt) / Py_MAX(plan->saves, LEAST_SAVED);
-    int64_t lost = !timed           ? 1
-                   : b->lost_ns > 0 ? b->lost_ns
-                                    : b->run_ns,
-            saves = timed ? saving_of(plan) : 1;
+    int64_t measured = b->lost_ns > 0 ? b->lost_ns : b->run_ns;
+    int64_t lost = timed ? measured : 1, saves = timed ? saving_of(plan) : 1;
     int64_t ceiling = lost * (timed ? CEILING : CEILING_UNTIMED);
     b->debt = plan->debt;
     if (lost == 0) return runs > 0; /* not known yet */
@@ -174,6 +174,7 @@ balance_judge(const CodeState *state, Plan *plan, int64_t took)
     Balance *b = &plan->balance;
     bool timed = sample_allowed(state->config);
     if (took > 0) balance_plain(plan, took);
+    if (b->pause > 0) return; /* no trial: a report is collected, for which it runs */
     b->timed = !timed ? 0 : b->lost_ns > 0 ? TIMED : TIMED_FIRST;
     if (!enter_undone(plan, timed)) {
         b->balance = 0;

@@ -4,9 +4,8 @@
 
 #include "entry.h"
 
-/* Counts a run that was undone, `took` ns after its beginning (0: unknown), and reads the clock:
-   for CPython's run in its place. */
-int64_t balance_undone(CodeState *state, Plan *plan, int64_t took, bool interrupted);
+/* Counts a run that was undone, `took` ns after its beginning; 0: unknown. */
+void balance_undone(CodeState *state, Plan *plan, int64_t took, bool interrupted);
 /* CPython has run it, in `took` ns if that can be compared, else 0.  The plan may pause from now
    on. */
 void balance_judge(const CodeState *state, Plan *plan, int64_t took);

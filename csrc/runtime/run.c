@@ -207,8 +207,6 @@ note_turns(Runner *r, Entry *entry, Plan *plan, const PlanOutcome *outcome)
 static void
 watch(Runner *r, Plan *plan, int64_t began)
 {
-    if (r->watched == plan) plan->balance.repeats = true;
-    if (r->watched != NULL) return;
     r->watched = plan_acquire(plan);
     r->watched_began = began;
 }
@@ -239,7 +237,10 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
     }
     Turn turn;
     int64_t began = sample_begin(way);
-    if (way == SAMPLE_WATCHED && !r->held->compared) watch(r, plan, began);
+    if (r->watched == plan)
+        plan->balance.repeats = true;
+    else if (r->watched == NULL && way == SAMPLE_WATCHED && !r->held->compared)
+        watch(r, plan, began);
     PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
     int64_t took = sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
     switch (done) {
@@ -823,9 +824,8 @@ resume(Runner *r, Held *held)
     const Instr *at = &r->decoded->instrs[r->number];
     Plan *beaten = r->beaten, *undone = r->undone;
     if (beaten == NULL && undone == NULL) return frame_resume(r->ts, r->frame, at->idx);
-    if (beaten != NULL && r->way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
-    if (beaten != NULL && r->way >= SAMPLE_PAUSED && held->ran == RAN_LEFT) held->ran = RAN_WAITS;
-    bool compared = beaten != NULL && r->way < SAMPLE_PAUSED;
+    if (beaten != NULL) held->ran = sample_ran(r->way, held->ran);
+    bool compared = beaten != NULL && !sample_is_paused(r->way);
     live_rests += compared;
     int64_t began = beaten != NULL ? sample_begin(r->way) : clock_ns();
     PyObject *result = frame_resume(r->ts, r->frame, at->idx);
@@ -842,7 +842,9 @@ resume(Runner *r, Held *held)
 static void
 end_watch(Runner *r, bool done)
 {
-    if (r->watched != NULL && done) balance_good(r->watched, sample_took(r->watched_began));
+    /* Where another plan pauses, CPython has run the rest, as it does not where that holds. */
+    if (r->watched != NULL && done && r->beaten == NULL)
+        balance_good(r->watched, sample_took(r->watched_began));
     unwatch(r);
 }
 

@@ -41,18 +41,19 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
     return true;
 }
 
-/* The plan holds, but CPython runs the call: see sample.c. */
+/* The plan holds, but CPython runs the call: see sample.c and balance.c. */
 static Answer
 run_plain(Held *held, Plan *plan, SampleWay way, PyFunctionObject *function, PyObject *const *args,
           size_t nargsf, PyObject *kwnames, PyObject **result)
 {
     plan_acquire(plan);
-    held->ran = way == SAMPLE_PLAIN ? RAN_WHOLE : way >= SAMPLE_PAUSED ? RAN_WAITS : RAN_LEFT;
-    live_rests += way < SAMPLE_PAUSED;
+    bool compared = !sample_is_paused(way);
+    held->ran = sample_ran(way, RAN_LEFT);
+    live_rests += compared;
     int64_t began = sample_begin(way);
     *result = function_call(function, args, nargsf, kwnames);
     sample_end(plan, held->state->code, way, began, *result != NULL);
-    live_rests -= way < SAMPLE_PAUSED;
+    live_rests -= compared;
     plan_release(plan);
     return *result == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -62,8 +63,9 @@ static PyObject *
 run_again(Held *held, Plan *plan, int64_t took, bool interrupted, PyFunctionObject *function,
           PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    int64_t began = balance_undone(held->state, plan, took, interrupted);
+    balance_undone(held->state, plan, took, interrupted);
     if (interrupted) return hook_call(function, args, nargsf, kwnames, run_interrupted, held);
+    int64_t began = clock_ns();
     PyObject *result = function_call(function, args, nargsf, kwnames);
     balance_judge(held->state, plan, result != NULL ? sample_plain_took(began) : 0);
     return result;

@@ -225,7 +225,7 @@ typedef enum {
     RAN_LEFT,
     RAN_PART,
     RAN_WHOLE,
-    RAN_WAITS, /* nothing: the C compiler has to be earned first */
+    RAN_WAITS, /* nothing: the C compiler has to be earned first, or the plan pauses */
 } Ran;
 /* Calls the function, whose code `state` belongs to, through its plans.  `ran` NULL: the user asked
    for plans, so none has to be earned. */

@@ -224,7 +224,7 @@ sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool do
     int64_t saved = (int64_t)plan->saves * UNIT_NS, in_loops = 0, took = 0;
     if (began != 0) took = sample_is_plain(way) ? sample_plain_took(began) : sample_took(began);
     if (!done && !sample_is_plain(way) && pretended_undone_ns > 0) took = pretended_undone_ns;
-    if (way == SAMPLE_WATCHED || way >= SAMPLE_PAUSED) {
+    if (way == SAMPLE_WATCHED || sample_is_paused(way)) {
         if (done && way == SAMPLE_WATCHED && plan_is_whole(plan)) balance_good(plan, took);
         if (done && way == SAMPLE_PAUSED_TIMED) balance_plain(plan, took);
         return took;

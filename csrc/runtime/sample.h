@@ -20,7 +20,7 @@ typedef enum {
     SAMPLE_LEFT,         /* the plain code, since it was faster */
     SAMPLE_PAUSED,       /* the plain code, since too much is lost with runs that are undone … */
     SAMPLE_PAUSED_TIMED, /* … and timed */
-} SampleWay;
+} SampleWay;             /* in this order: sample_is_plain, sample_is_paused */
 
 typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_PLAIN } SampleStage;
 
@@ -69,6 +69,19 @@ static inline bool
 sample_is_plain(SampleWay way)
 {
     return way >= SAMPLE_PLAIN;
+}
+/* Is it that because the plan pauses? */
+static inline bool
+sample_is_paused(SampleWay way)
+{
+    return way >= SAMPLE_PAUSED;
+}
+/* What plans have done of a call that CPython goes on with, and `before` that. */
+static inline Ran
+sample_ran(SampleWay way, Ran before)
+{
+    if (way == SAMPLE_PLAIN) return RAN_WHOLE; /* the plan would have been as good */
+    return sample_is_paused(way) && before == RAN_LEFT ? RAN_WAITS : before;
 }
 /* Before a run, whatever it is; sample_end comes after it. */
 int64_t sample_begin(SampleWay way);
