@@ -282,13 +282,14 @@ elementary_is_known(const char *function, PyObject *ufunc, DType dtype)
     const Known *known = known_as(function, dtype);
     if (known != NULL) return known->known && known->ufunc == ufunc;
     if (dtype != DT_F32 && dtype != DT_F64) return false;
-    if (nfound == COUNT_OF(found) || strlen(function) >= sizeof found[0].function) return false;
+    if (strlen(function) >= sizeof found[0].function) return false;
     if (!ufunc_is_library(ufunc)) {
         /* not now: its loop would report the odd arguments */
         if (!foreign_is_silent()) return false;
         /* by float64, since rounding to float32 hides what would make a difference now and then */
         if (dtype == DT_F32 && !elementary_is_known(function, ufunc, DT_F64)) return false;
     }
+    if (nfound == COUNT_OF(found)) return false;
     Known *fresh = &found[nfound];
     *fresh = (Known){.dtype = dtype, .ufunc = Py_NewRef(ufunc)};
     strcpy(fresh->function, function);
@@ -316,7 +317,7 @@ elementary_link(void *(*place)(void *context, const char *name), void *context)
     }
     const char *name;
     const void *table;
-    for (int i = 0; (table = short_table(i, &name)) != NULL; i++) {
+    for (int i = 0; (name = short_table(i, &table)) != NULL; i++) {
         const void **pointer = (const void **)place(context, name);
         if (pointer != NULL) *pointer = table;
     }

@@ -71,8 +71,8 @@ make_tables(void)
     }
 }
 
-const void *
-short_table(int i, const char **name)
+const char *
+short_table(int i, const void **table)
 {
     make_tables();
     const struct {
@@ -87,21 +87,13 @@ short_table(int i, const char **name)
         {"of_pycompile_log", (const void *)of_pycompile_log},
     };
     if (i == COUNT_OF(tables)) return NULL;
-    *name = tables[i].name;
-    return tables[i].table;
+    *table = tables[i].table;
+    return tables[i].name;
 }
 
 /* ---- loops ---- */
 
-/* A product and a sum are two operations, but where the text says otherwise. */
-#pragma GCC optimize("fp-contract=off")
-#pragma GCC diagnostic ignored "-Wpedantic"
-
-#define TARGET_64 __attribute__((noinline, target("avx512f,avx512dq,avx512bw,avx512vl,fma,avx2")))
-#define TARGET_32 __attribute__((noinline, target("fma,avx2")))
-#define V64(name) name##_64
-#define V32(name) name##_32
-#define of_pycompile_exp_table libm_exp_table
+#include "vector_loops.h"
 
 /* y = f(x) for `n` elements, a multiple of the lanes, as kernels compute it (codegen/functions.c).
  */
@@ -172,10 +164,10 @@ short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
     (void)function, (void)dtype, (void)loop;
 }
 
-const void *
-short_table(int i, const char **name)
+const char *
+short_table(int i, const void **table)
 {
-    (void)i, (void)name;
+    (void)i, (void)table;
     return NULL;
 }
 

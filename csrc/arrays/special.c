@@ -5,16 +5,7 @@
 
 #if defined(__x86_64__)
 
-#define of_pycompile_exp_table libm_exp_table
-
-/* A product and a sum are two operations, but where the text says otherwise. */
-#pragma GCC optimize("fp-contract=off")
-#pragma GCC diagnostic ignored "-Wpedantic"
-
-#define TARGET_64 __attribute__((noinline, target("avx512f,avx512dq,avx512bw,avx512vl,fma,avx2")))
-#define TARGET_32 __attribute__((noinline, target("fma,avx2")))
-#define V64(name) name##_64
-#define V32(name) name##_32
+#include "vector_loops.h"
 
 #define VECTORS(BYTES)                                                                             \
     typedef double F64_##BYTES __attribute__((vector_size(BYTES)));                                \

@@ -163,7 +163,9 @@ machine_cast(const Prelude *p, DType from, DType to, int lanes, char out[16])
     static const char letters[] = {[1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q'};
     int had = (int)dtype_size(from), has = (int)dtype_size(to);
     int wide = lanes * Py_MAX(had, has), narrow = lanes * Py_MIN(had, has);
-    if (p->vector_bytes < 32 || had == has || wide < 16 || wide > p->vector_bytes || narrow < 4)
+    /* As a result, 4 bytes are no vector register before GCC 12. */
+    int least = had > has ? 8 : 4;
+    if (p->vector_bytes < 32 || had == has || wide < 16 || wide > p->vector_bytes || narrow < least)
         return false;
     if (from == DT_I32 && to == DT_F64) return strcpy(out, "vcvtdq2pd"), true;
     if (dtype_is_float(from) || dtype_is_float(to)) return false;
