@@ -90,7 +90,7 @@ const char guard_of_turns[] =
     "where the loop itself changes the shape from turn to turn, keep an array of one length and "
     "write into slices of it (x[:m] = ...), or, if only the loop's length breaks it (PC0013), "
     "raise "
-    "options={'unroll': ...}; where others pass the shape, pad arrays to a few";
+    "options={'unroll': ...}; where others pass the shape, pad arrays to a few shapes";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
 /* The Instr before the program's entry that stored the local last; -1: none did, it is an argument

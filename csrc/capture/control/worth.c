@@ -499,7 +499,8 @@ name_of_called(Graph *g, PyObject *callable)
     return text;
 }
 
-/* " (svd, inv)" for the library functions that the graph calls, the first ones where they are many,
+/* " (svd, matmul)" for the library functions that the graph calls, the first ones where they are
+   many,
    "" where they have no names of their own; NULL: it calls none. */
 static const char *
 called_names(Graph *g)
@@ -509,9 +510,11 @@ called_names(Graph *g)
     int n = 0;
     for (NodeId id = 0; id < g->nodes.len && n < MOST_NAMES; id++) {
         const Node *node = graph_node(g, id);
-        if (op_info(node->op)->kind != KIND_EXTERN || node->attrs.object == NULL) continue;
+        bool is_product = op_info(node->op)->kind == KIND_MATMUL;
+        bool is_call = op_info(node->op)->kind == KIND_EXTERN && node->attrs.object != NULL;
+        if (!is_product && !is_call) continue;
         if (text == NULL) text = "";
-        const char *name = name_of_called(g, node->attrs.object);
+        const char *name = is_product ? "matmul" : name_of_called(g, node->attrs.object);
         bool known = name == NULL || *name == '\0';
         for (int i = 0; i < n && !known; i++) known = strcmp(names[i], name) == 0;
         if (known) continue;
