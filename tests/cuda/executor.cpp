@@ -3,8 +3,6 @@
 // thread a fiber that goes on until it has to wait.  What threads do between barriers is in no order that
 // the device would promise, and where all threads wait, the process ends.
 #undef _FORTIFY_SOURCE // its longjmp() takes another stack for an error
-#include "device.h"
-
 #include <algorithm>
 #include <atomic>
 #include <csetjmp>
@@ -12,9 +10,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <vector>
+
+#define EXECUTOR_HOST
+#include "device.h" // last: __noinline__, which it makes a macro, is an attribute in libstdc++
 
 // ---- a block ----
 
@@ -181,7 +187,6 @@ API nvrtcCompileProgram(void *program, int, const char *const *)
         static std::atomic<int> number;
         std::string mine = base + "-" + std::to_string(getpid()) + "-" + std::to_string(number++);
         std::ofstream(mine + ".cpp") << text.str();
-        // EXECUTOR_FOLDER has device.h precompiled, with the same options.
         std::string command = "g++ " EXECUTOR_OPTIONS " -shared -I" EXECUTOR_FOLDER " -include device.h -o " + mine +
                               ".so " + mine + ".cpp 2> " + mine + ".log";
         int failed = system(command.c_str());
