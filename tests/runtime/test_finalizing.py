@@ -10,7 +10,12 @@ import pytest
 import pycompile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
-ENVIRONMENT = {**os.environ, "PYTHONPATH": ROOT, "PYCOMPILE_BACKGROUND": "0"}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": ROOT,
+    "PYCOMPILE_BACKGROUND": "0",
+    "OPENBLAS_NUM_THREADS": "1",  # its threads spin for as long as it takes to import NumPy
+}
 
 # What outlives the modules, and what it runs at its end.  Modules' variables are None by then, so all that is
 # needed is a default.  `tell` writes to the descriptor: sys.stdout is gone.
