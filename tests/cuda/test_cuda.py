@@ -400,6 +400,7 @@ def build(folder, options):
         subprocess.run([*command, str(folder / f"{source}.o")], check=True)
 
 
+@pytest.mark.longest
 @pytest.mark.parametrize(
     "tests",
     [
