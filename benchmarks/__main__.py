@@ -105,7 +105,7 @@ def main() -> int:
     missing = {(n, w) for row in rows for n, w in row["missing"].items() if n != "C"}
     for name, why in sorted(missing):
         print(f"  {name}: -: {why}")
-    costs = [] if chosen.no_overhead else overhead.run()
+    costs = [] if chosen.no_overhead else overhead.run(chosen.quick)
     if costs:
         print_overhead(costs)
     if rows:

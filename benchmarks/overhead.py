@@ -125,12 +125,12 @@ def quickest(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: min((run[name] for run in runs), key=lambda f: f["seconds"]) for name in runs[0]}
 
 
-def first_calls() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def first_calls(rounds: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The examples' functions called first with an empty disk cache, then with the cache so filled,
     then each in a process of its own, whose first call it is."""
     cold, warm, alone = [], [], []
     script = str(ROOT / "benchmarks" / "cold.py")
-    for _ in range(3):
+    for _ in range(rounds):
         with tempfile.TemporaryDirectory(prefix="pycompile-bench-") as folder:
             runs = [json.loads(child(script, PYCOMPILE_CACHE_DIR=folder)) for _ in range(3)]
             each = [json.loads(child(script, n, PYCOMPILE_CACHE_DIR=folder)) for n in runs[0]]
@@ -140,9 +140,9 @@ def first_calls() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return quickest(cold), quickest(warm), quickest(alone)
 
 
-def run() -> list[dict[str, Any]]:
+def run(quick: bool) -> list[dict[str, Any]]:
     """Rows of (what, value, budget, unit)."""
-    cold, warm, alone = first_calls()
+    cold, warm, alone = first_calls(1 if quick else 3)
     instructions = sum(f["instructions"] for f in cold.values())
     capture = sum(f["capture"] for f in cold.values())
     rows = [

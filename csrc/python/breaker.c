@@ -1,4 +1,5 @@
-/* The eval breaker: what the interpreter does at RESUME, at back edges and after calls.
+/* The eval breaker: what the interpreter does at RESUME, at back edges and after calls; and how
+   many threads it has, and whether it ends.
 
    3.13 exports the function that does it.  On 3.11 and 3.12 an empty Python function is called: its
    RESUME drops the GIL, runs pending calls and the collector, and raises asynchronous exceptions.
@@ -28,6 +29,12 @@ signal_is_pending(PyThreadState *ts)
     return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0 &&
            _Py_ThreadCanHandleSignals(ts->interp);
 #endif
+}
+
+bool
+interpreter_ends(void)
+{
+    return _PyRuntimeState_GetFinalizing(&_PyRuntime) != NULL;
 }
 
 bool

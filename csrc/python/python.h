@@ -219,6 +219,10 @@ bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
 bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
 /* Is so little of the recursion limit left that pycompile steps aside? */
 bool recursion_is_nearly_spent(PyThreadState *ts);
+/* Has the interpreter begun to take itself down?  What runs from then on (__del__, callbacks of
+   weak references, generators that are closed) is CPython's: there may be no modules any more.
+   Functions of atexit and threads that are waited for run before. */
+bool interpreter_ends(void);
 /* True while the hook is installed (tests assert false after every call). */
 bool hook_is_armed(void);
 /* 3.11, where the resident hook is removed while frames are of no use: notes that a frame was of

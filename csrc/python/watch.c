@@ -29,11 +29,6 @@ struct Watch {
 };
 
 #define WATCHERS (PY_VERSION_HEX >= 0x030C0000)
-#if PY_VERSION_HEX >= 0x030D0000
-#define IS_FINALIZING Py_IsFinalizing
-#else
-#define IS_FINALIZING _Py_IsFinalizing
-#endif
 
 /* ---- the table of parts by object, 3.12+ ---- */
 
@@ -157,7 +152,7 @@ part_free(Part *part)
     if (part->object != NULL && part->kind != PART_FUNCTION) {
         table_remove(part);
         /* At interpreter exit dicts are freed without an event. */
-        if (part->kind == PART_KEY && !table_has(part->object) && !IS_FINALIZING() &&
+        if (part->kind == PART_KEY && !table_has(part->object) && !interpreter_ends() &&
             PyDict_Unwatch(dict_watcher, part->object) < 0)
             PyErr_Clear();
         /* A type stays watched, since it may be freed already; its events then find no part. */

@@ -15,9 +15,9 @@ static struct {
 } counts; /* of the process */
 
 bool
-compile_is_running(void)
+calls_are_left(void)
 {
-    return depth > 0;
+    return depth > 0 || interpreter_ends();
 }
 
 enum {                    /* in the units of capture/control/worth.c */

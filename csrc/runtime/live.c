@@ -775,7 +775,7 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
     LiveLoop *loop = live != NULL && !live->useless ? loop_at(live, to) : NULL;
     if (loop == NULL) return EDGE_DONE;
     if (++loop->turns < loop->next) return EDGE_GO;
-    if (compile_is_running() || live_rests > 0 || thread_is_observed(ts, code) ||
+    if (calls_are_left() || live_rests > 0 || thread_is_observed(ts, code) ||
         recursion_is_nearly_spent(ts)) {
         loop->next = loop->turns + WAIT_LEAST;
         return EDGE_GO;

@@ -250,7 +250,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     bool patient = !capture_all && !config->plan_always && !report_wanted();
-    if (compile_is_running()) return NULL;
+    if (calls_are_left()) return NULL;
     if (patient && note->installed) earn_by_call(note, NULL, function, args, nargs);
     if (patient && note->installed && note->states == NULL && !earn_is_hot(note)) return NULL;
     CodeState *state = code_state(code, config);
@@ -294,6 +294,7 @@ static PyObject *
 on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     PyFunctionObject *function = (PyFunctionObject *)callable;
+    if (interpreter_ends()) return function_call(function, args, nargsf, kwnames);
     CodeNote *note = verdict_on(function);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     bool deep = intercept_is_deep();
@@ -317,7 +318,7 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame)
 {
-    if (compile_is_running()) { /* frames of pycompile itself say nothing about the program */
+    if (calls_are_left()) { /* frames of pycompile itself say nothing about the program */
         hook_is_of_use();
         return NULL;
     }

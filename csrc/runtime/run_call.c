@@ -171,7 +171,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside || compile_is_running()) goto plain;
+    if (state->aside || calls_are_left()) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
         long long runs = state->plan_runs;

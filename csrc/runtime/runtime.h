@@ -284,8 +284,9 @@ BreakFrame told_frame(const Decoded *decoded, int line);
 /* The function's name, with its column where its line has several of that name: a new reference, or
    NULL with the error set.  May run Python code. */
 PyObject *told_function(const BreakFrame *frame);
-/* True while this thread is inside compile_plan. */
-bool compile_is_running(void);
+/* Are all calls CPython's?  While this thread is inside compile_plan, and once the interpreter
+ * ends. */
+bool calls_are_left(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */

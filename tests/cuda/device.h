@@ -2,18 +2,37 @@
 #ifndef EXECUTOR_DEVICE_H
 #define EXECUTOR_DEVICE_H
 
+#ifdef EXECUTOR_HOST // the executor itself; kernels are compiled often, and C++'s headers take most of the time
 #include <cmath>
 #include <cstring>
-#include <fstream> // before __noinline__ is a macro, which libstdc++ uses as an attribute
-#include <map>
-#include <sstream>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 using namespace std;
+#else
+typedef decltype(sizeof 0) size_t;
+extern "C" void *memcpy(void *, const void *, size_t) noexcept, *memset(void *, int, size_t) noexcept;
+#define NAN __builtin_nanf("")
+#define INFINITY __builtin_inff()
+// C's functions of floats under the name for doubles, as in C++.
+#define ONE(name)                                                                                                      \
+    extern "C" double name(double) noexcept;                                                                           \
+    extern "C" float name##f(float) noexcept;                                                                          \
+    static inline float name(float x) { return name##f(x); }
+#define TWO(name)                                                                                                      \
+    extern "C" double name(double, double) noexcept;                                                                   \
+    extern "C" float name##f(float, float) noexcept;                                                                   \
+    static inline float name(float x, float y) { return name##f(x, y); }
+#define TEST(name)                                                                                                     \
+    static inline bool name(float x) { return __builtin_##name(x); }                                                   \
+    static inline bool name(double x) { return __builtin_##name(x); }
+ONE(acos) ONE(acosh) ONE(asin) ONE(asinh) ONE(atan) ONE(atanh) ONE(cbrt) ONE(ceil) ONE(cos) ONE(cosh) ONE(erf)
+ONE(erfc) ONE(exp) ONE(exp2) ONE(expm1) ONE(fabs) ONE(floor) ONE(log) ONE(log10) ONE(log1p) ONE(log2) ONE(rint)
+ONE(sin) ONE(sinh) ONE(sqrt) ONE(tan) ONE(tanh) ONE(trunc)
+TWO(atan2) TWO(copysign) TWO(fmax) TWO(fmin) TWO(fmod) TWO(hypot) TWO(nextafter) TWO(pow)
+TEST(isfinite) TEST(isinf) TEST(isnan) TEST(signbit)
+extern "C" double fma(double, double, double) noexcept, ldexp(double, int) noexcept, frexp(double, int *) noexcept;
+extern "C" float fmaf(float, float, float) noexcept, ldexpf(float, int) noexcept;
+static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
+static inline float ldexp(float x, int by) { return ldexpf(x, by); }
+#endif
 
 namespace executor {
 struct Place {
@@ -260,20 +279,21 @@ template <int PITCH> static unsigned long long matrix_at(Shared at, int next)
 {
     return (unsigned long long)at | (unsigned long long)(next >> 4) << 48 | (unsigned long long)(PITCH == 64) << 63;
 }
-template <class T> static vector<float> floats_of() // by their bits
-{
-    vector<float> all;
-    for (unsigned bits = 0; bits < 65536; bits++) all.push_back(element_of<T>(bits, 0));
-    return all;
-}
+template <class T> struct Floats { // by their bits
+    float at[65536];
+    Floats()
+    {
+        for (unsigned bits = 0; bits < 65536; bits++) at[bits] = element_of<T>(bits, 0);
+    }
+};
 template <class T> static float matrix_element(unsigned long long matrix, int row, int column)
 {
     int pitch = matrix >> 63 ? 64 : 128;
     char *at = (char *)(matrix & 0xffffffffffffull) + row * pitch + column % (pitch / 2) * 2;
-    static const vector<float> floats = floats_of<T>();
+    static const Floats<T> floats;
     unsigned short bits;
     memcpy(&bits, swizzled(at + column / (pitch / 2) * ((matrix >> 48 & 0x7fff) << 4), pitch == 64 ? 3 : 7), 2);
-    return floats[bits];
+    return floats.at[bits];
 }
 static inline void products_begin() {}
 static inline void products_end() {}
@@ -311,7 +331,7 @@ template <int N, class T> static void multiply(float *c, const unsigned *a, unsi
 // A kernel called with its arguments as words of 8 bytes: a class has as many as it needs.
 template <class A> static A next_argument(const unsigned long long **words)
 {
-    if constexpr (is_class_v<A>) {
+    if constexpr (__is_class(A)) {
         A value;
         memcpy((void *)&value, *words, sizeof value);
         *words += sizeof value / sizeof **words;
@@ -319,10 +339,12 @@ template <class A> static A next_argument(const unsigned long long **words)
     } else
         return (A) * (*words)++;
 }
+template <class... A> struct KernelCall {
+    KernelCall(void (*kernel)(A...), A... all) { kernel(all...); }
+};
 template <class... A> static void call_words(void (*kernel)(A...), const unsigned long long *words)
 {
-    tuple<remove_cv_t<A>...> all{next_argument<remove_cv_t<A>>(&words)...}; // in this order
-    apply(kernel, all);
+    KernelCall<A...>{kernel, next_argument<A>(&words)...}; // within braces: in this order
 }
 
 #endif

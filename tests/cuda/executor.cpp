@@ -2,33 +2,39 @@
 // NVRTC's part compiles the source as C++ with device.h, the driver's part runs a block at a time, each
 // thread a fiber that goes on until it has to wait.  What threads do between barriers is in no order that
 // the device would promise, and where all threads wait, the process ends.
-#undef _FORTIFY_SOURCE // its longjmp() takes another stack for an error
-#include "device.h"
-
 #include <algorithm>
 #include <atomic>
-#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <vector>
+
+#define EXECUTOR_HOST
+#include "device.h" // last: __noinline__, which it makes a macro, is an attribute in libstdc++
 
 // ---- a block ----
 
-// A context begins a fiber; it waits and goes on by jumps, because swapcontext() calls the system.
+// A context begins a fiber; it waits and goes on by the compiler's jumps, because swapcontext() calls the
+// system and longjmp() looks for what is to be cleaned up.
+typedef void *Spot[5];
 struct Fiber {
-    ucontext_t context;
-    jmp_buf here;
+    Spot here;
     bool begun, done;
+    ucontext_t context;
 };
 
 enum { MOST_THREADS = 1024, STACK = 64 << 10 };
-static jmp_buf scheduler;
+static Spot scheduler;
 static Fiber fibers[MOST_THREADS];
-static unsigned current, block_threads;
+static unsigned current, block_threads, threads_left;
 static void (*body)(const unsigned long long *);
 static const unsigned long long *arguments;
 
@@ -46,10 +52,17 @@ static bool moves; // since the last time that every thread went on
 
 extern "C" void executor_moves() { moves = true; }
 
+// Not in the function that has the spot: GCC would take it for a way within that function.
+__attribute__((noinline, noreturn)) static void jump(void **spot) { __builtin_longjmp(spot, 1); }
+
 extern "C" void executor_wait()
 {
-    unsigned me = current;
-    if (_setjmp(fibers[me].here) == 0) _longjmp(scheduler, 1);
+    unsigned me = current, next = me + 1;
+    if (__builtin_setjmp(fibers[me].here) == 0) {
+        while (next < block_threads && fibers[next].done) next++;
+        if (next < block_threads && fibers[next].begun) jump(fibers[next].here);
+        jump(scheduler);
+    }
     executor_thread.x = current = me;
 }
 
@@ -72,19 +85,21 @@ static void fiber_main()
 {
     for (;;) {
         body(arguments);
-        fibers[current].done = true;
+        fibers[current].done = moves = true;
+        threads_left--;
         executor_wait();
     }
 }
 
+// Returns when a fiber waits behind which, in this round, is none that has begun.
 static void go_on(unsigned i)
 {
     static char *stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     executor_thread.x = current = i;
-    if (_setjmp(scheduler) != 0) return;
+    if (__builtin_setjmp(scheduler) != 0) return;
     Fiber *fiber = &fibers[i];
-    if (fiber->begun) _longjmp(fiber->here, 1);
+    if (fiber->begun) jump(fiber->here);
     fiber->begun = true;
     getcontext(&fiber->context);
     fiber->context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
@@ -99,13 +114,12 @@ static void run_block(unsigned threads)
     for (unsigned i = 0; i < threads; i++) fibers[i].done = false;
     memset(meetings, 0, sizeof meetings);
     memset(executor_shared, 0x7e, sizeof executor_shared); // NaN
-    for (unsigned left = threads; left > 0;) {
+    for (threads_left = threads; threads_left > 0;) {
         moves = false;
         for (unsigned i = 0; i < threads; i++) {
             if (fibers[i].done) continue;
             go_on(i);
-            left -= fibers[i].done;
-            moves |= fibers[i].done;
+            i = current; // the last that went on
         }
         if (!moves) {
             fprintf(stderr, "executor: a barrier that not all threads of the block reach\n");
@@ -181,7 +195,6 @@ API nvrtcCompileProgram(void *program, int, const char *const *)
         static std::atomic<int> number;
         std::string mine = base + "-" + std::to_string(getpid()) + "-" + std::to_string(number++);
         std::ofstream(mine + ".cpp") << text.str();
-        // EXECUTOR_FOLDER has device.h precompiled, with the same options.
         std::string command = "g++ " EXECUTOR_OPTIONS " -shared -I" EXECUTOR_FOLDER " -include device.h -o " + mine +
                               ".so " + mine + ".cpp 2> " + mine + ".log";
         int failed = system(command.c_str());

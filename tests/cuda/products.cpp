@@ -1,11 +1,13 @@
 // A cuBLASLt that computes on the CPU, for tests: libcublasLt.so.13.  Matrices are in Fortran order, as
 // cuBLASLt's are.  What is not as its documentation asks is refused, and the tests can have it refuse,
 // fail, or answer wrongly.
-#include "device.h"
-
 #include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
+
+#define EXECUTOR_HOST
+#include "device.h"
 
 #define API extern "C" __attribute__((visibility("default"))) int
 

@@ -1,5 +1,6 @@
 """CUDA without a device: the text of kernels by NVRTC, and their execution on the CPU."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -354,26 +355,52 @@ def test_a_group_is_of_one_device():
     assert "k1(" not in c
 
 
+# Kernels are many and small: what each is compiled with counts.  They find C's functions in the process.
+KERNEL_OPTIONS = "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-threadsafe-statics -nostdlib"
+
+
 @pytest.fixture(scope="module")
-def executor(tmp_path_factory):
+def executor():
+    """The folder of the executor and of what it has compiled: for all workers, and kept with other kernels."""
     pytest.importorskip("cupy")
     if shutil.which("g++") is None:
         pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("executor")
-    options = "-std=c++17 -O1 -w -fPIC -ffp-contract=off"
-    shutil.copy(HERE / "device.h", folder)
-    header = ["g++", *options.split(), "-x", "c++-header", "device.h", "-o", "device.h.gch"]
-    subprocess.run(header, check=True, cwd=folder)
-    sources = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
-    sources["libcublasLt.so.13"] = "products"
-    for name, source in sources.items():
-        command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"]
-        command += [f'-DEXECUTOR_FOLDER="{folder}"', f'-DEXECUTOR_OPTIONS="{options}"']
-        command += [f"-I{HERE}", "-o", str(folder / name), str(HERE / f"{source}.cpp")]
-        subprocess.run(command, check=True)
+    options = ["-std=c++17", "-O1", "-fPIC"]
+    version = subprocess.run(["g++", "--version"], capture_output=True, check=True).stdout
+    key = hashlib.sha256(repr((version, options, KERNEL_OPTIONS)).encode())
+    for name in ("device.h", "executor.cpp", "products.cpp"):
+        key.update((HERE / name).read_bytes())
+    folder = Path(os.environ["PYCOMPILE_CACHE_DIR"]).absolute() / f"executor-{key.hexdigest()[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            build(folder, options)
+            (folder / "built").touch()
     return folder
 
 
+def build(folder, options):
+    shutil.copy(HERE / "device.h", folder)
+    for source in ("executor", "products"):
+        command = [
+            "g++",
+            *options,
+            "-c",
+            "-o",
+            str(folder / f"{source}.o"),
+            str(HERE / f"{source}.cpp"),
+        ]
+        command += [f'-DEXECUTOR_FOLDER="{folder}"', f'-DEXECUTOR_OPTIONS="{KERNEL_OPTIONS}"']
+        subprocess.run(command, check=True)
+    libraries = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
+    libraries["libcublasLt.so.13"] = "products"
+    for name, source in libraries.items():
+        command = ["g++", "-shared", f"-Wl,-soname,{name}", "-o", str(folder / name)]
+        subprocess.run([*command, str(folder / f"{source}.o")], check=True)
+
+
+@pytest.mark.longest
 @pytest.mark.parametrize(
     "tests",
     [
@@ -399,11 +426,7 @@ def test_on_the_executor(executor, tmp_path, tests):
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
     env["EXECUTOR_CAPABILITY"] = capability or "90"
-    if kept := os.environ.get("PYCOMPILE_CACHE_DIR"):
-        header = hashlib.sha256((executor / "device.h").read_bytes()).hexdigest()[:16]
-        kernels = Path(kept) / f"executor-{header}"
-        kernels.mkdir(parents=True, exist_ok=True)
-        env["EXECUTOR_KERNELS"] = str(kernels)
+    env["EXECUTOR_KERNELS"] = str(executor)
     command = [
         sys.executable,
         "-m",

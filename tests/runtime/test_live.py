@@ -23,6 +23,7 @@ ENVIRONMENT = {
     "PYTHONPATH": ROOT,
     "PYCOMPILE_BACKGROUND": "0",
     "PYCOMPILE_PLAN_ALWAYS": "1",
+    "OPENBLAS_NUM_THREADS": "1",  # its threads spin for as long as it takes to import NumPy
 }
 # Leaves no name behind.  At exit: how often loops were entered.
 HEAD = """

@@ -12,7 +12,13 @@ import pycompile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
 # Compiles are waited for, so that it is certain which call runs a plan.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": ROOT, "PYCOMPILE_BACKGROUND": "0"}
+# OpenBLAS's threads spin for as long as it takes to import NumPy; it is not what is tested.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": ROOT,
+    "PYCOMPILE_BACKGROUND": "0",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 ARRAYS = """
 import numpy as np
