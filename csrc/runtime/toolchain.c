@@ -87,7 +87,7 @@ static const char *const straight_flags[1] = {0};
 enum { STRAIGHT_FLAGS = 0 };
 #endif
 
-enum { MAX_ARGUMENTS = 120, WORDS = 4096, MAX_PARTS = 8 };
+enum { MAX_ARGUMENTS = 120, WORDS = 4096 };
 #define NOTE "compiler-"
 
 typedef struct {
