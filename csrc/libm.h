@@ -39,12 +39,11 @@
     EXP_TERMS(V, a)                                                                                \
     return V(FUSED)((T)scale, t, (T)scale);
 #define EXP_F64_ODD(V) BY_LANES(of_pycompile_exp)
-#define EXP_F64_READS EXP_TABLE_READS WEAK "double (*of_pycompile_exp)(double);\n"
+#define EXP_F64_READS EXP_TABLE_READS
 
 /* 1 / c and log(c) for c near the middles of 128 intervals, as the C library has them:
    arrays/libm_tables.c. */
-#define LOG_F64_READS                                                                              \
-    WEAK "const double *of_pycompile_log_table;\n" WEAK "double (*of_pycompile_log)(double);\n"
+#define LOG_F64_READS WEAK "const double *of_pycompile_log_table;\n"
 
 /* log(2) in two parts, and the coefficients of log(1 + r) from r * r on: for c * (1 + r), and from
    r for 1 + r itself.  The numbers before the table. */

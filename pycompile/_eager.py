@@ -18,7 +18,7 @@ import numpy as np
 from pycompile import _C
 from pycompile._filters import warnings_as
 
-UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
+UFUNCS = _C.op_ufuncs()
 
 # Python's operators on NumPy's ints report an overflow, which ufuncs of them do not.
 SCALARS: dict[str, Callable[..., Any]] = {

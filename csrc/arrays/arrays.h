@@ -284,8 +284,8 @@ enum { ELEMENTARY_SYMBOL = 24 };
 bool elementary_is_known(const char *function, PyObject *ufunc, DType dtype);
 /* Its symbol in NumPy's library, "" for a text of ours; NULL: not known, so far. */
 const char *elementary_symbol(const char *function, DType dtype);
-/* Sets the pointers of_numpySYMBOL and those of short_table that a kernel's file has; `place` finds
-   one or gives NULL. */
+/* Sets the pointers of_numpySYMBOL and those of short_link and special_link that a kernel's file
+   has; `place` finds one or gives NULL. */
 void elementary_link(void *(*place)(void *context, const char *name), void *context);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */

@@ -305,6 +305,13 @@ elementary_symbol(const char *function, DType dtype)
     return known != NULL && known->known ? known->symbol : NULL;
 }
 
+static void
+set_link(void *(*place)(void *context, const char *name), void *context, const Link *link)
+{
+    const void **pointer = (const void **)place(context, link->name);
+    if (pointer != NULL) *pointer = link->there;
+}
+
 void
 elementary_link(void *(*place)(void *context, const char *name), void *context)
 {
@@ -315,12 +322,9 @@ elementary_link(void *(*place)(void *context, const char *name), void *context)
         void **pointer = place(context, name);
         if (pointer != NULL) *pointer = dlsym(numpy_library(), found[i].symbol);
     }
-    const char *name;
-    const void *table;
-    for (int i = 0; (name = short_table(i, &table)) != NULL; i++) {
-        const void **pointer = (const void **)place(context, name);
-        if (pointer != NULL) *pointer = table;
-    }
+    Link link;
+    for (int i = 0; short_link(i, &link); i++) set_link(place, context, &link);
+    for (int i = 0; special_link(i, &link); i++) set_link(place, context, &link);
 }
 
 #else

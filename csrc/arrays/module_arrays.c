@@ -168,6 +168,38 @@ test_ufunc_resolve(PyObject *Py_UNUSED(self), PyObject *args)
     return tuple;
 }
 
+typedef struct {
+    const char *name[64];
+    void *there[64];
+    int count;
+} Places;
+
+static void *
+new_place(void *context, const char *name)
+{
+    Places *places = context;
+    if (places->count == COUNT_OF(places->name) || strncmp(name, "of_pycompile_", 13) != 0)
+        return NULL;
+    places->name[places->count] = name;
+    return &places->there[places->count++];
+}
+
+/* What elementary_link sets of ours in a kernel's file: addresses by name. */
+static PyObject *
+test_vector_links(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    Places places = {.count = 0};
+    PyObject *dict = PyDict_New();
+    elementary_link(new_place, &places);
+    for (int i = 0; dict != NULL && i < places.count; i++) {
+        PyObject *address = PyLong_FromVoidPtr(places.there[i]);
+        if (address == NULL || PyDict_SetItemString(dict, places.name[i], address) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(address);
+    }
+    return dict;
+}
+
 /* The loop of short.c or special.c over 1-d arrays, with vectors of so many bytes: the flags that
    it raised; None when there is no such loop, or the machine lacks the vectors. */
 static PyObject *
@@ -326,6 +358,7 @@ static PyMethodDef methods[] = {
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
     {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src), in parts."},
     {"test_ufunc_resolve", test_ufunc_resolve, METH_VARARGS, "ufunc_resolve(ufunc, operands)."},
+    {"test_vector_links", test_vector_links, METH_NOARGS, "What kernels read and call, by name."},
     {"test_vector_loop", test_vector_loop, METH_VARARGS,
      "test_vector_loop(function, x, y, bytes): flags, of a loop of kernels' from x to y."},
     {"test_ufunc_loop", test_ufunc_loop, METH_VARARGS, "A ufunc's loop from one array to another."},

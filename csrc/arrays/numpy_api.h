@@ -54,9 +54,14 @@ VectorLoop special_loop(const char *function, DType dtype, int bytes); /* specia
 VectorLoop elementary_loop(const char *function, DType dtype, int bytes);
 /* short.c: the first time, this is the loop of NumPy's that computes for odd arguments. */
 void short_by_loop(const char *function, DType dtype, const UfuncLoop *loop);
-/* short.c: the name of the i-th pointer of a kernel's file, NULL: no more, and what is there; NULL:
-   not on this machine. */
-const char *short_table(int i, const void **table);
+/* The i-th table or function that kernels reach through a pointer of this name in their file;
+   false: no more. */
+typedef struct {
+    const char *name;
+    const void *there;
+} Link;
+bool short_link(int i, Link *link);   /* short.c */
+bool special_link(int i, Link *link); /* special.c */
 /* libm_tables.c, on x86-64 alone */
 extern const uint64_t libm_exp_table[256];
 const double *libm_log_table(void); /* in the C library; NULL: not found */

@@ -71,26 +71,6 @@ make_tables(void)
     }
 }
 
-const char *
-short_table(int i, const void **table)
-{
-    make_tables();
-    const struct {
-        const char *name;
-        const void *table;
-    } tables[] = {
-        {"of_pycompile_tanh_f32", of_pycompile_tanh_f32},
-        {"of_pycompile_tanh_f64", of_pycompile_tanh_f64},
-        {"of_pycompile_exp_table", libm_exp_table},
-        {"of_pycompile_exp", (const void *)of_pycompile_exp},
-        {"of_pycompile_log_table", of_pycompile_log_table},
-        {"of_pycompile_log", (const void *)of_pycompile_log},
-    };
-    if (i == COUNT_OF(tables)) return NULL;
-    *table = tables[i].table;
-    return tables[i].name;
-}
-
 /* ---- loops ---- */
 
 #include "vector_loops.h"
@@ -132,6 +112,36 @@ FUNCTIONS(TANH_F64, tanh_f64, double, long long)
 FUNCTIONS(EXP_F64, exp_f64, double, long long)
 FUNCTIONS(LOG_F64, log_f64, double, long long)
 
+/* ---- what kernels read and call ---- */
+
+bool
+short_link(int i, Link *link)
+{
+    make_tables();
+    const Link links[] = {
+        {"of_pycompile_tanh_f32", of_pycompile_tanh_f32},
+        {"of_pycompile_tanh_f64", of_pycompile_tanh_f64},
+        {"of_pycompile_exp_table", libm_exp_table},
+        {"of_pycompile_log_table", of_pycompile_log_table},
+        {"of_pycompile_exp_f32x8", (const void *)exp_f32_of_32},
+        {"of_pycompile_exp_f32x16", (const void *)exp_f32_of_64},
+        {"of_pycompile_log_f32x8", (const void *)log_f32_of_32},
+        {"of_pycompile_log_f32x16", (const void *)log_f32_of_64},
+        {"of_pycompile_tanh_f32x8", (const void *)tanh_f32_of_32},
+        {"of_pycompile_tanh_f32x16", (const void *)tanh_f32_of_64},
+        {"of_pycompile_tanh_f64x4", (const void *)tanh_f64_of_32},
+        {"of_pycompile_tanh_f64x8", (const void *)tanh_f64_of_64},
+        {"of_pycompile_exp_f64x4", (const void *)exp_f64_of_32},
+        {"of_pycompile_exp_f64x8", (const void *)exp_f64_of_64},
+        {"of_pycompile_log_f64x4", (const void *)log_f64_of_32},
+        {"of_pycompile_log_f64x8", (const void *)log_f64_of_64},
+    };
+    if (i < COUNT_OF(links)) *link = links[i];
+    return i < COUNT_OF(links);
+}
+
+/* ---- by their names ---- */
+
 VectorLoop
 short_loop(const char *function, DType dtype, int bytes)
 {
@@ -164,11 +174,11 @@ short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
     (void)function, (void)dtype, (void)loop;
 }
 
-const char *
-short_table(int i, const void **table)
+bool
+short_link(int i, Link *link)
 {
-    (void)i, (void)table;
-    return NULL;
+    (void)i, (void)link;
+    return false;
 }
 
 VectorLoop

@@ -77,6 +77,31 @@ LOOPS(ERFC, erfc, 64)
 LOOPS(NDTR, ndtr, 32)
 LOOPS(NDTR, ndtr, 64)
 
+/* ---- what kernels call ---- */
+
+bool
+special_link(int i, Link *link)
+{
+    static const Link links[] = {
+        {"of_pycompile_plain_erf_f64x4", (const void *)erf_plain_32},
+        {"of_pycompile_plain_erf_f64x8", (const void *)erf_plain_64},
+        {"of_pycompile_any_erf_f64x4", (const void *)erf_any_32},
+        {"of_pycompile_any_erf_f64x8", (const void *)erf_any_64},
+        {"of_pycompile_plain_erfc_f64x4", (const void *)erfc_plain_32},
+        {"of_pycompile_plain_erfc_f64x8", (const void *)erfc_plain_64},
+        {"of_pycompile_any_erfc_f64x4", (const void *)erfc_any_32},
+        {"of_pycompile_any_erfc_f64x8", (const void *)erfc_any_64},
+        {"of_pycompile_plain_ndtr_f64x4", (const void *)ndtr_plain_32},
+        {"of_pycompile_plain_ndtr_f64x8", (const void *)ndtr_plain_64},
+        {"of_pycompile_any_ndtr_f64x4", (const void *)ndtr_any_32},
+        {"of_pycompile_any_ndtr_f64x8", (const void *)ndtr_any_64},
+    };
+    if (i < COUNT_OF(links)) *link = links[i];
+    return i < COUNT_OF(links);
+}
+
+/* ---- by their names ---- */
+
 VectorLoop
 special_loop(const char *function, DType dtype, int bytes)
 {
@@ -95,6 +120,13 @@ special_loop(const char *function, DType dtype, int bytes)
 }
 
 #else
+
+bool
+special_link(int i, Link *link)
+{
+    (void)i, (void)link;
+    return false;
+}
 
 VectorLoop
 special_loop(const char *function, DType dtype, int bytes)

@@ -303,7 +303,9 @@ typedef struct {
     Text code;                 /* all that is printed of it, aliases of it among that */
     int next_shape, next_text; /* an earlier kernel in the same bucket, + 1 */
     int same;                  /* the kernel whose text this one shares; itself */
-    int part;                  /* see number_parts */
+    size_t weight;             /* how much there is to compile, in bytes of text */
+    unsigned called;           /* a bit for each body of the prelude that it calls */
+    uint32_t parts;            /* see number_parts */
 } Written;
 
 typedef struct {
@@ -422,6 +424,59 @@ emit_code(Emit *e, AllWritten *all, int number, bool comments)
     return k->bounded ? emit_bounded_kernel(e, number, code) : 0;
 }
 
+/* ---- copies of helpers ---- */
+
+/* Copies of a helper of so much text in all are compiled into a kernel.  A call makes a loop over a
+   short helper a fifth slower, over a long one a tenth; a copy takes the compiler 2 to 3 ms for
+   1,000 bytes. */
+enum { COPIED_BYTES = 8000 };
+
+static bool
+is_in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static int
+count_calls(const Text *code, const char *name)
+{
+    size_t length = strlen(name);
+    int count = 0;
+    for (const char *at = code->data; at != NULL && (at = strstr(at, name)) != NULL; at += length)
+        count += at[length] == '(' && at > code->data && !is_in_name(at[-1]);
+    return count;
+}
+
+/* Decides which helpers the kernel calls that it would else contain: those of which there would be
+   many copies, and those for the rest of a loop over vectors. */
+static void
+choose_calls(Emit *e, const Kernel *k, Written *written)
+{
+    const Prelude *p = e->prelude;
+    written->weight = written->code.len;
+    for (int i = 0; i < p->bodies; i++) {
+        const LongHelper *body = &p->body[i];
+        int count = count_calls(&written->code, body->name);
+        bool rest = body->single && k->kind != KERNEL_REGION;
+        if (count > 0 && (rest || (count > 1 && (size_t)count * body->bytes > COPIED_BYTES)))
+            written->called |= 1u << i;
+        else
+            written->weight += (size_t)count * body->bytes;
+    }
+}
+
+static void
+put_kernel(const Prelude *p, const Written *written, Text *out)
+{
+    for (int i = 0; i < p->bodies; i++)
+        if (written->called >> i & 1)
+            text_printf(out, "\n#define %s called_%s", p->body[i].name, p->body[i].name);
+    if (written->called != 0) text_put(out, "\n");
+    text_add(out, &written->code);
+    for (int i = 0; i < p->bodies; i++)
+        if (written->called >> i & 1) text_printf(out, "#undef %s\n", p->body[i].name);
+}
+
 /* ---- files in parts ---- */
 
 /* Below so much text of kernels a second compiler would take longer to start than it saves. */
@@ -431,19 +486,34 @@ static const char PARTS_TEXT[] = "#ifndef PARTS /* of PARTS compilers each takes
                                  "#define PARTS 1\n"
                                  "#define PART 0\n"
                                  "#endif\n"
-                                 "#define HERE(number) ((number) % PARTS == PART)\n";
+                                 "/* which part it is in, 4 bits for each number of parts */\n"
+                                 "#define HERE(parts) ((parts >> 4 * (PARTS - 1) & 15) == PART)\n";
 
 static int
-by_length(const void *left, const void *right)
+by_weight(const void *left, const void *right)
 {
     const Written *a = *(Written *const *)left, *b = *(Written *const *)right;
-    if (a->code.len != b->code.len) return a->code.len < b->code.len ? 1 : -1;
+    if (a->weight != b->weight) return a->weight < b->weight ? 1 : -1;
     return (a > b) - (a < b);
 }
 
-/* Numbers the kernels that have code from the longest to the shortest, in `part`; -1: the file has
-   no parts.  Numbers that are the same modulo the count of compilers go to one of them, so these
-   have about the same to do, however many there are. */
+/* Divides the kernels among `parts` compilers: the heaviest first, each to the one that has least
+   to do so far. */
+static void
+divide(Written *const *order, int count, int parts)
+{
+    size_t load[MAX_PARTS] = {0};
+    for (int i = 0; i < count; i++) {
+        int least = 0;
+        for (int part = 1; part < parts; part++)
+            if (load[part] < load[least]) least = part;
+        load[least] += order[i]->weight;
+        order[i]->parts |= (uint32_t)least << 4 * (parts - 1);
+    }
+}
+
+/* Divides the kernels that have code among any number of compilers: the text is the same on
+   machines with few processors and with many. */
 static void
 number_parts(AllWritten *all, int kernels)
 {
@@ -452,13 +522,12 @@ number_parts(AllWritten *all, int kernels)
     int count = 0;
     for (int i = 0; i < kernels; i++) {
         Written *kernel = &all->kernel[i];
-        kernel->part = -1;
-        bytes += kernel->code.len;
+        bytes += kernel->weight;
         if (kernel->code.len > 0) order[count++] = kernel;
     }
     if (count < 2 || bytes < PARTED_BYTES) return;
-    qsort(order, (size_t)count, sizeof(*order), by_length);
-    for (int i = 0; i < count; i++) order[i]->part = i;
+    qsort(order, (size_t)count, sizeof(*order), by_weight);
+    for (int parts = 2; parts <= MAX_PARTS; parts++) divide(order, count, parts);
     all->parted = true;
 }
 
@@ -471,12 +540,14 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
         if (k->device != DEVICE_HOST || (!e->quick && k->kind != KERNEL_REGION)) continue;
         if (emit_code(e, all, i, comments) < 0) return -1;
     }
+    for (int i = 0; i < p->kernels.len; i++) choose_calls(e, p->kernels.at[i], &all->kernel[i]);
     number_parts(all, p->kernels.len);
     for (int i = 0; i < p->kernels.len; i++) {
         const Written *kernel = &all->kernel[i];
-        if (kernel->part >= 0) text_printf(body, PART_MARK "%d)", kernel->part);
-        text_add(body, &kernel->code);
-        if (kernel->part >= 0) text_put(body, "#endif\n");
+        bool parted = all->parted && kernel->code.len > 0;
+        if (parted) text_printf(body, PART_MARK "0x%x)", kernel->parts);
+        put_kernel(e->prelude, kernel, body);
+        if (parted) text_put(body, "#endif\n");
     }
     return 0;
 }
@@ -512,8 +583,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     Prelude prelude = {.head = &head,
                        .vector_bytes = vector_bytes,
                        .own = graph->inlines || !graph->fast,
-                       .fast = graph->fast,
-                       .regions = codegen_has_region(program)};
+                       .fast = graph->fast};
     int status = -1;
     Emit e = {.graph = graph,
               .program = program,

@@ -13,9 +13,11 @@
 int codegen_c(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight);
 
 /* Begins each kernel of a file that several compilers may divide among themselves: with
-   -DPARTS=n -DPART=i the file has every nth kernel alone, and the n objects make one library, in
-   which variables that the runtime sets are weak symbols. */
+   -DPARTS=n -DPART=i, n no more than MAX_PARTS, the file has the kernels of the i-th of n parts
+   alone, and the n objects make one library, in which variables that the runtime sets are weak
+   symbols. */
 #define PART_MARK "\n#if HERE("
+enum { MAX_PARTS = 8 };
 
 /* The same for vectors of a given size; codegen_c takes the machine's. */
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,

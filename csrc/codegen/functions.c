@@ -17,6 +17,28 @@ function_arity(const char *name)
     return 0;
 }
 
+/* ---- helpers with long texts ---- */
+
+void
+prelude_body(Prelude *p, const char *name, size_t bytes, bool single)
+{
+    if (p->bodies == MAX_BODIES) return;
+    LongHelper *body = &p->body[p->bodies++];
+    snprintf(body->name, sizeof body->name, "%s", name);
+    body->bytes = bytes;
+    body->single = single;
+}
+
+size_t
+prelude_body_bytes(const Prelude *p, const char *name)
+{
+    for (int i = 0; i < p->bodies; i++)
+        if (strcmp(p->body[i].name, name) == 0) return p->body[i].bytes;
+    return 0;
+}
+
+/* ---- elementary.h, hyperbolic.h, libm.h ---- */
+
 /* The texts of a function for vectors of 32 and of 64 bytes, which elementary.h, hyperbolic.h and
    libm.h have. */
 #define TEXT(...) #__VA_ARGS__
@@ -24,12 +46,12 @@ function_arity(const char *name)
 #define V32(name) name##_32
 #define V64(name) name##_64
 #define BY_BYTES(NAME, PART) {EXPANDED(NAME##_##PART(V32)), EXPANDED(NAME##_##PART(V64))}
-#define TEXTS(NAME) BY_BYTES(NAME, IS_PLAIN), BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ODD)
+#define TEXTS(NAME) BY_BYTES(NAME, IS_PLAIN), BY_BYTES(NAME, PLAIN)
 
 typedef struct {
     const char *name;
     DType dtype;
-    const char *is_plain[2], *plain[2], *odd[2];
+    const char *is_plain[2], *plain[2];
     const char *table;    /* with vectors of 64 bytes; NULL: has none */
     const char *reads[2]; /* what elementary_link sets, by the vector's bytes; NULL: nothing */
 } ShortFunction;
@@ -65,13 +87,14 @@ find_short(const char *name, DType dtype)
 }
 
 /* A function whose text is ours, for vectors of 32 or 64 bytes.  Odd arguments, such as NaN and
-   those whose results are no normal numbers, are rare: their code is out of the way. */
+   those whose results are no normal numbers, are rare: the extension module has their code, and
+   that of the whole function for kernels that call it (see LongHelper). */
 static void
 define_short(Prelude *p, const ShortFunction *f, int lanes)
 {
     const char *t = dtype_name(f->dtype), *integer = f->dtype == DT_F32 ? "int" : "long long";
     int bytes = lanes * (int)dtype_size(f->dtype), wide = bytes == 64;
-    char types[240];
+    char types[240], name[32], vector[16];
     snprintf(types, sizeof types,
              "    typedef %sx%d T;\n"
              "    typedef %s B __attribute__((vector_size(%d), unused));\n"
@@ -87,33 +110,31 @@ define_short(Prelude *p, const ShortFunction *f, int lanes)
     }
     if (f->reads[wide] != NULL && prelude_first(p, f->reads[wide]))
         text_put(p->head, f->reads[wide]);
-    text_printf(p->head,
-                "static __attribute__((noinline, cold)) %sx%d odd_%s_%sx%d(%sx%d a)\n{\n%s    ", t,
-                lanes, f->name, t, lanes, t, lanes, types);
-    text_put(p->head, f->odd[wide]);
-    text_printf(p->head, "\n}\nINLINE %sx%d %s_%sx%d(%sx%d a)\n{\n%s", t, lanes, f->name, t, lanes,
-                t, lanes, types);
+    snprintf(name, sizeof name, "%s_%sx%d", f->name, t, lanes);
+    snprintf(vector, sizeof vector, "%sx%d", t, lanes);
+    text_printf(p->head, WEAK "%s (*of_pycompile_%s)(%s);\n", vector, name, vector);
+    text_printf(p->head, "INLINE %s called_%s(%s a) { return of_pycompile_%s(a); }\n", vector, name,
+                vector, name);
+    text_printf(p->head, "INLINE %s %s(%s a)\n{\n%s", vector, name, vector, types);
     text_put(p->head, "    if (__builtin_expect(!");
     text_put(p->head, f->is_plain[wide]);
-    text_printf(p->head, ", 0)) return odd_%s_%sx%d(a);\n    ", f->name, t, lanes);
+    text_printf(p->head, ", 0)) return of_pycompile_%s(a);\n    ", name);
     text_put(p->head, f->plain[wide]);
     text_put(p->head, "\n}\n");
+    prelude_body(p, name, strlen(f->plain[wide]), false);
 }
 
 /* The function by one of more lanes, which repeat those that there are: they raise no other
-   flags.  Where single elements are but the rest of a loop it is called, which saves the compiler
-   a body. */
+   flags. */
 static void
-define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
+put_by_wider(Prelude *p, const char *before, const char *name, DType dtype, int lanes, int wide)
 {
     const char *t = dtype_name(dtype);
+    char called[40];
     Text text = {0};
-    prelude_define_type(p, dtype, wide);
-    if (lanes == 1 && !p->regions)
-        text_printf(&text, "static __attribute__((noinline)) %s %s_%s(%s a)", t, name, t, t);
-    else
-        prelude_signature(p, &text, name, 1, false, dtype, lanes);
-    text_printf(&text, " { const %sx%d r = ", t, wide);
+    snprintf(called, sizeof called, "%s%s", before, name);
+    prelude_signature(p, &text, called, 1, false, dtype, lanes);
+    text_printf(&text, " { const %sx%d r = %s", t, wide, before);
     prelude_use(p, name, dtype, wide, &text);
     text_printf(&text, "((%sx%d){", t, wide);
     for (int i = 0; i < wide; i++)
@@ -126,13 +147,31 @@ define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
     text_free(&text);
 }
 
+/* The same, and by the called one if there is one. */
+static void
+define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
+{
+    char own[40], other[40];
+    prelude_define_type(p, dtype, wide);
+    put_by_wider(p, "", name, dtype, lanes, wide);
+    snprintf(other, sizeof other, "%s_%sx%d", name, dtype_name(dtype), wide);
+    size_t bytes = prelude_body_bytes(p, other);
+    if (bytes == 0) return;
+    put_by_wider(p, "called_", name, dtype, lanes, wide);
+    if (lanes > 1)
+        snprintf(own, sizeof own, "%s_%sx%d", name, dtype_name(dtype), lanes);
+    else
+        snprintf(own, sizeof own, "%s_%s", name, dtype_name(dtype));
+    prelude_body(p, own, bytes, lanes == 1);
+}
+
 /* ---- special.h ---- */
 
 #if defined(__x86_64__)
 
 #define SPECIAL(name, NAME)                                                                        \
     {                                                                                              \
-        name, BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ANY),                                          \
+        name, BY_BYTES(NAME, PLAIN),                                                               \
             {EXPANDED(IS_ODD_32(a, NAME##_LIMIT)), EXPANDED(IS_ODD_64(a, NAME##_LIMIT))},          \
         {                                                                                          \
             EXPANDED(IS_ODD_F32_16(a, NAME##_LIMIT)), EXPANDED(IS_ODD_F32_32(a, NAME##_LIMIT)),    \
@@ -142,7 +181,7 @@ define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
 
 static const struct {
     const char *name;
-    const char *plain[2], *any[2];       /* by the vector's bytes, 32 or 64 */
+    const char *plain[2];                /* by the vector's bytes, 32 or 64 */
     const char *odd_f64[2], *odd_f32[3]; /* of floats also 16 */
 } special_functions[] = {SPECIAL("erf", ERF), SPECIAL("erfc", ERFC), SPECIAL("ndtr", NDTR)};
 
@@ -175,7 +214,19 @@ put_special_types(Prelude *p, Text *out, int floats)
     text_printf(out, "    typedef int K __attribute__((vector_size(%d), unused));\n", floats * 4);
 }
 
-/* plain_NAME and any_NAME of a vector of doubles. */
+/* PART_NAME, which calls a function of the extension module. */
+static void
+put_special_pointer(Prelude *p, const char *part, const char *there, const char *name)
+{
+    int lanes = p->vector_bytes / 8;
+    text_printf(p->head, WEAK "f64x%d (*of_pycompile_%s_%s_f64x%d)(f64x%d);\n", lanes, there, name,
+                lanes, lanes);
+    text_printf(p->head, "INLINE f64x%d %s_%s(f64x%d a) { return of_pycompile_%s_%s_f64x%d(a); }\n",
+                lanes, part, name, lanes, there, name, lanes);
+}
+
+/* plain_NAME and any_NAME of a vector of doubles, and called_NAME, which is plain_NAME in the
+   extension module. */
 static void
 define_special_parts(Prelude *p, int at)
 {
@@ -190,12 +241,9 @@ define_special_parts(Prelude *p, int at)
     put_special_types(p, p->head, 0);
     text_printf(p->head, "    ");
     text_put(p->head, special_functions[at].plain[wide]);
-    text_printf(p->head, "\n}\nstatic __attribute__((noinline, cold)) f64x%d any_%s(f64x%d a)\n{\n",
-                lanes, name, lanes);
-    put_special_types(p, p->head, 0);
-    text_printf(p->head, "    ");
-    text_put(p->head, special_functions[at].any[wide]);
     text_put(p->head, "\n}\n");
+    put_special_pointer(p, "any", "any", name);
+    put_special_pointer(p, "called", "plain", name);
 }
 
 /* The text of `part`_NAME of all lanes of `a`, into r. */
@@ -218,14 +266,31 @@ put_special_call(Prelude *p, int at, const char *part, DType dtype, int lanes)
     text_put(p->head, ";\n");
 }
 
-/* Doubles that fill a vector, or floats that fill one or half of one. */
+/* The function itself, whose usual arguments are for `part`_NAME. */
 static void
-define_special(Prelude *p, int at, DType dtype, int lanes)
+put_special(Prelude *p, int at, const char *before, const char *part, DType dtype, int lanes)
 {
     const char *name = special_functions[at].name, *t = dtype_name(dtype);
     int bytes = lanes * (int)dtype_size(dtype), floats = dtype == DT_F32 ? lanes : 0;
     const char *is_odd = dtype == DT_F64 ? special_functions[at].odd_f64[bytes / 64]
                                          : special_functions[at].odd_f32[bytes / 32];
+    text_printf(p->head, "INLINE %sx%d %s%s_%sx%d(%sx%d a)\n{\n", t, lanes, before, name, t, lanes,
+                t, lanes);
+    put_special_types(p, p->head, floats);
+    text_put(p->head, "    if (__builtin_expect(");
+    text_put(p->head, is_odd);
+    text_printf(p->head, " != 0, 0)) return odd_%s_%sx%d(a);\n", name, t, lanes);
+    put_special_call(p, at, part, dtype, lanes);
+    text_put(p->head, "    return r;\n}\n");
+}
+
+/* Doubles that fill a vector, or floats that fill one or half of one. */
+static void
+define_special(Prelude *p, int at, DType dtype, int lanes)
+{
+    const char *name = special_functions[at].name, *t = dtype_name(dtype);
+    int floats = dtype == DT_F32 ? lanes : 0;
+    char called[40];
     prelude_define_type(p, dtype, lanes);
     define_special_parts(p, at);
     text_printf(p->head, "static __attribute__((noinline, cold)) %sx%d odd_%s_%sx%d(%sx%d a)\n{\n",
@@ -237,14 +302,11 @@ define_special(Prelude *p, int at, DType dtype, int lanes)
     put_special_call(p, at, "any", dtype, lanes);
     text_put(p->head, "    ");
     text_put(p->head, again_text);
-    text_printf(p->head, "\n    return r;\n}\nINLINE %sx%d %s_%sx%d(%sx%d a)\n{\n", t, lanes, name,
-                t, lanes, t, lanes);
-    put_special_types(p, p->head, floats);
-    text_put(p->head, "    if (__builtin_expect(");
-    text_put(p->head, is_odd);
-    text_printf(p->head, " != 0, 0)) return odd_%s_%sx%d(a);\n", name, t, lanes);
-    put_special_call(p, at, "plain", dtype, lanes);
-    text_put(p->head, "    return r;\n}\n");
+    text_put(p->head, "\n    return r;\n}\n");
+    put_special(p, at, "", "plain", dtype, lanes);
+    put_special(p, at, "called_", "called", dtype, lanes);
+    snprintf(called, sizeof called, "%s_%sx%d", name, t, lanes);
+    prelude_body(p, called, strlen(special_functions[at].plain[p->vector_bytes == 64]), false);
 }
 
 static bool

@@ -4,6 +4,16 @@
 
 #include "../graph/graph.h"
 
+/* A helper whose text is so long that copies of it count.  There is another of the same name after
+   "called_", which calls a function of the extension module. */
+typedef struct {
+    char name[40];
+    size_t bytes; /* of its text */
+    bool single;  /* of one element */
+} LongHelper;
+
+enum { MAX_BODIES = 16 };
+
 /* The head of a generated file, to which types and helpers are added once, when first used. */
 typedef struct {
     Text *head;
@@ -13,9 +23,10 @@ typedef struct {
     uint32_t types[DT_COUNT]; /* the numbers of lanes for which a type is printed, or-ed */
     int vector_bytes;
     bool own, fast;    /* elementary functions: NumPy's own, else the vector math library's */
-    bool regions;      /* the file has kept loops */
     bool lane_by_lane; /* a helper is a loop over lanes, or what gcc turns into one */
-    char missing[64];  /* the first helper that was asked for and does not exist, or "" */
+    LongHelper body[MAX_BODIES];
+    int bodies;
+    char missing[64]; /* the first helper that was asked for and does not exist, or "" */
 } Prelude;
 
 void prelude_begin(Prelude *p);
@@ -66,6 +77,10 @@ void prelude_lanewise(Prelude *p, const char *name, int arity, DType dtype, int 
 /* Defines the helper of an elementary function of ops.def, by the C function's name; false: it is
    none, or has no text. */
 bool prelude_function(Prelude *p, const char *name, DType dtype, int lanes);
+
+/* Notes such a helper; beyond MAX_BODIES there is no choice. */
+void prelude_body(Prelude *p, const char *name, size_t bytes, bool single);
+size_t prelude_body_bytes(const Prelude *p, const char *name); /* 0: there is none of this name */
 
 /* ---- machine.c ---- */
 

@@ -20,6 +20,22 @@ op_table(PyObject *module, PyObject *unused)
     return table;
 }
 
+/* op_ufuncs(): the names of the operations' ufuncs, of those that have one.  A first call asks for
+   them, and would wait half a millisecond for the table. */
+static PyObject *
+op_ufuncs(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *names = PyDict_New();
+    for (int i = 0; names != NULL && i < OP_COUNT; i++) {
+        const OpInfo *op = op_info((Op)i);
+        PyObject *ufunc = op->ufunc == NULL ? NULL : PyUnicode_FromString(op->ufunc);
+        if (op->ufunc == NULL) continue;
+        if (ufunc == NULL || PyDict_SetItemString(names, op->name, ufunc) < 0) Py_CLEAR(names);
+        Py_XDECREF(ufunc);
+    }
+    return names;
+}
+
 /* An input of the graph with this (shape, strides). */
 static NodeId
 layout_input(Graph *g, DType dtype, PyObject *array)
@@ -73,6 +89,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"op_table", op_table, METH_NOARGS, "The operations of the graph, one dict each."},
+    {"op_ufuncs", op_ufuncs, METH_NOARGS, "The ufuncs' names by those of their operations."},
     {"graph_layout", graph_layout, METH_VARARGS, "For tests: strides of a fresh result."},
     {0},
 };

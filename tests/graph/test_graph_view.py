@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 
-from pycompile._C import Graph, op_table
+from pycompile._C import Graph, op_table, op_ufuncs
 
 TEXT = """\
 %0: f32[4,5] = input(0)
@@ -76,6 +76,7 @@ def test_a_graph_in_a_cycle_is_collected():
 
 def test_op_table_names_ufuncs_that_numpy_has():
     table = op_table()
+    assert op_ufuncs() == {row["name"]: row["ufunc"] for row in table if row["ufunc"]}
     assert len(table) >= 80 and len({row["name"] for row in table}) == len(table)
     for row in table:
         if row["ufunc"] and row["name"] != "clip":

@@ -158,6 +158,31 @@ def test_sums_of_what_is_long_to_compute(length):
     check(functions, x)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
+def test_many_copies_are_calls(name, dtype):
+    """Rows of ten elements, whose sums name the function ten times."""
+    f, kind = getattr(np, name), {"f4": "f32", "f8": "f64"}[dtype]
+
+    def rows(x):
+        return f(x * 0.5).sum(axis=1)
+
+    def once(x):
+        return f(x * 0.5) + x
+
+    x, called = abs(np.resize(arguments(dtype, 600), (57, 10))), f"#define {name}_{kind}x"
+    with np.errstate(all="ignore"):
+        single, many = output_code(compiled(once), x), output_code(compiled(rows), x)
+        assert "k0(" in single and called not in single
+        if f"of_pycompile_{name}_{kind}x" in single:
+            assert f"#define {name}_{kind} called_" in single
+            assert called in many
+        made = compiled(rows)
+        for n in (1, 3, 4, 8, 40, 57):
+            for _ in range(2):
+                assert made(x[:n]).tobytes() == rows(x[:n]).tobytes()
+
+
 def test_others_of_the_same_name_and_other_dtypes_are_themselves():
     special = pytest.importorskip("scipy.special")
 

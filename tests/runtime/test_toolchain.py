@@ -236,6 +236,7 @@ def compiles(tmp_path):
     return ["-Og" in line.split() for line in lines if line != "--version"]
 
 
+X86_LINUX = platform.machine() == "x86_64" and sys.platform == "linux"
 X86_GCC = platform.machine() == "x86_64" and "clang" not in os.popen("cc --version").read()
 
 
@@ -316,8 +317,11 @@ SEVERAL_KERNELS = """
 """
 
 
+LINKED = [] if X86_LINUX and shutil.which("ld") else [None]
+
+
 def parts(tmp_path):
-    """Which part of how many each compiler took; None: the whole, or the linker."""
+    """Which part of how many each compiler took; None: the whole, or what it links."""
     lines = (tmp_path / "calls").read_text().splitlines()
     found = [
         re.search(r"-DPARTS=(\d+) -DPART=(\d+)", line) for line in lines if line != "--version"
@@ -327,11 +331,26 @@ def parts(tmp_path):
 
 def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
-    for threads, expected in ("1", [None]), ("3", [(3, 0), (3, 1), (3, 2), None]):
+    for threads, expected in ("1", [None]), ("3", [(3, 0), (3, 1), (3, 2), *LINKED]):
         cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / threads), "PYCOMPILE_THREADS": threads}
         assert child(SEVERAL_KERNELS, **variables, **cache) == ("[True, True]\n1\n", "")
         assert parts(tmp_path) == expected
         (tmp_path / "calls").unlink()
+
+
+@pytest.mark.skipif(LINKED != [], reason="the compiler links here")
+def test_parts_that_the_linker_refuses_are_linked_by_the_compiler(tmp_path):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    # The compiler names a plugin, which shows who asks.
+    script(
+        folder / "ld", f'case "$*" in *-plugin*) exec {shutil.which("ld")} "$@";; esac\nexit 1\n'
+    )
+    variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
+    variables["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "cache"), "PYCOMPILE_THREADS": "2"}
+    assert child(SEVERAL_KERNELS, **variables, **cache) == ("[True, True]\n1\n", "")
+    assert parts(tmp_path) == [(2, 0), (2, 1), None]
 
 
 @pytest.mark.parametrize("ignored", [False, True])
