@@ -295,5 +295,13 @@ void region_log_entry(Emit *e, DType dtype, const char *address);
 /* Appends `count` elements from there on, `step` bytes apart. */
 void region_log_range(Emit *e, DType dtype, const char *address, const char *step,
                       const char *count);
+/* Does each iteration log what the store overwrites, in the room that was asked for before? */
+bool region_logs_along(const Emit *e, const RegionElement *element, const RegionFor *loop);
+/* Asks for that room; NUMBER is the element's. */
+void region_log_along(Emit *e, DType dtype, int number, const char *address, const char *step,
+                      const char *count);
+void region_log_along_begin(Emit *e, DType dtype, int number, const char *count);
+void region_log_along_each(Emit *e, DType dtype, int number, const RegionFor *loop,
+                           const char *address);
 
 #endif
