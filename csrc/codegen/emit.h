@@ -199,6 +199,7 @@ void emit_tiles(Emit *e);
 
 /* prefetch.c: called at the top of a vector loop's body */
 void emit_prefetch_ahead(Emit *e, int stage, int lanes);
+bool reads_from_places(const Emit *e, int stage);
 /* Bytes of a row: with scratch three of them are in the cache. */
 enum { NEXT_ROW_MOST = 128 << 10 };
 /* Does a stage fetch the rows after those that are processed, unless these are longer? */
