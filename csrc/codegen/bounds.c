@@ -132,23 +132,44 @@ put_text(Text *out, const char *text, DType dtype)
     }
 }
 
-/* The pass over an operand: four vectors at a time, so that none waits for the one before. Machines
-   look ahead within a page alone, of 4 KiB: of arrays of 128 KiB in memory 10.3 GB/s were read with
-   prefetches, 9.7 without. */
+/* The body of a loop of the pass: vectors from `streams` places, `apart` bytes from one another. */
+static void
+put_see_loop(Text *out, const char *vector, int bytes, int streams, int each, const char *apart,
+             const char *less, const char *more)
+{
+    for (int i = 0; i < streams * each; i++) {
+        int stream = i / each, way = i % 4;
+        char name[24] = "p";
+        if (stream > 0) snprintf(name, sizeof name, "p + %d * %s", stream, apart);
+        text_printf(out, "        const %s a%d = *(const %sm *)(%s + %d);\n", vector, i, vector,
+                    name, i % each * bytes);
+        text_printf(out, "        l%d = %s(l%d, a%d);\n", way, less, way, i);
+        text_printf(out, "        g%d = %s(g%d, a%d & top);\n", way, more, way, i);
+    }
+}
+
+/* The pass over an operand: four vectors at a time, so that none waits for the one before.  Of
+   float64 the upper halves are looked at, which are bounds of the whole, since AVX2 compares no
+   wider integers at once.
+
+   Machines look ahead within a page alone, of 4 KiB, so a larger stretch is read from four places
+   in turn.  Measured with two threads on AMD Zen 3, arrays of 512 KiB in memory: 14.1 GB/s as a
+   whole, with prefetches or without, 19.8 from four places; of 8,000 bytes in the third-level
+   cache 42.1 and 51.3 GB/s with whole words and upper halves, 41.2 from four places. */
 static void
 put_see(Prelude *p, DType dtype)
 {
-    enum { AHEAD = 1024 };
-    DType word = mask_dtype((int)dtype_size(dtype));
-    int bytes = p->vector_bytes, lanes = bytes / (int)dtype_size(dtype);
+    enum { STRETCH = 1 << 15, LEAST_STRETCH = 1 << 13, AHEAD = 1024 };
+    int bytes = p->vector_bytes, lanes = bytes / (int)dtype_size(DT_I32);
+    bool halves = dtype == DT_F64;
     Text out = {0}, vector = {0}, less = {0}, more = {0}, fold_less = {0}, fold_more = {0};
     Text splat = {0};
-    prelude_type(p, word, lanes, &vector);
-    prelude_use(p, "minimum", word, lanes, &less);
-    prelude_use(p, "maximum", word, lanes, &more);
-    prelude_fold(p, "minimum", word, lanes, &fold_less);
-    prelude_fold(p, "maximum", word, lanes, &fold_more);
-    prelude_splat(p, word, lanes, &splat);
+    prelude_type(p, DT_I32, lanes, &vector);
+    prelude_use(p, "minimum", DT_I32, lanes, &less);
+    prelude_use(p, "maximum", DT_I32, lanes, &more);
+    prelude_fold(p, "minimum", DT_I32, lanes, &fold_less);
+    prelude_fold(p, "maximum", DT_I32, lanes, &fold_more);
+    prelude_splat(p, DT_I32, lanes, &splat);
     put_text(&out,
              HELPER "void see_apart_@(@s *s, const char *p, int64_t step, int64_t m) {\n"
                     "    # least = s->least, largest = s->largest;\n"
@@ -160,31 +181,45 @@ put_see(Prelude *p, DType dtype)
                     "    *s = (@s){least, largest};\n"
                     "}\n" HELPER "void see_@(@s *s, const char *p, int64_t m) {\n",
              dtype);
-    text_printf(&out, "    const %s top = %s(", vector.data, splat.data);
-    put_text(&out, "TOP);\n", dtype);
+    int size = (int)dtype_size(dtype);
+    text_printf(&out, "    int64_t left = m * %d;\n", size);
+    text_printf(&out, "    const %s top = %s(0x7fffffff);\n", vector.data, splat.data);
     for (int i = 0; i < 4; i++)
-        text_printf(&out, "    %s l%d = %s(s->least), g%d = %s(s->largest);\n", vector.data, i,
-                    splat.data, i, splat.data);
+        text_printf(&out, "    %s l%d = top, g%d = {};\n", vector.data, i, i);
+    text_printf(&out, "    while (left >= %d) {\n", 4 * LEAST_STRETCH);
+    text_printf(&out, "        const int64_t apart = left < %d ? left / %d * %d : %d;\n",
+                4 * STRETCH, 8 * bytes, 2 * bytes, STRETCH);
+    text_printf(&out, "        const char *const end = p + apart;\n");
+    text_printf(&out, "        for (; p < end; p += %d) {\n", 2 * bytes);
+    put_see_loop(&out, vector.data, bytes, 4, 2, "apart", less.data, more.data);
+    text_put(&out, "        }\n        p += 3 * apart;\n        left -= 4 * apart;\n    }\n");
     for (int ways = 4; ways > 0; ways -= 3) {
-        text_printf(&out, "    for (; m >= %d; m -= %d, p += %d) {\n", ways * lanes, ways * lanes,
-                    ways * bytes);
-        if (ways > 1)
-            for (int at = 0; at < ways * bytes; at += 64)
-                text_printf(&out, "        __builtin_prefetch(p + %d);\n", AHEAD + at);
-        for (int i = 0; i < ways; i++) {
-            text_printf(&out, "        const %s a%d = *(const %sm *)(p + %d);\n", vector.data, i,
-                        vector.data, i * bytes);
-            text_printf(&out, "        l%d = %s(l%d, a%d);\n", i, less.data, i, i);
-            text_printf(&out, "        g%d = %s(g%d, a%d & top);\n", i, more.data, i, i);
-        }
+        text_printf(&out, "    for (; left >= %d; left -= %d, p += %d) {\n", ways * bytes,
+                    ways * bytes, ways * bytes);
+        for (int at = 0; ways > 1 && at < ways * bytes; at += 64)
+            text_printf(&out, "        __builtin_prefetch(p + %d);\n", AHEAD + at);
+        put_see_loop(&out, vector.data, bytes, 1, ways, "", less.data, more.data);
         text_put(&out, "    }\n");
     }
     text_printf(&out, "    l0 = %s(%s(l0, l1), %s(l2, l3));\n", less.data, less.data, less.data);
     text_printf(&out, "    g0 = %s(%s(g0, g1), %s(g2, g3));\n", more.data, more.data, more.data);
-    put_text(&out, "    *s = (@s){", dtype);
-    text_printf(&out, "%s(l0), %s(g0)};\n", fold_less.data, fold_more.data);
-    text_printf(&out, "    if (m > 0) see_apart_%s(s, p, %d, m);\n}\n", dtype_name(dtype),
-                (int)dtype_size(dtype));
+    if (halves) { /* the lower ones do not count */
+        text_printf(&out, "    const %s lower = (%s){", vector.data, vector.data);
+        for (int i = 0; i < lanes; i++) text_put(&out, i % 2 ? "0, " : "-1, ");
+        text_put(&out, "};\n    l0 = (l0 & ~lower) | (top & lower);\n    g0 &= ~lower;\n");
+    }
+    const char *scale = halves ? " * (1ll << 32)" : "", *rest = halves ? " + 0xffffffff" : "";
+    put_text(&out, "    const # least = (#)", dtype);
+    text_printf(&out, "%s(l0)", fold_less.data);
+    put_text(&out, scale, dtype);
+    put_text(&out, ";\n    const # largest = (#)", dtype);
+    text_printf(&out, "%s(g0)", fold_more.data);
+    put_text(&out, scale, dtype);
+    text_printf(&out, "%s;\n", rest);
+    text_put(&out, "    if (least < s->least) s->least = least;\n"
+                   "    if (largest > s->largest) s->largest = largest;\n");
+    text_printf(&out, "    if (left > 0) see_apart_%s(s, p, %d, left / %d);\n}\n",
+                dtype_name(dtype), size, size);
     text_add(p->head, &out);
     text_free(&out);
     text_free(&vector);
@@ -203,6 +238,7 @@ use_types(Prelude *p, DType dtype)
     if (!prelude_first(p, key)) return;
     prelude_define_type(p, dtype, 1);
     prelude_define_type(p, mask_dtype((int)dtype_size(dtype)), 1);
+    prelude_define_type(p, DT_I32, 1);
     put_text(p->head, types_text, dtype);
     put_see(p, dtype);
 }

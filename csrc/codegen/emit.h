@@ -199,6 +199,7 @@ void emit_tiles(Emit *e);
 
 /* prefetch.c: called at the top of a vector loop's body */
 void emit_prefetch_ahead(Emit *e, int stage, int lanes);
+bool reads_from_places(const Emit *e, int stage);
 /* Bytes of a row: with scratch three of them are in the cache. */
 enum { NEXT_ROW_MOST = 128 << 10 };
 /* Does a stage fetch the rows after those that are processed, unless these are longer? */
@@ -295,5 +296,13 @@ void region_log_entry(Emit *e, DType dtype, const char *address);
 /* Appends `count` elements from there on, `step` bytes apart. */
 void region_log_range(Emit *e, DType dtype, const char *address, const char *step,
                       const char *count);
+/* Does each iteration log what the store overwrites, in the room that was asked for before? */
+bool region_logs_along(const Emit *e, const RegionElement *element, const RegionFor *loop);
+/* Asks for that room; NUMBER is the element's. */
+void region_log_along(Emit *e, DType dtype, int number, const char *address, const char *step,
+                      const char *count);
+void region_log_along_begin(Emit *e, DType dtype, int number, const char *count);
+void region_log_along_each(Emit *e, DType dtype, int number, const RegionFor *loop,
+                           const char *address);
 
 #endif

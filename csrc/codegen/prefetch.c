@@ -44,6 +44,27 @@ emit_prefetch_ahead(Emit *e, int stage, int lanes)
     }
 }
 
+/* Machines look ahead within a page alone, of 4 KiB: a long row of which nothing is stored is read
+   from four places in turn, if the order makes no difference.  Measured with two threads on AMD Zen
+   3, max of 16,777,216 elements: f64 11.4 to 8.2 ms, f32 3.05 to 2.42.  Machines with AVX-512 were
+   not measured. */
+bool
+reads_from_places(const Emit *e, int stage)
+{
+    enum { MOST_LOADS = 2 };
+    int loads = 0;
+    if (e->vector_bytes == 64 || e->kernel->block || e->kernel->tile_rows) return false;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
+        bool plain = v->kind == INSTR_CONST || v->kind == INSTR_OP ||
+                     (v->kind == INSTR_REDUCE && is_extreme(e, i)) || reads_row(e, i);
+        if (!plain) return false;
+        loads += v->kind == INSTR_LOAD;
+    }
+    return loads > 0 && loads <= MOST_LOADS;
+}
+
 /* ---- the next row ---- */
 
 /* The stage that computes with what an earlier one has read, and stores nothing: memory would have

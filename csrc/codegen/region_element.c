@@ -133,6 +133,8 @@ region_element(Emit *e, int32_t at, const RegionFor *loop)
         emit_address(e, element, &address);
         if (store && region_logs(e, array_of(e, element)) && !logged_before(e, element, loop))
             region_log_entry(e, v->dtype, address.data);
+        if (store && region_logs_along(e, element, loop))
+            region_log_along_each(e, v->dtype, v->operand, loop, address.data);
         if (store)
             emit_store(e, element, address.data, value);
         else
@@ -231,6 +233,8 @@ emit_before(Emit *e, const RegionFor *loop, int number)
     snprintf(count, sizeof count, "to%d - from%d", loop->number, loop->number);
     if (logs && element->reuse == REUSE_KEPT)
         region_log_entry(e, dtype, address.data);
+    else if (logs && region_logs_along(e, element, loop))
+        region_log_along(e, dtype, number, address.data, step.data, count);
     else if (logs)
         region_log_range(e, dtype, address.data, step.data, count);
     if (begins) {
@@ -277,7 +281,7 @@ void
 region_before_iterations(Emit *e, const RegionFor *loop)
 {
     const RegionLoop *r = e->kernel->region;
-    char start[16];
+    char start[16], count[64];
     region_name(e, loop->start, start, sizeof start);
     emit_line(e, "const i64 first%d = %s + from%d * step%d;", loop->number, start, loop->number,
               loop->number);
@@ -286,6 +290,11 @@ region_before_iterations(Emit *e, const RegionFor *loop)
         if (loop->carried.at[i].ahead) region_look_ahead(e, &loop->carried.at[i], false);
     for (int i = 0; i < r->elements.len; i++)
         if (is_here(e, &r->elements.at[i], loop)) emit_before(e, loop, i);
+    snprintf(count, sizeof count, "to%d - from%d", loop->number, loop->number);
+    for (int i = 0; i < r->elements.len; i++)
+        if (region_is_store(e->kernel, &r->elements.at[i]) &&
+            region_logs_along(e, &r->elements.at[i], loop))
+            region_log_along_begin(e, instr_at(e, r->elements.at[i].instr)->dtype, i, count);
     if (looks_at_numbers(e, loop)) emit_early(e, loop);
 }
 

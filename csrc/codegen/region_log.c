@@ -18,15 +18,25 @@ const char LOG_ABI_TEXT[] =
     "} LogEntry;\n"
     "typedef struct KernelLog {\n"
     "    LogEntry *at, *end;\n"
+    "    LogEntry *from; /* the first entry: it moves as the log grows */\n"
     "    int64_t logs;\n"
     "    const LogArray *array;\n"
     "    int64_t narrays;\n"
     "    int64_t iterations, entries; /* an estimate, made before the loop */\n"
+    "    int64_t alongs; /* its stores that are logged by `along`, beside these */\n"
     "    int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail "
     "*/\n"
     "    int (*stop)(struct KernelLog *log); /* nonzero: a signal came */\n"
     "    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
     "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
+    "    /* Room for elements that the loop logs itself, one before each store: the number of the "
+    "first\n"
+    "       entry for them.  Behind them is the entry in whose place the loop counts them.  -1: "
+    "not "
+    "to be\n"
+    "       logged; -2: fail */\n"
+    "    int64_t (*along)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
+    "                     int64_t bytes);\n"
     "    char *(*grow)(struct KernelLog *log, int64_t list, int64_t words,\n"
     "                  int64_t *room); /* more for a list's items; NULL: fail */\n"
     "} KernelLog;\n"
@@ -50,15 +60,16 @@ region_logs(const Emit *e, const RegionArray *array)
 /* Stores of the outermost loop alone, per iteration: those of inner loops happen nobody knows how
    often. */
 static int
-stores_logged(const Emit *e, const RegionBlock *block)
+stores_logged(const Emit *e, bool along)
 {
+    const RegionLoop *r = e->kernel->region;
     int stores = 0;
-    for (int i = 0; i < block->len; i++) {
-        if (block->at[i].instr < 0) continue;
-        const Instr *v = instr_at(e, block->at[i].instr);
-        const RegionLoop *r = e->kernel->region;
-        if (v->kind == INSTR_STORE)
-            stores += region_logs(e, &r->arrays.at[r->elements.at[v->operand].array]);
+    for (int i = 0; i < r->top->body.len; i++) {
+        int32_t at = r->top->body.at[i].instr;
+        if (at < 0 || instr_at(e, at)->kind != INSTR_STORE) continue;
+        const RegionElement *element = &r->elements.at[instr_at(e, at)->operand];
+        stores += region_logs(e, &r->arrays.at[element->array]) &&
+                  region_logs_along(e, element, r->top) == along;
     }
     return stores;
 }
@@ -105,7 +116,8 @@ region_log(Emit *e)
     const char *iterations = r->top->endless ? "0" : "count0";
     emit_line(e, "log->iterations = %s * %d;", iterations,
               has_loop(&r->top->body) ? INNER_ITERATIONS : 1);
-    emit_line(e, "log->entries = %s * %d;", iterations, stores_logged(e, &r->top->body));
+    emit_line(e, "log->entries = %s * %d;", iterations, stores_logged(e, false));
+    emit_line(e, "log->alongs = %d;", stores_logged(e, true));
     emit_line(e, "if (log->more(log)) return 1;");
     emit_line(e, "int64_t turns = 0;");
     region_lists(e);
@@ -127,4 +139,95 @@ region_log_range(Emit *e, DType dtype, const char *address, const char *step, co
     for (int done = 0; done < size; done += 8)
         emit_line(e, "LOG_RANGE(%s + %d, %s, %s, %d)", address, done, step, count,
                   size < 8 ? size : 8);
+}
+
+/* ---- along with the iterations ---- */
+
+/* Does an iteration wait for a float of the one before? */
+static bool
+is_chain(const Emit *e, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < loop->carried.len; i++)
+        if (dtype_is_float(instr_at(e, loop->carried.at[i].first)->dtype)) return true;
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *element = &r->elements.at[i];
+        if (r->home[element->instr] == loop->number && element->reuse == REUSE_BEFORE &&
+            dtype_is_float(instr_at(e, element->instr)->dtype) &&
+            region_is_store(e->kernel, &r->elements.at[element->source]))
+            return true;
+    }
+    return false;
+}
+
+/* Do all iterations store, and each another element, which no other store touches? */
+static bool
+stores_once(const Emit *e, const RegionElement *element, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    bool moves = false;
+    for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++) {
+        RegionLinear form;
+        if (!region_linear(e->kernel, r, loop, element->index[axis], &form)) return false;
+        moves |= form.slope != 0;
+    }
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *other = &r->elements.at[i];
+        if (other != element && other->array == element->array &&
+            region_is_store(e->kernel, other) && r->home[other->instr] == loop->number)
+            return false;
+    }
+    return moves && !element->in_arm;
+}
+
+/* A loop whose iterations wait for one another has time to log what they overwrite, while the
+   element is at hand: a copy before them takes half as long as the loop, and fetches its array
+   twice.  Measured, y[i] = a * y[i - 1] + x[i], 1e6 times: f64 3.01 to 2.04 ms, f32 2.49 to 2.00.
+ */
+bool
+region_logs_along(const Emit *e, const RegionElement *element, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    return e->quick && loop != NULL && loop->innermost && loop->around == NULL && !loop->endless &&
+           loop->shrinks < 0 && loop->together == 0 && element->hoisted && element->twin < 0 &&
+           element->reuse == REUSE_NONE && dtype_size(instr_at(e, element->instr)->dtype) <= 8 &&
+           r->home[element->instr] == loop->number &&
+           region_logs(e, &r->arrays.at[element->array]) && stores_once(e, element, loop) &&
+           is_chain(e, loop);
+}
+
+void
+region_log_along(Emit *e, DType dtype, int number, const char *address, const char *step,
+                 const char *count)
+{
+    emit_line(e, "const int64_t along%d = log->logs ? log->along(log, %s, %s, %s, %d) : -1;",
+              number, address, step, count, (int)dtype_size(dtype));
+    emit_line(e, "if (RARELY(along%d == -2)) goto fail;", number);
+}
+
+/* Once all that is logged before the iterations has its place.  What is not to be logged goes to a
+   cell that nobody reads. */
+void
+region_log_along_begin(Emit *e, DType dtype, int number, const char *count)
+{
+    int n = number, size = (int)dtype_size(dtype);
+    emit_line(e, "LogEntry cell%d;", n);
+    emit_line(e, "LogEntry *const room%d = along%d < 0 ? &cell%d : log->from + along%d;", n, n, n,
+              n);
+    emit_line(e, "const int64_t each%d = along%d < 0 ? 0 : %d;", n, n, size);
+    emit_line(e, "char *restrict const old%d = (char *)room%d;", n, n);
+    emit_line(e, "uint64_t *restrict const done%d =", n);
+    emit_line(e,
+              "    along%d < 0 ? &cell%d.old : &room%d[((%s) * %d + sizeof(LogEntry) - 1) / "
+              "sizeof(LogEntry)].place;",
+              n, n, n, count, size);
+}
+
+void
+region_log_along_each(Emit *e, DType dtype, int number, const RegionFor *loop, const char *address)
+{
+    int k = loop->number;
+    emit_line(e, "__builtin_memcpy(old%d + (t%d - from%d) * each%d, %s, %d);", number, k, k, number,
+              address, (int)dtype_size(dtype));
+    emit_line(e, "*done%d = (uint64_t)(t%d - from%d + 1);", number, k, k);
 }

@@ -220,6 +220,36 @@ ways_of_loop(const Emit *e, int stage)
     return extremes > 1 ? 2 : 4; /* more would not fit the registers */
 }
 
+/* The loop over stretches that are long enough to be read from four places in turn, a line of the
+   caches from each. */
+static void
+emit_places(Emit *e, int stage, int lanes)
+{
+    enum { PLACES = 4, EACH = 2, LONGEST = 1 << 15, SHORTEST = 1 << 13 };
+    int size = e->vector_bytes / lanes;
+    const char *position = e->position;
+    emit_line(e, "while (m - j >= %d) {", PLACES * SHORTEST / size);
+    e->indent++;
+    emit_line(e, "const int64_t apart = m - j < %d ? (m - j) / %d * %d : %d;",
+              PLACES * LONGEST / size, PLACES * EACH * lanes, EACH * lanes, LONGEST / size);
+    emit_line(e, "for (const int64_t stop = j + apart; j < stop; j += %d) {", EACH * lanes);
+    e->indent++;
+    for (int i = 0; i < PLACES * EACH; i++) {
+        char place[48];
+        snprintf(place, sizeof place, "(j + %d * apart + %d)", i / EACH, i % EACH * lanes);
+        e->position = place;
+        e->part = i % e->ways;
+        open_block(e, "");
+        emit_body(e, stage, lanes, "a");
+        close_block(e);
+        e->position = position;
+    }
+    e->part = 0;
+    close_block(e);
+    emit_line(e, "j += %d * apart;", PLACES - 1);
+    close_block(e);
+}
+
 static void
 emit_plain_loop(Emit *e, int stage)
 {
@@ -229,6 +259,7 @@ emit_plain_loop(Emit *e, int stage)
     open_block(e, "");
     if (lanes > 1) emit_next_rows(e, stage);
     emit_line(e, "int64_t j = 0;");
+    if (e->ways > 1 && reads_from_places(e, stage)) emit_places(e, stage, lanes);
     if (e->ways > 1) {
         emit_line(e, "for (; j <= m - %d; j += %d) {", e->ways * lanes, lanes);
         e->indent++;

@@ -21,14 +21,21 @@ typedef struct {
 /* Entries are appended at `at` while `logs` is not 0: until the arrays are copied as a whole. */
 typedef struct KernelLog {
     LogEntry *at, *end;
+    LogEntry *from; /* the first entry: it moves as the log grows */
     int64_t logs;
     const LogArray *array;
     int64_t narrays;
     int64_t iterations, entries;        /* an estimate, made before the loop */
+    int64_t alongs;                     /* its stores that are logged by `along`, beside these */
     int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail */
     int (*stop)(struct KernelLog *log); /* nonzero: a signal came */
     int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,
                  int64_t bytes); /* logs elements; nonzero: fail */
+    /* Room for elements that the loop logs itself, one before each store: the number of the first
+       entry for them.  Behind them is the entry in whose place the loop counts them.  -1: not to be
+       logged; -2: fail */
+    int64_t (*along)(struct KernelLog *log, char *first, int64_t step, int64_t count,
+                     int64_t bytes);
     char *(*grow)(struct KernelLog *log, int64_t list, int64_t words,
                   int64_t *room); /* more for a list's items; NULL: fail */
 } KernelLog;

@@ -27,7 +27,7 @@ static void
 log_free(RegionLog *log)
 {
     if (log == NULL) return;
-    PyMem_RawFree(log->entries);
+    PyMem_RawFree(log->seen.from);
     PyMem_RawFree(log->copies);
     for (int i = 0; i < LOG_ARRAYS; i++) PyMem_RawFree(log->list[i].words);
     mem_free(log);
@@ -197,7 +197,7 @@ log_whole(RegionLog *log, int64_t used)
     copy_arrays(log, false);
     log->copied = true;
     log->used = used;
-    log->seen.at = log->entries + used;
+    log->seen.at = log->seen.from + used;
     log->seen.end = log->seen.at + 1;
     log->seen.logs = 0;
     return 0;
@@ -210,9 +210,9 @@ static int
 log_room(RegionLog *log, int64_t entries)
 {
     if (entries <= log->room) return 0;
-    LogEntry *larger = PyMem_RawRealloc(log->entries, (size_t)(entries + 1) * sizeof(LogEntry));
+    LogEntry *larger = PyMem_RawRealloc(log->seen.from, (size_t)(entries + 1) * sizeof(LogEntry));
     if (larger == NULL) return -1;
-    log->entries = larger;
+    log->seen.from = larger;
     log->room = entries;
     return 0;
 }
@@ -229,12 +229,13 @@ log_begin(RegionLog *log)
         log->released = true;
     }
     if (log_room(log, FIRST_ENTRIES) < 0) return -1;
+    bool all_along = seen->alongs > 0 && seen->entries == 0; /* takes less time than copies */
     if (log->all <= SMALL_BYTES || seen->entries >= log->all / (int64_t)sizeof(LogEntry) ||
-        (log->all <= MEDIUM_BYTES && seen->iterations >= log->all / COPIED_BYTES))
+        (log->all <= MEDIUM_BYTES && seen->iterations >= log->all / COPIED_BYTES && !all_along))
         return log_whole(log, 0);
     if (log_room(log, seen->entries) < 0) return -1;
-    seen->at = log->entries;
-    seen->end = log->entries + log->room;
+    seen->at = seen->from;
+    seen->end = seen->from + log->room;
     seen->logs = 1;
     return 0;
 }
@@ -244,17 +245,27 @@ log_more(KernelLog *seen)
 {
     RegionLog *log = (RegionLog *)seen;
     if (seen->at == NULL) return log_begin(log);
-    int64_t used = seen->at - log->entries;
+    int64_t used = seen->at - seen->from;
     if (used * DEARER >= log->all / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
     if (log_room(log, used * 2) < 0) return -1;
-    seen->at = log->entries + used;
-    seen->end = log->entries + log->room;
+    seen->at = seen->from + used;
+    seen->end = seen->from + log->room;
     return 0;
 }
 
 /* The elements, the step and bytes of one, and their number at the place of the first: so they are
    found from behind. */
-enum { RANGE_TAG = 0xff, EVEN_TAG = 0xfe /* of the same elements, the first being there */ };
+enum {
+    RANGE_TAG = 0xff,
+    EVEN_TAG = 0xfe,  /* of the same elements, the first being there */
+    ALONG_TAG = 0xfd, /* of which the loop has logged so many as an entry before these says */
+};
+
+typedef struct {
+    char *first;
+    int64_t step, count, bytes;
+    uint64_t tag;
+} LogRange;
 
 static int64_t
 range_entries(int64_t count, int64_t bytes)
@@ -286,25 +297,57 @@ copy_range(char *place, int64_t step, int64_t count, int64_t bytes, char *compac
         copy_apart(place, step, count, (size_t)bytes, compact, back);
 }
 
+/* Appends a range, but for the elements: the number of the entry where they begin; -1: the arrays
+   are copied instead; -2: no memory. */
+static int64_t
+add_range(RegionLog *log, const LogRange *range, int64_t most)
+{
+    KernelLog *seen = &log->seen;
+    int64_t used = seen->at - seen->from, kept = range->tag == EVEN_TAG ? 1 : range->count;
+    int64_t more = range_entries(kept, range->bytes) + 2 + (range->tag == ALONG_TAG);
+    if (used + more > most) return log_whole(log, used) < 0 ? -2 : -1;
+    if (used + more > log->room && log_room(log, Py_MAX(used * 2, used + more)) < 0) return -2;
+    LogEntry *end = seen->from + used + more;
+    end[-2] = (LogEntry){(uint64_t)range->step, (uint64_t)range->bytes};
+    end[-1] =
+        (LogEntry){(uint64_t)(uintptr_t)range->first | range->tag << 56, (uint64_t)range->count};
+    seen->at = end;
+    seen->end = seen->from + log->room;
+    return used;
+}
+
+static bool
+is_range_even(const LogRange *range)
+{
+    return range->step == range->bytes &&
+           is_row_even(range->first, range->first, range->count, (size_t)range->bytes);
+}
+
 static int
 log_range(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t bytes)
 {
     RegionLog *log = (RegionLog *)seen;
-    bool even = step == bytes && is_row_even(first, first, count, (size_t)bytes);
-    int64_t used = seen->at - log->entries, more = range_entries(even ? 1 : count, bytes) + 2;
+    LogRange range = {first, step, count, bytes, RANGE_TAG};
     int64_t most = log->all / (int64_t)sizeof(LogEntry);
+    if (is_range_even(&range)) range.tag = EVEN_TAG;
     if (step != bytes) most /= 4; /* element by element it takes that much longer */
-    if (used + more > most) return log_whole(log, used);
-    if (used + more > log->room && log_room(log, Py_MAX(used * 2, used + more)) < 0) return -1;
-    LogEntry *at = log->entries + used;
-    copy_range(first, step, even ? 1 : count, bytes, (char *)at, false);
-    at += more;
-    at[-2] = (LogEntry){(uint64_t)step, (uint64_t)bytes};
-    uint64_t tag = even ? EVEN_TAG : RANGE_TAG;
-    at[-1] = (LogEntry){(uint64_t)(uintptr_t)first | tag << 56, (uint64_t)count};
-    seen->at = at;
-    seen->end = log->entries + log->room;
-    return 0;
+    int64_t at = add_range(log, &range, most);
+    if (at >= 0)
+        copy_range(first, step, range.tag == EVEN_TAG ? 1 : count, bytes, (char *)(seen->from + at),
+                   false);
+    return at == -2 ? -1 : 0;
+}
+
+/* It costs little time, so that the log may be longer than copies of the arrays. */
+static int64_t
+log_along(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t bytes)
+{
+    RegionLog *log = (RegionLog *)seen;
+    LogRange range = {first, step, count, bytes, ALONG_TAG};
+    if (is_range_even(&range)) return log_range(seen, first, step, count, bytes) < 0 ? -2 : -1;
+    int64_t at = add_range(log, &range, 2 * (log->all / (int64_t)sizeof(LogEntry)));
+    if (at >= 0) seen->at[-3].place = 0;
+    return at;
 }
 
 static char *
@@ -338,8 +381,12 @@ log_stop(KernelLog *seen)
 void
 region_log_empty(RegionLog *log)
 {
-    log->seen =
-        (KernelLog){.more = log_more, .stop = log_stop, .range = log_range, .grow = log_grow};
+    log->seen = (KernelLog){.from = log->seen.from,
+                            .more = log_more,
+                            .stop = log_stop,
+                            .range = log_range,
+                            .along = log_along,
+                            .grow = log_grow};
     log->copied = false;
     log->used = 0;
 }
@@ -361,21 +408,22 @@ region_log_undo(const RegionLog *log)
 {
     if (log->seen.at == NULL) return;
     if (log->copied) copy_arrays(log, true);
-    const LogEntry *entry = log->copied ? log->entries + log->used : log->seen.at;
-    while (entry > log->entries) {
+    const LogEntry *entry = log->copied ? log->seen.from + log->used : log->seen.at;
+    while (entry > log->seen.from) {
         entry--;
         char *place = (char *)(uintptr_t)(entry->place & ~((uint64_t)0xff << 56));
         uint64_t tag = entry->place >> 56;
-        if (tag != RANGE_TAG && tag != EVEN_TAG) {
+        if (tag < ALONG_TAG) {
             memcpy(place, &entry->old, tag);
             continue;
         }
-        int64_t count = (int64_t)entry->old;
+        int64_t count = (int64_t)entry->old, done = count;
         entry--;
         int64_t step = (int64_t)entry->place, bytes = (int64_t)entry->old;
+        if (tag == ALONG_TAG) done = (int64_t)(--entry)->place;
         entry -= range_entries(tag == EVEN_TAG ? 1 : count, bytes);
         for (int64_t i = 0; tag == EVEN_TAG && i < count; i++)
             memcpy(place + i * step, entry, (size_t)bytes);
-        if (tag == RANGE_TAG) copy_range(place, step, count, bytes, (char *)(uintptr_t)entry, true);
+        if (tag != EVEN_TAG) copy_range(place, step, done, bytes, (char *)(uintptr_t)entry, true);
     }
 }

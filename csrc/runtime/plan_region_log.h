@@ -14,7 +14,6 @@ typedef struct {
 struct RegionLog {
     KernelLog seen; /* by the kernel; first, so that its callbacks find the rest */
     RegionLog *next;
-    LogEntry *entries;
     int64_t room, used; /* entries; `used` of them when the arrays were copied */
     char *copies;
     int64_t bytes; /* of `copies` */

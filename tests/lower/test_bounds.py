@@ -67,6 +67,23 @@ def schedule_of(function, *args):
     return next(record["schedule"] for record in _C.report_end() if "schedule" in record)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [9_000, 40_007])
+def test_no_place_is_overlooked(size, dtype):
+    """An infinity raises a flag wherever it is: arrays are read from several places in turn."""
+    compiled = pycompile.compile(adam)
+    places = {size - 1, size - 2, *range(0, size, 211), *range(0, 200, 3)}
+    given = arrays(size, dtype)
+    for _ in range(2):
+        compiled(*arrays(size, dtype), 1e-3, 10)
+    for at in sorted(places):
+        p, g, m, v = (a.copy() for a in given)
+        g[at] = np.inf
+        with pytest.warns(RuntimeWarning, match="invalid value"):
+            compiled(p, g, m, v, 1e-3, 10)
+        assert np.isnan(p[at]) and np.isnan(p).sum() == 1, at
+
+
 @pytest.mark.parametrize("function", BY_BOUNDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bounds_are_asked(function, dtype):
