@@ -756,8 +756,8 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     char *block = NULL, *arena;
     if (arena_bytes <= STACK_ARENA_BYTES) {
         arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
-    } else if ((block = spare_take(&plan->spare_arena, arena_bytes)) != NULL) {
-        arena = spare_arena(block, arena_bytes);
+    } else if ((block = spare_take(&plan->spare_arena, arena_bytes + 2 * ALIGNMENT)) != NULL) {
+        arena = aligned(block);
     } else {
         if (on_heap) state_give(plan, state);
         return deopt_or_error(NULL);
@@ -783,7 +783,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     Py_XDECREF(run.device_memory);
     drop_objects(run.object, nobjects);
     if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
-    if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes);
+    if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
     if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     outcome->interrupted = run.interrupted;

@@ -186,12 +186,9 @@ typedef struct Spare {
     struct Spare *newer, *older;
 } Spare;
 
-enum { SPARE_ALIGNMENT = 64 };
-/* The block kept for this plan, or a new one; zeroed the first time.  NULL with MemoryError set. */
+/* The arena kept for this plan, or a new one; zeroed the first time.  NULL with MemoryError set. */
 char *spare_take(Spare *spare, int64_t bytes);
-/* The arena of so many bytes in it, aligned as kernels want it or better. */
-char *spare_arena(char *block, int64_t bytes);
-/* Puts the block back; may return it, or others, to the system. */
+/* Puts the arena back; may return it, or others, to the system. */
 void spare_give(Spare *spare, char *block, int64_t bytes);
 void spare_drop(Spare *spare);
 

@@ -82,49 +82,22 @@ memory_is_short(int64_t now)
     return available >= 0 && available * 1024 < memory_bytes() / SHORT;
 }
 
-/* Bytes of the pages on which an arena lies: of huge ones, where it fills more than half of each.
-   Mapping 10 MB takes 0.8 ms so on a virtual machine, and 2.8 ms where it begins anywhere, as the
-   small pages at both ends take longest. */
-static int64_t
-paged(int64_t bytes)
-{
-    int64_t rest = bytes % HUGE_PAGE;
-    return rest > HUGE_PAGE / 2 ? bytes - rest + HUGE_PAGE : bytes;
-}
-
-static int64_t
-alignment(int64_t bytes)
-{
-    return paged(bytes) >= HUGE_PAGE ? HUGE_PAGE : SPARE_ALIGNMENT;
-}
-
-char *
-spare_arena(char *block, int64_t bytes)
-{
-    uintptr_t to = (uintptr_t)alignment(bytes);
-    return (char *)(((uintptr_t)block + to - 1) / to * to);
-}
-
-/* Has the system map the pages of a fresh arena together, huge ones where they fit, instead of one
+/* Has the system map the pages of fresh memory together, huge ones where they fit, instead of one
    at each first write.  What it does not do for us, the first writes do. */
 static void
-populate(char *arena, int64_t bytes)
+populate(char *block, int64_t bytes)
 {
-    size_t huge = (size_t)(paged(bytes) / HUGE_PAGE * HUGE_PAGE);
-    if (huge > 0) madvise(arena, huge, MADV_HUGEPAGE);
-    if (bytes > POPULATED_MOST) return;
-#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    uintptr_t begin = (uintptr_t)block, end = begin + (size_t)bytes;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = ((uintptr_t)arena + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)arena + (size_t)bytes) / page * page;
+    uintptr_t from = (begin + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+              to = end / HUGE_PAGE * HUGE_PAGE;
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
+    if (bytes > POPULATED_MOST) return;
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
     if (begin < end) madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 #endif
-}
-
-static char *
-alloc_block(int64_t bytes)
-{
-    return mem_alloc((size_t)(paged(bytes) + alignment(bytes)));
 }
 
 char *
@@ -136,13 +109,13 @@ spare_take(Spare *s, int64_t bytes)
         s->block = NULL;
         return block;
     }
-    block = alloc_block(bytes);
+    block = mem_alloc((size_t)bytes);
     if (block == NULL && spares.oldest != NULL) {
         PyErr_Clear();
         while (spares.oldest != NULL) spare_drop(spares.oldest);
-        block = alloc_block(bytes);
+        block = mem_alloc((size_t)bytes);
     }
-    if (block != NULL && bytes >= POPULATED) populate(spare_arena(block, bytes), bytes);
+    if (block != NULL && bytes >= POPULATED) populate(block, bytes);
     return block;
 }
 
