@@ -53,4 +53,6 @@ def test_zeros_of_both_signs(dtype):
 
 
 def test_long_rows_are():
-    assert " * apart" in output_code(pycompile.compile(extremes), np.ones(40_007))
+    text = output_code(pycompile.compile(extremes), np.ones(40_007))
+    wide = "vectors of 64 bytes" in text  # there one place is as fast
+    assert (" * apart" in text) != wide
