@@ -160,6 +160,20 @@ is_chain(const Emit *e, const RegionFor *loop)
     return false;
 }
 
+/* Is a store of the loop logged at its place?  For that the log may be moved. */
+static bool
+logs_at_places(const Emit *e, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *element = &r->elements.at[i];
+        if (r->home[element->instr] == loop->number && region_is_store(e->kernel, element) &&
+            region_logs(e, &r->arrays.at[element->array]) && !element->hoisted)
+            return true;
+    }
+    return false;
+}
+
 /* Do all iterations store, and each another element, which no other store touches? */
 static bool
 stores_once(const Emit *e, const RegionElement *element, const RegionFor *loop)
@@ -193,7 +207,7 @@ region_logs_along(const Emit *e, const RegionElement *element, const RegionFor *
            element->reuse == REUSE_NONE && dtype_size(instr_at(e, element->instr)->dtype) <= 8 &&
            r->home[element->instr] == loop->number &&
            region_logs(e, &r->arrays.at[element->array]) && stores_once(e, element, loop) &&
-           is_chain(e, loop);
+           !logs_at_places(e, loop) && is_chain(e, loop);
 }
 
 void

@@ -9,7 +9,7 @@ from pycompile import _C
 from tests.differential import MANY, check
 
 RNG = np.random.default_rng(29)
-N = 3000  # larger arrays than those that are copied before a loop
+N = 3000
 STRIPS = 150_001  # more iterations than a strip has
 
 
@@ -76,7 +76,7 @@ def two_elements(x, y, n):
 
 
 def counted(x, y, z, at):
-    """Of one array each element, of another one some."""
+    """Of one array each element, of another one some: these may have the log moved meanwhile."""
     s = 0.0
     for i in range(len(y)):
         s = 0.5 * s + x[i]
@@ -107,10 +107,11 @@ def halves(x, y, n):
             y[i] = -s
 
 
-def places(n, wrong=None):
-    at = RNG.integers(0, n, n)
+def places(n, wrong=None, of=1):
+    """`n` indices of an array `of` times as long, one of them behind its end."""
+    at = RNG.integers(0, of * n, n)
     if wrong is not None:
-        at[wrong] = n
+        at[wrong] = of * n
     return at
 
 
@@ -138,8 +139,8 @@ PROGRAMS = [
     (two_elements, (vector(N), vector(N), N), [(LARGE, vector(N), N)]),
     (
         counted,
-        (vector(N), vector(N), vector(N), places(N)),
-        [(vector(N), vector(N), vector(N), places(N, N - 7))],
+        (vector(N), vector(N), vector(40 * N), places(N, of=40)),
+        [(vector(N), vector(N), vector(40 * N), places(N, N - 7, of=40))],
     ),
     (
         diagonal,
@@ -182,4 +183,4 @@ def test_a_later_failure_undoes_the_loop():
 def test_which_loops_do(function, arguments, also):
     copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     code = output_code(pycompile.compile(function), *copies)
-    assert ("log->along(" in code) == (function not in (two_elements, until)), code
+    assert ("log->along(" in code) == (function not in (two_elements, until, counted)), code

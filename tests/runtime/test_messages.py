@@ -97,7 +97,10 @@ def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
 
 def test_no_folder_to_compile_in_is_told(tmp_path):
     (tmp_path / "file").touch()
-    folders = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "file" / "c"), "TMPDIR": str(tmp_path / "none")}
+    folders = {
+        "PYCOMPILE_CACHE_DIR": str(tmp_path / "file" / "c"),
+        "TMPDIR": str(tmp_path / "none"),
+    }
     out, err = program(tmp_path, ROOTS, **folders)
     assert out == PRINTS
     assert "can write no folder to compile in" in err and "no working C compiler" not in err

@@ -269,7 +269,9 @@ def test_the_reason_names_the_functions_that_are_called():
         pycompile.explain(f, options={"plan_always": False})(x).records[0]["why"]
         for f in (three, many)
     ]
-    assert "library functions (inv, solve, matmul, ...), its" in " ".join(reasons[0].split()), reasons
+    assert "library functions (inv, solve, matmul, ...), its" in " ".join(reasons[0].split()), (
+        reasons
+    )
     assert "(inv, det, cholesky, ...)" in reasons[1], reasons
 
 
