@@ -97,6 +97,7 @@ typedef struct {
     char *argument[MAX_ARGUMENTS]; /* the command's own words; [0] is a full path */
     int arguments;
     char path[CACHE_PATH];
+    char linker[CACHE_PATH]; /* for files in parts; empty: the compiler links them */
     char version[NOTE_BYTES];
     char file_id[128];   /* size, inode and time of the file */
     CacheNoteName note;  /* the note with its version */
@@ -306,6 +307,9 @@ find_compiler(void)
         if (!found || !learn_version()) continue;
         state = FOUND;
         from_cc = i == 0;
+        /* $CC with arguments may be for another machine, or ask for libraries. */
+        if (compiler.arguments > 1 || !find_program("ld", compiler.linker))
+            compiler.linker[0] = '\0';
         describe_compiler();
         log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
         if (own != NULL && i > 0)
@@ -490,11 +494,10 @@ static bool
 link_parts(char object[MAX_PARTS][OBJECT_PATH], int parts, const char *words, const char *out)
 {
 #if defined(__linux__) && defined(__x86_64__)
-    char linker[CACHE_PATH], *arguments[MAX_PARTS + 8];
+    char *arguments[MAX_PARTS + 8];
     int n = 0;
-    /* $CC with arguments may be for another machine, or ask for libraries. */
-    if (compiler.arguments > 1 || !find_program("ld", linker)) return false;
-    arguments[n++] = linker;
+    if (compiler.linker[0] == '\0') return false;
+    arguments[n++] = compiler.linker;
     arguments[n++] = "-shared";
     arguments[n++] = "--hash-style=gnu";
     for (int i = 0; i < parts; i++) arguments[n++] = object[i];
