@@ -54,7 +54,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than a second; not in `make test-quick`")
-    config.addinivalue_line("markers", "longest: takes half a minute; begins before all others")
+    config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -54,5 +54,5 @@ def test_zeros_of_both_signs(dtype):
 
 def test_long_rows_are():
     text = output_code(pycompile.compile(extremes), np.ones(40_007))
-    wide = "vectors of 64 bytes" in text  # there one place is as fast
+    wide = "vectors of 64 bytes" in text  # not measured: prefetch.c
     assert (" * apart" in text) != wide

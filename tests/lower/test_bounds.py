@@ -76,12 +76,16 @@ def test_no_place_is_overlooked(size, dtype):
     given = arrays(size, dtype)
     for _ in range(2):
         compiled(*arrays(size, dtype), 1e-3, 10)
+    undone = compiled.stats()["deopts"]
+    _C.report_begin()  # for which a plan runs that pauses
     for at in sorted(places):
         p, g, m, v = (a.copy() for a in given)
         g[at] = np.inf
         with pytest.warns(RuntimeWarning, match="invalid value"):
             compiled(p, g, m, v, 1e-3, 10)
         assert np.isnan(p[at]) and np.isnan(p).sum() == 1, at
+    _C.report_end()
+    assert compiled.stats()["deopts"] == undone + len(places)
 
 
 @pytest.mark.parametrize("function", BY_BOUNDS)
