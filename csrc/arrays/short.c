@@ -1,5 +1,5 @@
-/* The functions of elementary.h, hyperbolic.h and libm.h in the extension module, where they are
-   compared with NumPy's loops, and the tables that they and kernels read. */
+/* The functions of elementary.h, hyperbolic.h and libm.h in the extension module: compared with
+   NumPy's loops, and called by kernels in which copies would be long; the tables that all read. */
 #include "../elementary.h"
 #include "../hyperbolic.h"
 #include "../libm.h"

@@ -1,5 +1,5 @@
-/* The functions of special.h in the extension module, where they are compared with SciPy's loops.
- */
+/* The functions of special.h in the extension module: compared with SciPy's loops, and called by
+   kernels in which copies would be long. */
 #include "../special.h"
 #include "numpy_api.h"
 

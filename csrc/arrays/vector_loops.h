@@ -1,6 +1,7 @@
-/* How the functions of vectors.h are compiled in the extension module, where they are compared with
-   the libraries' loops: once for each width, for machines that may not be this one.  Included
-   behind the headers that define them; all that follows in the file is compiled so. */
+/* How functions of vectors are compiled in the extension module, where they are compared with the
+   libraries' loops and called by kernels, whose bits depend on it: once for each width, for
+   machines that may not be this one.  Included behind the headers that define them; all that
+   follows in the file is compiled so. */
 #ifndef PYCOMPILE_ARRAYS_VECTOR_LOOPS_H
 #define PYCOMPILE_ARRAYS_VECTOR_LOOPS_H
 

@@ -31,9 +31,9 @@ typedef struct KernelLog {
     int (*stop)(struct KernelLog *log); /* nonzero: a signal came */
     int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,
                  int64_t bytes); /* logs elements; nonzero: fail */
-    /* Room for elements that the loop logs itself, one before each store: the number of the first
-       entry for them.  Behind them is the entry in whose place the loop counts them.  -1: not to be
-       logged; -2: fail */
+    /* Room for elements that the loop logs itself, one before each store: the number of the
+       first entry for them.  Behind them is the entry in whose place the loop counts them.
+       -1: not to be logged; -2: fail */
     int64_t (*along)(struct KernelLog *log, char *first, int64_t step, int64_t count,
                      int64_t bytes);
     char *(*grow)(struct KernelLog *log, int64_t list, int64_t words,

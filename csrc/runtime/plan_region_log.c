@@ -3,9 +3,10 @@
    The loop's kernel writes an input's memory in place before everything fallible is done, so it
    logs the old elements, and a later failure puts them back.  Small arrays are copied before the
    loop instead.  Nobody knows beforehand how much a nest of loops writes: the log grows until
-   copies of the arrays would be shorter; these are made then, whole, and nothing more is logged. To
-   undo is to put the copies back, and then the entries, last one first.  Of an array that holds one
-   number everywhere, as fresh ones do, the number is all that is copied.
+   copies of the arrays would be shorter; these are made then, whole, and nothing more is logged (a
+   loop that logs its stores itself may take twice as much).  To undo is to put the copies back, and
+   then the entries, last one first.  Of an array that holds one number everywhere, as fresh ones
+   do, the number is all that is copied.
 
    The items that a loop appends to lists are kept here, too, until the run ends: words, in memory
    that grows.  They are dropped with what is undone. */

@@ -284,8 +284,7 @@ BreakFrame told_frame(const Decoded *decoded, int line);
 /* The function's name, with its column where its line has several of that name: a new reference, or
    NULL with the error set.  May run Python code. */
 PyObject *told_function(const BreakFrame *frame);
-/* Are all calls CPython's?  While this thread is inside compile_plan, and once the interpreter
- * ends. */
+/* Are all calls CPython's?  Inside compile_plan, for this thread, and once the interpreter ends. */
 bool calls_are_left(void);
 
 /* ---- report.c: records for explain and logs ---- */

@@ -499,9 +499,8 @@ name_of_called(Graph *g, PyObject *callable)
     return text;
 }
 
-/* " (svd, matmul)" for the library functions that the graph calls, the first ones where they are
-   many,
-   "" where they have no names of their own; NULL: it calls none. */
+/* " (svd, matmul)" for the library functions that the graph calls, the first ones where there are
+   many, "" where they have no names of their own; NULL: it calls none. */
 static const char *
 called_names(Graph *g)
 {
