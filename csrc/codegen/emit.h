@@ -199,6 +199,9 @@ void emit_tiles(Emit *e);
 
 /* prefetch.c: called at the top of a vector loop's body */
 void emit_prefetch_ahead(Emit *e, int stage, int lanes);
+/* Machines look ahead within a page alone, of 4 KiB, so what is long is read from PLACES places in
+   turn, STRETCH bytes from one another, or less down to LEAST_STRETCH.  Is a row of this stage? */
+enum { PLACES = 4, STRETCH = 1 << 15, LEAST_STRETCH = 1 << 13 };
 bool reads_from_places(const Emit *e, int stage);
 /* Bytes of a row: with scratch three of them are in the cache. */
 enum { NEXT_ROW_MOST = 128 << 10 };

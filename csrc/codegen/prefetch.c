@@ -44,10 +44,9 @@ emit_prefetch_ahead(Emit *e, int stage, int lanes)
     }
 }
 
-/* Machines look ahead within a page alone, of 4 KiB: a long row of which nothing is stored is read
-   from four places in turn, if the order makes no difference.  Measured with two threads on AMD Zen
-   3, max of 16,777,216 elements: f64 11.4 to 8.2 ms, f32 3.05 to 2.42.  Machines with AVX-512 were
-   not measured. */
+/* Of which no output is stored, and the order of the elements makes no difference.  Measured with
+   two threads on AMD Zen 3, max of 16,777,216 elements: f64 11.4 to 8.2 ms, f32 3.05 to 2.42.
+   Machines with AVX-512 were not measured. */
 bool
 reads_from_places(const Emit *e, int stage)
 {

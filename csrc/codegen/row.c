@@ -225,13 +225,13 @@ ways_of_loop(const Emit *e, int stage)
 static void
 emit_places(Emit *e, int stage, int lanes)
 {
-    enum { PLACES = 4, EACH = 2, LONGEST = 1 << 15, SHORTEST = 1 << 13 };
+    enum { EACH = 2 };
     int size = e->vector_bytes / lanes;
     const char *position = e->position;
-    emit_line(e, "while (m - j >= %d) {", PLACES * SHORTEST / size);
+    emit_line(e, "while (m - j >= %d) {", PLACES * LEAST_STRETCH / size);
     e->indent++;
     emit_line(e, "const int64_t apart = m - j < %d ? (m - j) / %d * %d : %d;",
-              PLACES * LONGEST / size, PLACES * EACH * lanes, EACH * lanes, LONGEST / size);
+              PLACES * STRETCH / size, PLACES * EACH * lanes, EACH * lanes, STRETCH / size);
     emit_line(e, "for (const int64_t stop = j + apart; j < stop; j += %d) {", EACH * lanes);
     e->indent++;
     for (int i = 0; i < PLACES * EACH; i++) {
