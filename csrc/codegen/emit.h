@@ -121,6 +121,8 @@ void emit_call(Emit *e, int32_t at);
 void emit_roots(Emit *e, int stage, const char *acc);
 /* Moves column accumulators from scratch to registers, or back. */
 void emit_columns_memory(Emit *e, int stage, bool store);
+/* One body of the stage's loop. */
+void emit_body(Emit *e, int stage, int lanes, const char *acc);
 /* The loop alone; reductions leave their results in s, not yet finished (finish_extremes). */
 void emit_row_loop(Emit *e, int stage);
 /* The values of level ROW in this stage. */
@@ -140,6 +142,11 @@ int weave_ways(const Emit *e, int stage);
 void emit_woven(Emit *e, int stage, int lanes, int ways);
 /* What is behind the names of values of Emit.way. */
 const char *way_suffix(const Emit *e);
+
+/* pairwise.c: sums of floats in NumPy's order */
+bool is_pairwise(const Emit *e, int32_t at, int stage);
+bool stage_is_pairwise(const Emit *e, int stage);
+void emit_pairwise_loop(Emit *e, int stage);
 
 /* beside.c: rows in the lanes of vectors */
 void emit_beside(Emit *e);
