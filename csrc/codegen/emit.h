@@ -210,6 +210,8 @@ void emit_prefetch_ahead(Emit *e, int stage, int lanes);
    turn, STRETCH bytes from one another, or less down to LEAST_STRETCH.  Is a row of this stage? */
 enum { PLACES = 4, STRETCH = 1 << 15, LEAST_STRETCH = 1 << 13 };
 bool reads_from_places(const Emit *e, int stage);
+/* Does the value load what is side by side in memory? */
+bool reads_row(const Emit *e, int32_t at);
 /* Bytes of a row: with scratch three of them are in the cache. */
 enum { NEXT_ROW_MOST = 128 << 10 };
 /* Does a stage fetch the rows after those that are processed, unless these are longer? */

@@ -14,7 +14,7 @@
 
 enum { LINE = 64 };
 
-static bool
+bool
 reads_row(const Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
@@ -130,6 +130,7 @@ emit_prefetch_next(Emit *e, int stage, int elements)
         int operand = instr_at(e, i)->operand;
         int bytes = (int)dtype_size(e->kernel->operands.at[operand].dtype);
         for (int line = 0; line < elements * bytes; line += LINE)
-            emit_line(e, "__builtin_prefetch(next%d + j * %d + %d);", operand, bytes, line);
+            emit_line(e, "__builtin_prefetch(next%d + %s * %d + %d);", operand, e->position, bytes,
+                      line);
     }
 }
