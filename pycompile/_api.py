@@ -174,6 +174,14 @@ _OFF = ("0", "false", "no", "off")
 _warned: set[str] = set()  # values of PYCOMPILE_DISABLE
 
 
+def _levels_to_caller() -> int:
+    """The stacklevel, for the function that asks, of the first frame outside this module."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals is globals():
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def _switched_off() -> bool:
     """Whether PYCOMPILE_DISABLE asks for plain Python."""
     said = os.environ.get("PYCOMPILE_DISABLE", "").strip()
@@ -183,7 +191,7 @@ def _switched_off() -> bool:
             f"PYCOMPILE_DISABLE={said} is neither 1 ({', '.join(_ON[1:])}) nor 0 "
             f"({', '.join(_OFF[1:])}): ignored",
             PycompileWarning,
-            stacklevel=2,
+            stacklevel=_levels_to_caller(),
         )
     return said.lower() in _ON
 

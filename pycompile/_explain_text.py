@@ -272,15 +272,15 @@ def _break_lines(item: Record, hinted: dict[str, str]) -> list[str]:
 
 def _hint(item: Record, hinted: dict[str, str]) -> list[str]:
     """The hint; where it has been given before, of which break, if that is not at the same place.
-    `hinted`: by hint, the place."""
+    `hinted`: by hint, the code and the place."""
     if not item.get("hint"):
         return []
     here = place(*item["user"][:2]) if "user" in item else place(item["file"], item["line"])
-    given = hinted.get(item["hint"])
-    hinted.setdefault(item["hint"], here)
-    if given is None:
+    if item["hint"] not in hinted:
+        hinted[item["hint"]] = f"{item['code']} at {here}"
         return [f"hint: {item['hint']}"]
-    return [] if given == here else [f"hint: as for {given}"]
+    given = hinted[item["hint"]]
+    return [] if given.endswith(f" at {here}") else [f"hint: as for {given}"]
 
 
 def reason(item: Record) -> str:

@@ -72,7 +72,8 @@ class _Options:
             elif word == "--" and rest:
                 break
             else:
-                self._refuse(f"unknown option or nothing after it: {word}")
+                known = word in ("-m", "-c", "--", "--capture-report")
+                self._refuse(f"nothing after {word}" if known else f"unknown option: {word}")
         if not rest:
             self._refuse("nothing to run")
         self.program, self.arguments = rest[0], rest[1:]

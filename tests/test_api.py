@@ -797,6 +797,7 @@ def test_a_value_that_neither_disables_nor_enables():
     done = run_child(CODE, PYCOMPILE_DISABLE="maybe")
     told = "PYCOMPILE_DISABLE=maybe is neither 1 (true, yes, on) nor 0 (false, no, off): ignored"
     assert done.returncode == 0 and done.stderr.count(told) == 1, done.stderr
+    assert "_api.py" not in done.stderr, done.stderr  # but the line of the program
     assert int(done.stdout.splitlines()[1].split()[1]) > 0
 
 

@@ -171,7 +171,7 @@ put_break(Text *out, const Break *item, bool logged)
     if (*hint == '\0') return;
     if (logged) {
         Text place = {0};
-        text_printf(&place, "%s:%d", at->file, at->line);
+        text_printf(&place, "%s at %s:%d", break_code(item->code), at->file, at->line);
         given = log_hint_given(hint, place.data ? place.data : "?");
         text_free(&place);
     }

@@ -339,7 +339,7 @@ def long_loops(x):
 def test_later_hints_refer_to_the_first():
     text = str(pycompile.explain(long_loops)(X))
     assert text.count("break PC0013") >= 2 and text.count(LOOPS) == 1, text
-    assert re.search(r"hint: as for \S+:\d+\n", text), text
+    assert re.search(r"hint: as for PC0013 at \S+:\d+\n", text), text
 
 
 def test_a_hint_is_given_once_by_the_log(caplog):
@@ -348,7 +348,7 @@ def test_a_hint_is_given_once_by_the_log(caplog):
     with pycompile.set_logs("graph_breaks"):
         pycompile.compile(three_loops)(X, {})
         first = "\n".join(caplog.messages)
-        assert first.count(LOOPS) == 1 and "hint: as for " in first, first
+        assert first.count(LOOPS) == 1 and "hint: as for PC0013 at " in first, first
     caplog.clear()
     pycompile.reset()
     with pycompile.set_logs("graph_breaks"):

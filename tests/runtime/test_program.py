@@ -453,14 +453,19 @@ def test_switched_off(program):
 
 
 def test_wrong_options(program):
-    for words in (["--nonsense", "x.py"], ["-m"], [], ["--capture-report"]):
+    for words, told in (
+        (["--nonsense", "x.py"], "unknown option: --nonsense"),
+        (["-m"], "nothing after -m"),
+        ([], ""),
+        (["--capture-report"], "nothing after --capture-report"),
+    ):
         done = subprocess.run(
             [sys.executable, "-m", "pycompile", "run", *words],
             capture_output=True,
             text=True,
             env=ENVIRONMENT,
         )
-        assert done.returncode == 2 and "usage:" in done.stderr
+        assert done.returncode == 2 and "usage:" in done.stderr and told in done.stderr
 
 
 BREAKS = """
