@@ -154,8 +154,7 @@ put_see_loop(Text *out, const char *vector, int bytes, int streams, int each, co
 
    Measured with two threads on AMD Zen 3, arrays of 512 KiB in memory: 14.1 GB/s as a
    whole, with prefetches or without, 19.8 from four places; of 8,000 bytes in the third-level
-   cache 42.1 and 51.3 GB/s with whole words and upper halves, 41.2 from four places.  Vectors of 64
-   bytes were not measured. */
+   cache 42.1 and 51.3 GB/s with whole words and upper halves, 41.2 from four places. */
 static void
 put_see(Prelude *p, DType dtype)
 {

@@ -45,14 +45,14 @@ emit_prefetch_ahead(Emit *e, int stage, int lanes)
 }
 
 /* Of which no output is stored, and the order of the elements makes no difference.  Measured with
-   two threads on AMD Zen 3, max of 16,777,216 elements: f64 11.4 to 8.2 ms, f32 3.05 to 2.42.
-   Machines with AVX-512 were not measured. */
+   two threads, max of 16,777,216 elements: AVX2 f64 11.4 to 8.2 ms, f32 3.05 to 2.42; AVX-512 f64
+   7.6 to 5.8, f32 1.8 in both ways. */
 bool
 reads_from_places(const Emit *e, int stage)
 {
     enum { MOST_LOADS = 2 };
     int loads = 0;
-    if (e->vector_bytes == 64 || e->kernel->block || e->kernel->tile_rows) return false;
+    if (e->kernel->block || e->kernel->tile_rows) return false;
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
