@@ -29,14 +29,13 @@ def of_rows(x):
 
 
 @pytest.mark.parametrize("function", [extremes, of_two, of_rows])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u2"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("size", SIZES)
 def test_no_place_is_overlooked(function, dtype, size):
     x = (RNG.random(size) * 100 + 1).astype(dtype)
     compiled = pycompile.compile(function)
-    odd = [np.inf, np.nan, -0.0, 0.0] if x.dtype.kind == "f" else [0, 120]
     for at in sorted({0, size - 1, *range(0, size, size // 13), *range(1, 200, 17)}):
-        for value in odd:
+        for value in (np.inf, np.nan, -0.0, 0.0):
             y = x.copy()
             y[at] = value
             assert all(map(same_bits, compiled(y), function(y))), (at, value)
