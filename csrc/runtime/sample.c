@@ -1,9 +1,10 @@
 /* Whether a plan is faster than the plain code that it replaced.
 
-   The cost model (capture/control/worth.c) knows orders of magnitude only, and long runs are where
-   its errors hurt.  So a plan that covers a whole call and takes LONG_NS is compared with CPython
-   now and then: one call runs the plan, the next one the plain function, and both are timed.  Which
-   of the two runs makes no difference to the program.  Calls that go through several plans, with
+   The cost model (capture/control/worth.c) knows orders of magnitude only, and its errors hurt in
+   long runs and in short ones of which there are many.  So a plan that covers a whole call and
+   takes LONG_NS, or SHORT_NS after MANY_CALLS, is compared with CPython now and then: one call runs
+   the plan, the next one the plain function, and both are timed.  Which of the two runs makes no
+   difference to the program.  Calls that go through several plans, with
    CPython's instructions between them, are compared likewise, as a whole (sample_calls.c).
 
      - The first comparison comes when the plan has run as long as SHARE plain calls are estimated
@@ -27,11 +28,14 @@
 
 enum {
     FIRST_REST = 512,
+    MANY_CALLS = 1024,
+    SHORT_NS = 1000, /* for less the clock is too coarse */
     SHARE = 16,
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
     MOST_PAIRS = 16,
-    SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call */
+    SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call … */
+    LEFT_NS = 150,        /* … and what calls cost that CPython runs in its place */
 };
 
 _Thread_local bool call_is_timed;
@@ -153,7 +157,7 @@ judge_length(Sample *sample, int64_t plan_ns, int64_t least_ns, int64_t estimate
 static bool
 is_slower(int64_t plan_ns, int64_t plain_ns)
 {
-    return plan_ns * 100 > plain_ns * SLOWER_PERCENT;
+    return (plan_ns - LEFT_NS) * 100 > plain_ns * SLOWER_PERCENT;
 }
 
 static void
@@ -217,6 +221,13 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
     }
 }
 
+/* Runs that are shorter are not compared. */
+static int64_t
+least_compared(const Sample *sample)
+{
+    return sample->look >= MANY_CALLS ? SHORT_NS : LONG_NS;
+}
+
 int64_t
 sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
 {
@@ -236,7 +247,8 @@ sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool do
     if (in_loops > FELT_NS)
         sample_postpone(&plan->sample);
     else
-        sample_judge(&plan->sample, code, way, began, LONG_NS, Py_MAX(saved, in_loops), done);
+        sample_judge(&plan->sample, code, way, began, least_compared(&plan->sample),
+                     Py_MAX(saved, in_loops), done);
     if (way == SAMPLE_PLAIN && plan->sample.slower) plan_trim(plan);
     return took;
 }

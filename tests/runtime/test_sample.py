@@ -84,6 +84,23 @@ def test_short_calls_are_not_compared(took):
     assert call(sampled(polynomial), 1000, X)["plan_runs"] == 1000
 
 
+def test_short_calls_are_compared_when_there_have_been_many(took):
+    took(5_000, 4_000)
+    compiled = sampled(polynomial)
+    call(compiled, 5000, X)
+    assert compiled.stats()["slower"] == 1
+    assert call(compiled, 50, X)["plan_runs"] == 0
+
+
+@pytest.mark.parametrize("plan, plain", [(5_000, 4_700), (900, 100)])  # in ns
+def test_short_calls_that_would_gain_nothing_by_it_keep_their_plan(took, plan, plain):
+    """Calls that are left to CPython cost something, too; and the clock is too coarse."""
+    took(plan, plain)
+    compiled = sampled(polynomial)
+    call(compiled, 5000, X)
+    assert compiled.stats()["slower"] == 0
+
+
 def test_what_asks_for_plans_is_not_compared(took):
     took(10 * MS, 5 * MS)
     for options in ({"sample": False}, {"plan_always": True}):
