@@ -49,6 +49,7 @@ typedef struct {
     int type, loop_type;       /* in memory, and to the loop */
     RowsCopy copy;             /* into scratch, or of a result out of it; NULL: as it lies */
     int64_t at, pitch;         /* in scratch: where, and bytes from one row to the next */
+    bool upon;                 /* a result: written where operand 0 is in scratch */
 } Operand;
 
 struct Gufunc {
@@ -65,11 +66,20 @@ struct Gufunc {
 
 /* ---- what a thread does ---- */
 
-/* The rows in the inner loop: where they are columns of memory, neighbours are copied at once. */
+/* The elements in the inner loop where they are neighbours on both sides, else the rows: columns of
+   memory are read by whole cache lines. */
 #define ROWS_COPY(name, To, From, value)                                                           \
     static void name(char *to, npy_intp to_row, npy_intp to_step, const char *from,                \
                      npy_intp from_row, npy_intp from_step, npy_intp rows, npy_intp length)        \
     {                                                                                              \
+        if (to_step == sizeof(To) && from_step == sizeof(From)) {                                  \
+            for (npy_intp i = 0; i < rows; i++)                                                    \
+                for (npy_intp k = 0; k < length; k++) {                                            \
+                    From x = ((const From *)(from + i * from_row))[k];                             \
+                    ((To *)(to + i * to_row))[k] = value;                                          \
+                }                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
         for (npy_intp k = 0; k < length; k++)                                                      \
             for (npy_intp i = 0; i < rows; i++) {                                                  \
                 From x = *(const From *)(from + i * from_row + k * from_step);                     \
@@ -335,6 +345,15 @@ order_axes(Gufunc *call)
     call->rank = kept;
 }
 
+/* Whether the loop may write a result where it has read the operand, element for element, which
+   pocketfft allows for transforms from complex to complex.  Less scratch stays in the cache. */
+static bool
+may_overwrite(const Operand *input, const Operand *result)
+{
+    return input->copy != NULL && input->loop_type == result->loop_type &&
+           input->length == result->length;
+}
+
 /* Says which operands go through scratch, and how many rows do at once; false: not followed. */
 static bool
 plan_scratch(Gufunc *call)
@@ -352,13 +371,14 @@ plan_scratch(Gufunc *call)
         if (o->type == o->loop_type && !across) continue;
         o->copy = copy;
         o->pitch = (o->length * size_of_type(o->loop_type) + 63) / 64 * 64 + PADDING;
-        row_bytes += o->pitch;
+        o->upon = result && may_overwrite(&call->operand[0], o);
+        if (!o->upon) row_bytes += o->pitch;
     }
     if (GROUP * row_bytes > MOST_SCRATCH) return false;
     call->rows = row_bytes == 0 ? 0 : Py_MAX(SCRATCH / row_bytes / GROUP * GROUP, GROUP);
     for (int i = 0; i < call->noperands; i++) {
         Operand *o = &call->operand[i];
-        if (o->copy == NULL) continue;
+        if (o->copy == NULL || o->upon) continue; /* operand 0 is at 0 */
         o->at = call->scratch_bytes;
         call->scratch_bytes += call->rows * o->pitch;
     }

@@ -226,8 +226,8 @@ reshape_buffer(Lowering *lw, const Output *output, BufferId buffer)
         node->type.device != DEVICE_HOST && node->type.form == FORM_ARRAY &&
         type_is_contiguous(g, &node->type) &&
         type_elements(g, &node->type) == type_elements(g, &graph_node(g, node->storage)->type);
-    for (int i = 0; i < g->outputs.len; i++)
-        whole = whole && g->outputs.at[i].node != node->storage;
+    for (int i = 0; i < g->outputs.len && whole; i++)
+        whole = g->outputs.at[i].node != node->storage;
     if (!whole) return;
     lw->program->buffers.at[buffer].type = node->type;
     lw->program->buffers.at[buffer].type.offset = NO_SIZE;

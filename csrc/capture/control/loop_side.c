@@ -568,12 +568,12 @@ loop_begins_turn(Interp *in, LoopShape **out)
     if (in->loop != NULL || in->top != in->bottom || in->region != 0 ||
         in->attempt.first_step[number] != in->attempt.steps)
         return 0;
-    for (int top = number - 1; top >= 0; top--) {
-        if (loop_shape(in, in->top->decoded, top, out) < 0) return -1;
-        bool midst = *out != NULL && !(*out)->counts && (*out)->begin == number &&
-                     begun >= (*out)->top && begun <= (*out)->last;
+    for (int top = number;
+         ;) { /* asked at each Instr: of a long code not all others are looked at */
+        if (loop_before(in, in->top->decoded, &top, out) < 0) return -1;
+        if (*out == NULL) return 0;
+        bool midst = !(*out)->counts && (*out)->begin == number && begun >= (*out)->top &&
+                     begun <= (*out)->last;
         if (midst) return 0;
     }
-    *out = NULL;
-    return 0;
 }

@@ -475,6 +475,9 @@ int branch_reads(Interp *in, const Decoded *d, int at, int slot);
 /* The loop that is entered at the Instr: a FOR_ITER, or the test of a `while`; *out is NULL where
    there is none, or the Instrs have another form.  0, or -1 with the error set. */
 int loop_shape(Interp *in, const Decoded *d, int number, LoopShape **out);
+/* The loop that is entered nearest before the Instr, which *number becomes; *out is NULL where
+   there is none.  0, or -1 with the error set. */
+int loop_before(Interp *in, const Decoded *d, int *number, LoopShape **out);
 /* The number of the exit, 1 and up, by which the Instr, which is not inside, is reached; -1: none.
  */
 int loop_exit_number(const LoopShape *shape, const Decoded *d, int number);

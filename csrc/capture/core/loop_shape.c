@@ -331,8 +331,14 @@ shape_new(Interp *in, const Decoded *d, int head, int last, int top, int begin)
     return s;
 }
 
+/* All loops of a code, by the Instr where they are entered. */
+typedef struct {
+    LoopShape **at;
+    int *before; /* the nearest Instr before this one where a loop is entered; -1: none */
+} Loops;
+
 static LoopShape **
-find_loops(Interp *in, const Decoded *d)
+find_shapes(Interp *in, const Decoded *d)
 {
     LoopShape **all = arena_alloc(in->arena, sizeof(LoopShape *) * ((size_t)d->count + 1));
     bool *known = arena_alloc(in->arena, (size_t)d->count + 1);
@@ -352,14 +358,39 @@ find_loops(Interp *in, const Decoded *d)
     return all;
 }
 
+static const Loops *
+loops_of(Interp *in, const Decoded *d)
+{
+    Loops *loops = map_get(&in->sources.loops, d);
+    if (loops != NULL) return loops;
+    if ((loops = arena_alloc(in->arena, sizeof *loops)) == NULL ||
+        (loops->at = find_shapes(in, d)) == NULL ||
+        (loops->before = arena_alloc(in->arena, sizeof(int) * ((size_t)d->count + 1))) == NULL)
+        return NULL;
+    int before = -1;
+    for (int at = 0; at < d->count; at++) {
+        loops->before[at] = before;
+        if (loops->at[at] != NULL) before = at;
+    }
+    return map_put(in, &in->sources.loops, d, loops) < 0 ? NULL : loops;
+}
+
 int
 loop_shape(Interp *in, const Decoded *d, int number, LoopShape **out)
 {
-    LoopShape **all = map_get(&in->sources.loops, d);
-    if (all == NULL &&
-        ((all = find_loops(in, d)) == NULL || map_put(in, &in->sources.loops, d, all) < 0))
-        return -1;
-    *out = all[number];
+    const Loops *loops = loops_of(in, d);
+    if (loops == NULL) return -1;
+    *out = loops->at[number];
+    return 0;
+}
+
+int
+loop_before(Interp *in, const Decoded *d, int *number, LoopShape **out)
+{
+    const Loops *loops = loops_of(in, d);
+    if (loops == NULL) return -1;
+    *number = loops->before[*number];
+    *out = *number >= 0 ? loops->at[*number] : NULL;
     return 0;
 }
 

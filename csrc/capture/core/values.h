@@ -381,7 +381,8 @@ typedef struct {
     PointerMap by_source; /* source -> its Value */
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */
     PointerMap joins;     /* Decoded -> where its branches meet: join.c */
-    PointerMap loops;     /* Decoded -> LoopShape * by the Instr at which it is entered */
+    PointerMap
+        loops; /* Decoded -> its loops, by the Instr at which they are entered (loop_shape.c) */
 } InterpSources;
 
 typedef struct {
