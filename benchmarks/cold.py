@@ -1,7 +1,9 @@
 """Child process: first calls of the examples' functions, or of those that are named, with the disk
 cache as it is.  Prints JSON.
 
-A first call's own time is what it takes beyond the fastest of those that follow it.
+A first call's own time is what it takes beyond the fastest of those that follow it.  With --records it is
+told what was compiled, too: then the calls take longer, since the records, which show graphs and code, are
+made in them.
 """
 
 import copy
@@ -21,20 +23,23 @@ from pycompile import _C  # noqa: E402
 
 
 def main() -> None:
+    recorded = "--records" in sys.argv
+    names = [name for name in sys.argv[1:] if name != "--records"]
     found = {}
     for module in (photo, terrain, options, network):
         for name, (function, arguments) in module.FUNCTIONS.items():
-            if sys.argv[1:] and name not in sys.argv[1:]:
+            if names and name not in names:
                 continue
             args = copy.deepcopy(arguments())
             _C.reset()
-            _C.report_begin()
+            if recorded:
+                _C.report_begin()
             times = []
             for _ in range(6):
                 began = time.perf_counter()
                 function(*args)
                 times.append(time.perf_counter() - began)
-            records = _C.report_end()
+            records = _C.report_end() if recorded else []
             found[name] = {
                 "seconds": times[0] - min(times[1:]),
                 "plans": sum(record["kind"] == "plan" for record in records),

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
-from pycompile import _C
+# _elision and _filters: C imports them in nearly every first call, which need not wait for that.
+from pycompile import _C, _elision, _filters  # noqa: F401
 from pycompile._backends import NATIVE, list_backends, register_backend, resolve_backend
 from pycompile._errors import GraphBreakError, PycompileWarning
 from pycompile._hints import tell_at_exit

@@ -12,7 +12,6 @@ import contextlib
 import copy
 import functools
 import sys
-import threading
 
 import numpy as np
 
@@ -321,7 +320,7 @@ class Draw:
         return f"Draw({self.name})"
 
 
-class _Left(threading.local):
+class _Left(_thread._local):  # threading.local, whose module takes 2 ms to import
     """The states in which the draws of this thread's run have left generators, by id; None where
     another thread has drawn between two of them.  Kept only where there are other threads."""
 
@@ -356,7 +355,7 @@ def _lock(generator):
     return lock if isinstance(lock, _RLOCK) else contextlib.nullcontext()
 
 
-_RLOCK = type(threading.RLock())
+_RLOCK = type(_thread.RLock())
 
 
 def restore(state, bits, generator, shared):

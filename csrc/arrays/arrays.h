@@ -198,6 +198,7 @@ int array_store(PyObject *array, PyObject *by, PyObject *value);
    nothing else holds; INT64_MAX: this NumPy never does.  Found once by trying NumPy; runs
    Python. */
 int64_t array_elision_bytes(void);
+void array_elision_forget(void); /* for tests: as though it had not been asked for */
 typedef enum {
     ELIDES_NOTHING,
     ELIDES_LEFT,
@@ -275,6 +276,20 @@ bool foreign_is_shared(PyObject *ufunc); /* a row of foreign.def */
    them, which takes about a microsecond.  Never sets an error. */
 bool foreign_is_silent(void);
 
+/* ---- verdicts.c: what trials have shown, kept from one process to the next ---- */
+enum { VERDICT_NAME = 48, VERDICTS_TEXT = 2048 };
+/* `key` is a text that tells of all that verdicts depend on but the processor.  Neither sets an
+   error; `read` gives false where there is nothing, or nothing that can be trusted. */
+typedef struct {
+    bool (*read)(const char *key, char text[VERDICTS_TEXT]);
+    void (*write)(const char *key, const char *text);
+} VerdictKeeper;
+void verdicts_kept_by(const VerdictKeeper *by);
+/* Writes what was noted since the last time; never sets an error. */
+void verdicts_keep(void);
+/* For tests: as though the process began; where they are not kept, they are not read, either. */
+void verdicts_forget(bool kept);
+
 /* ---- elementary.c: vector functions that have the bits of NumPy's loops, or SciPy's ---- */
 
 enum { ELEMENTARY_SYMBOL = 24 };
@@ -287,6 +302,9 @@ const char *elementary_symbol(const char *function, DType dtype);
 /* Sets the pointers of_numpySYMBOL and those of short_link and special_link that a kernel's file
    has; `place` finds one or gives NULL. */
 void elementary_link(void *(*place)(void *context, const char *name), void *context);
+/* For tests: forgets all that is known; how many trials were made so far. */
+void elementary_forget(void);
+int elementary_trials(void);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */
 

@@ -8,10 +8,13 @@
 
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
-   count: the loop for tanh of float32 differs from SVML's function in their signs alone. */
+   count: the loop for tanh of float32 differs from SVML's function in their signs alone.  Which
+   candidate it was is a verdict (verdicts.c), and a process that finds it tries that candidate with
+   the odd arguments alone. */
 #include "numpy_api.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #if defined(__x86_64__)
@@ -134,7 +137,7 @@ candidate_at(int i, const char *function, DType dtype, Candidate *out,
 /* ---- the comparison ---- */
 
 /* First NaNs of several kinds, then odd numbers, then any bits, then numbers of usual sizes. */
-enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384, BLOCK = 16 };
+enum { NANS = 8, ODD = 96, ANY = 2048, ARGUMENTS = 16384, FEW = 256, BLOCK = 16 };
 
 static void
 put_argument(DType dtype, char *x, int i, double value)
@@ -155,7 +158,7 @@ put_bits(DType dtype, char *x, int i, uint64_t bits)
 }
 
 static void
-make_arguments(DType dtype, char *x)
+make_arguments(DType dtype, char *x, int n)
 {
     static const double odd[] = {
         0.0, -0.0, Py_HUGE_VAL, -Py_HUGE_VAL, 1.0, -1.0, 0.5, -0.5, 2.0, 10.0, 1e-300, -1e-300,
@@ -174,7 +177,7 @@ make_arguments(DType dtype, char *x)
     static const double scales[] = {1, 1e-4, 3, 30, 80, 700};
     uint64_t exponent = dtype == DT_F32 ? (uint64_t)0xff << 55 : (uint64_t)0x7ff << 52;
     uint64_t state = 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < ARGUMENTS; i++) {
+    for (int i = 0; i < n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         double unit = (double)(int64_t)state / 9223372036854775808.0; /* -1 to 1 */
         if (i < NANS)
@@ -203,23 +206,24 @@ by_numpy(const UfuncLoop *loop, DType dtype, char *x, char *y, int64_t n)
     return fp_flags_read();
 }
 
-/* Has this way the loop's bits, and its flags, by blocks of elements and of odd ones each? */
+/* Has this way the loop's bits, and its flags, for the first `n` arguments: by blocks of elements
+   and, of all arguments, of odd ones each? */
 static bool
-is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dtype)
+is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dtype, int n)
 {
     static _Alignas(64) char x[ARGUMENTS * 8], wanted[ARGUMENTS * 8], got[ARGUMENTS * 8];
     _Alignas(64) char one[64];
-    size_t size = dtype_size(dtype);
+    size_t size = dtype_size(dtype), bytes = (size_t)n * size;
     int lanes = 64 / (int)size;
-    make_arguments(dtype, x);
-    for (size_t at = 0; at < ARGUMENTS * size; at += BLOCK * size) {
+    make_arguments(dtype, x, n);
+    for (size_t at = 0; at < bytes; at += BLOCK * size) {
         unsigned flags = by_numpy(loop, dtype, x + at, wanted + at, BLOCK);
         fp_flags_clear();
         if (!apply(candidate, way, dtype, x + at, got + at, BLOCK)) return true;
         if (fp_flags_read() != flags) return false;
     }
-    if (memcmp(wanted, got, ARGUMENTS * size) != 0) return false;
-    for (int i = 0; i < 2 * ODD; i++) {
+    if (memcmp(wanted, got, bytes) != 0) return false;
+    for (int i = 0; i < 2 * ODD && n == ARGUMENTS; i++) {
         for (int k = 0; k < lanes; k++) memcpy(one + (size_t)k * size, x + (size_t)i * size, size);
         unsigned flags = by_numpy(loop, dtype, one, wanted, 1);
         fp_flags_clear();
@@ -230,10 +234,10 @@ is_the_same(const UfuncLoop *loop, const Candidate *candidate, int way, DType dt
 }
 
 static bool
-is_the_loop(const UfuncLoop *loop, const Candidate *candidate, DType dtype)
+is_the_loop(const UfuncLoop *loop, const Candidate *candidate, DType dtype, int n)
 {
     bool same = true;
-    for (int way = 0; way < WAYS && same; way++) same = is_the_same(loop, candidate, way, dtype);
+    for (int way = 0; way < WAYS && same; way++) same = is_the_same(loop, candidate, way, dtype, n);
     return same;
 }
 
@@ -249,20 +253,63 @@ typedef struct {
 static Known found[64];
 static int nfound;
 
+static int trials;
+
+/* The name of the verdict; false: it has none. */
+static bool
+verdict_name(const Known *known, char out[VERDICT_NAME])
+{
+    uint64_t file = 0;
+    if (!ufunc_is_library(known->ufunc) && (file = verdict_of_file(known->ufunc)) == 0)
+        return false;
+    return snprintf(out, VERDICT_NAME, "%s.%s.%" PRIx64, known->function, dtype_name(known->dtype),
+                    file) < VERDICT_NAME;
+}
+
+/* Is the i-th candidate the loop, for so many arguments? */
+static bool
+try_candidate(Known *known, int i, const UfuncLoop *loop, int n)
+{
+    Candidate candidate;
+    return candidate_at(i, known->function, known->dtype, &candidate, known->symbol) &&
+           is_the_loop(loop, &candidate, known->dtype, n);
+}
+
+/* Sets known->known and the symbol by a verdict: the number behind the candidate's, 0 for none.
+   False: there is no verdict that holds. */
+static bool
+by_verdict(Known *known, const char *name, const UfuncLoop *loop)
+{
+    int64_t candidate;
+    if (!verdict_known(name, &candidate) || candidate < 0 || candidate > CANDIDATES) return false;
+    known->known = candidate > 0 && try_candidate(known, (int)candidate - 1, loop, FEW);
+    return candidate == 0 || known->known;
+}
+
+static void
+by_trial(Known *known, const char *name, const UfuncLoop *loop)
+{
+    int candidate = 0;
+    trials++;
+    for (int i = 0; i < CANDIDATES && !known->known; i++) {
+        known->known = try_candidate(known, i, loop, ARGUMENTS);
+        candidate = known->known ? i + 1 : 0;
+    }
+    if (name != NULL) verdict_note(name, candidate);
+}
+
 static void
 find(Known *known)
 {
     UfuncLoop loop = {0};
-    Candidate candidate;
+    char name[VERDICT_NAME];
     DType dtypes[] = {known->dtype, known->dtype};
     bool is_there = ufunc_loop(known->ufunc, 1, 1, dtypes, &loop) == ANSWER_YES && !loop.needs_api;
     if (is_there && ufunc_is_library(known->ufunc))
         short_by_loop(known->function, known->dtype, &loop);
-    if (is_there)
-        for (int i = 0; i < CANDIDATES && !known->known; i++)
-            known->known =
-                candidate_at(i, known->function, known->dtype, &candidate, known->symbol) &&
-                is_the_loop(&loop, &candidate, known->dtype);
+    bool named = is_there && verdict_name(known, name);
+    if (is_there && !(named && by_verdict(known, name, &loop)))
+        by_trial(known, named ? name : NULL, &loop);
     Py_XDECREF(loop.owner);
     PyErr_Clear();
     fp_flags_clear();
@@ -305,13 +352,6 @@ elementary_symbol(const char *function, DType dtype)
     return known != NULL && known->known ? known->symbol : NULL;
 }
 
-static void
-set_link(void *(*place)(void *context, const char *name), void *context, const Link *link)
-{
-    const void **pointer = (const void **)place(context, link->name);
-    if (pointer != NULL) *pointer = link->there;
-}
-
 void
 elementary_link(void *(*place)(void *context, const char *name), void *context)
 {
@@ -322,9 +362,20 @@ elementary_link(void *(*place)(void *context, const char *name), void *context)
         void **pointer = place(context, name);
         if (pointer != NULL) *pointer = dlsym(numpy_library(), found[i].symbol);
     }
-    Link link;
-    for (int i = 0; short_link(i, &link); i++) set_link(place, context, &link);
-    for (int i = 0; special_link(i, &link); i++) set_link(place, context, &link);
+    short_link(place, context);
+    special_link(place, context);
+}
+
+void
+elementary_forget(void)
+{
+    while (nfound > 0) Py_CLEAR(found[--nfound].ufunc);
+}
+
+int
+elementary_trials(void)
+{
+    return trials;
 }
 
 #else
@@ -360,6 +411,17 @@ void
 elementary_link(void *(*place)(void *context, const char *name), void *context)
 {
     (void)place, (void)context;
+}
+
+void
+elementary_forget(void)
+{
+}
+
+int
+elementary_trials(void)
+{
+    return 0;
 }
 
 #endif

@@ -113,7 +113,8 @@ search_library(struct dl_phdr_info *library, size_t size, void *context)
         const char *end = at + part->p_filesz - sizeof before_log_table - TABLE_BYTES;
         if (part->p_filesz < sizeof before_log_table + TABLE_BYTES || part->p_vaddr % 8) continue;
         for (; at <= end && search->table == NULL; at += 8)
-            if (memcmp(at, before_log_table, sizeof before_log_table) == 0)
+            if (memcmp(at, before_log_table, 8) == 0 && /* one instruction: nearly all end here */
+                memcmp(at, before_log_table, sizeof before_log_table) == 0)
                 search->table = (const double *)(at + sizeof before_log_table);
     }
     return contains;

@@ -42,6 +42,12 @@ numpy_itemsize(DType dtype)
 
 int numpy_errors_init(void); /* errors.c */
 
+/* verdicts.c: a name has no blanks */
+bool verdict_known(const char *name, int64_t *value);
+void verdict_note(const char *name, int64_t value);
+uint64_t verdict_of_file(PyObject *ufunc);
+int verdicts_key(Text *out); /* 0, or -1 with the error set */
+
 /* elementary.c: the bytes of vectors in which kernels compute elementary functions, as in
    codegen/c.c, machine_vector_bytes; 0: in none. */
 int elementary_bytes(void);
@@ -54,14 +60,14 @@ VectorLoop special_loop(const char *function, DType dtype, int bytes); /* specia
 VectorLoop elementary_loop(const char *function, DType dtype, int bytes);
 /* short.c: the first time, this is the loop of NumPy's that computes for odd arguments. */
 void short_by_loop(const char *function, DType dtype, const UfuncLoop *loop);
-/* The i-th table or function that kernels reach through a pointer of this name in their file;
-   false: no more. */
+/* Sets the pointers to tables and functions that a kernel's file has, as elementary_link does. */
 typedef struct {
     const char *name;
     const void *there;
 } Link;
-bool short_link(int i, Link *link);   /* short.c */
-bool special_link(int i, Link *link); /* special.c */
+typedef void *(*LinkPlace)(void *context, const char *name);
+void short_link(LinkPlace place, void *context);   /* short.c */
+void special_link(LinkPlace place, void *context); /* special.c */
 /* libm_tables.c, on x86-64 alone */
 extern const uint64_t libm_exp_table[256];
 const double *libm_log_table(void); /* in the C library; NULL: not found */

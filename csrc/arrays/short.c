@@ -54,21 +54,38 @@ static const _Alignas(64) unsigned long long tanh_f64_table[] = {TANH_F64_TABLE}
 static _Alignas(64) unsigned of_pycompile_tanh_f32[32 * 8];
 static _Alignas(64) unsigned long long of_pycompile_tanh_f64[16 * 32];
 
-static const double *of_pycompile_log_table; /* NULL: the C library's is not found */
+static const double *of_pycompile_log_table; /* NULL: not searched for, or not found */
+
+/* Once: it takes longer than all else about these functions. */
+static const double *
+log_table(void)
+{
+    static bool searched;
+    if (!searched) of_pycompile_log_table = libm_log_table();
+    searched = true;
+    return of_pycompile_log_table;
+}
 
 static void
-make_tables(void)
+make_tanh_tables(void)
 {
-    static bool made;
-    if (made) return;
-    made = true;
-    of_pycompile_log_table = libm_log_table();
     for (int at = 0; at < 32 * 8; at++)
         of_pycompile_tanh_f32[at] = tanh_f32_table[at % 8 * 32 + at / 8];
     for (int at = 0; at < 16 * 18; at++) {
         int row = at / 16, place = row == 0 ? 0 : 18 - row;
         of_pycompile_tanh_f64[at % 16 * 32 + place] = tanh_f64_table[at];
     }
+}
+
+/* For a function by its name, or a link's name. */
+static void
+make_tables(const char *name)
+{
+    static bool made;
+    if (strstr(name, "log") != NULL) log_table();
+    if (made || strstr(name, "tanh") == NULL) return;
+    made = true;
+    make_tanh_tables();
 }
 
 /* ---- loops ---- */
@@ -114,15 +131,14 @@ FUNCTIONS(LOG_F64, log_f64, double, long long)
 
 /* ---- what kernels read and call ---- */
 
-bool
-short_link(int i, Link *link)
+void
+short_link(LinkPlace place, void *context)
 {
-    make_tables();
-    const Link links[] = {
+    static const Link links[] = {
         {"of_pycompile_tanh_f32", of_pycompile_tanh_f32},
         {"of_pycompile_tanh_f64", of_pycompile_tanh_f64},
         {"of_pycompile_exp_table", libm_exp_table},
-        {"of_pycompile_log_table", of_pycompile_log_table},
+        {"of_pycompile_log_table", NULL},
         {"of_pycompile_exp_f32x8", (const void *)exp_f32_of_32},
         {"of_pycompile_exp_f32x16", (const void *)exp_f32_of_64},
         {"of_pycompile_log_f32x8", (const void *)log_f32_of_32},
@@ -136,8 +152,12 @@ short_link(int i, Link *link)
         {"of_pycompile_log_f64x4", (const void *)log_f64_of_32},
         {"of_pycompile_log_f64x8", (const void *)log_f64_of_64},
     };
-    if (i < COUNT_OF(links)) *link = links[i];
-    return i < COUNT_OF(links);
+    for (int i = 0; i < COUNT_OF(links); i++) {
+        const void **pointer = (const void **)place(context, links[i].name);
+        if (pointer == NULL) continue;
+        make_tables(links[i].name);
+        *pointer = links[i].there != NULL ? links[i].there : of_pycompile_log_table;
+    }
 }
 
 /* ---- by their names ---- */
@@ -155,7 +175,7 @@ short_loop(const char *function, DType dtype, int bytes)
         {"exp", DT_F64, {exp_f64_32, exp_f64_64}},    {"log", DT_F64, {log_f64_32, log_f64_64}},
     };
     VectorLoop found = NULL;
-    make_tables();
+    make_tables(function);
     for (int i = 0; i < COUNT_OF(functions); i++)
         if (functions[i].dtype == dtype && strcmp(functions[i].function, function) == 0)
             found = functions[i].loop[bytes == 64];
@@ -174,11 +194,10 @@ short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
     (void)function, (void)dtype, (void)loop;
 }
 
-bool
-short_link(int i, Link *link)
+void
+short_link(LinkPlace place, void *context)
 {
-    (void)i, (void)link;
-    return false;
+    (void)place, (void)context;
 }
 
 VectorLoop

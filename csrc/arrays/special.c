@@ -79,8 +79,8 @@ LOOPS(NDTR, ndtr, 64)
 
 /* ---- what kernels call ---- */
 
-bool
-special_link(int i, Link *link)
+void
+special_link(LinkPlace place, void *context)
 {
     static const Link links[] = {
         {"of_pycompile_plain_erf_f64x4", (const void *)erf_plain_32},
@@ -96,8 +96,10 @@ special_link(int i, Link *link)
         {"of_pycompile_any_ndtr_f64x4", (const void *)ndtr_any_32},
         {"of_pycompile_any_ndtr_f64x8", (const void *)ndtr_any_64},
     };
-    if (i < COUNT_OF(links)) *link = links[i];
-    return i < COUNT_OF(links);
+    for (int i = 0; i < COUNT_OF(links); i++) {
+        const void **pointer = (const void **)place(context, links[i].name);
+        if (pointer != NULL) *pointer = links[i].there;
+    }
 }
 
 /* ---- by their names ---- */
@@ -121,11 +123,10 @@ special_loop(const char *function, DType dtype, int bytes)
 
 #else
 
-bool
-special_link(int i, Link *link)
+void
+special_link(LinkPlace place, void *context)
 {
-    (void)i, (void)link;
-    return false;
+    (void)place, (void)context;
 }
 
 VectorLoop

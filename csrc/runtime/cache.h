@@ -81,13 +81,16 @@ bool cache_is_entry(const char *name);
 Answer cache_read_note(const char *name, char *out, size_t size);
 void cache_write_note(const char *name, const char *text);
 /* The same with a seal, so that what is damaged or not ours is taken for none. */
-enum { NOTE_BYTES = 256 };
+enum { NOTE_BYTES = 2048 };
 Answer cache_read_sealed(const char *name, char out[NOTE_BYTES]);
 void cache_write_sealed(const char *name, const char *text);
 bool cache_note_path(const char *name, char path[CACHE_PATH]);
 typedef char CacheNoteName[64];
 /* The notes whose names begin with `prefix`, in no order; returns how many. */
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
+
+/* ---- verdict_note.c ---- */
+extern const VerdictKeeper verdict_note_keeper;
 
 /* ---- cache_record.c: the text about an entry; never set an exception ---- */
 void cache_record_made(const CodeWanted *wanted, double seconds);

@@ -310,6 +310,7 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
     counts.plans += answer == ANSWER_YES;
     counts.postponed += job.postponed;
     end_job(&job);
+    verdicts_keep();
     depth--;
     return answer;
 }

@@ -99,14 +99,30 @@ get_logger(PyObject *logging, const char *channel)
     return PyObject_CallMethod(logging, "getLogger", "s", name);
 }
 
+/* The logger of a name, borrowed, or NULL without an error where nobody has asked for it: most
+   channels are never asked for, and `getLogger` would make it. */
+static PyObject *
+made_logger(PyObject *logging, const char *channel)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "pycompile%s%s", *channel ? "." : "", channel);
+    PyObject *class = PyObject_GetAttrString(logging, "Logger");
+    PyObject *manager = class != NULL ? PyObject_GetAttrString(class, "manager") : NULL;
+    PyObject *made = manager != NULL ? PyObject_GetAttrString(manager, "loggerDict") : NULL;
+    PyObject *found = made != NULL && PyDict_Check(made) ? PyDict_GetItemString(made, name) : NULL;
+    Py_XDECREF(class);
+    Py_XDECREF(manager);
+    Py_XDECREF(made); /* the manager has it */
+    return found;
+}
+
 /* The level set on the logger itself, 0 when none is; errors count as none. */
 static long
 own_level(PyObject *logging, const char *channel)
 {
-    PyObject *logger = get_logger(logging, channel);
+    PyObject *logger = made_logger(logging, channel);
     PyObject *level = logger != NULL ? PyObject_GetAttrString(logger, "level") : NULL;
     long value = level != NULL ? PyLong_AsLong(level) : 0;
-    Py_XDECREF(logger);
     Py_XDECREF(level);
     if (PyErr_Occurred()) {
         PyErr_Clear();

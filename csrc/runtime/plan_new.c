@@ -274,12 +274,12 @@ is_large(const Maker *m, const Type *type)
                                            POOL_SMALLEST / (int64_t)dtype_size((DType)type->dtype);
 }
 
-/* The callable, or what does the same with several threads: pycompile/_divided.py.  A ufunc by
-   itself is never one of the functions divided there. */
+/* The callable, or what does the same with several threads: pycompile/_divided.py.  A ufunc and a
+   function in C (a ufunc's method) are never among the functions divided there. */
 static int
 divide_extern(Maker *m, PlanExtern *out)
 {
-    if (ufunc_check(out->callable)) return 0;
+    if (ufunc_check(out->callable) || PyCFunction_Check(out->callable)) return 0;
     PyObject *divide = module_object("pycompile._divided", "divided_step");
     PyObject *made = divide == NULL ? NULL : PyObject_CallOneArg(divide, out->callable);
     Py_XDECREF(divide);

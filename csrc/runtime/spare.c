@@ -82,8 +82,28 @@ memory_is_short(int64_t now)
     return available >= 0 && available * 1024 < memory_bytes() / SHORT;
 }
 
+typedef struct {
+    uintptr_t begin, end; /* whole pages */
+} Fresh;
+
+/* Of the parts that begin at multiples of a huge page, the first of them earlier. */
+static void
+populate_part(const void *context, int64_t from, int64_t to)
+{
+    const Fresh *fresh = context;
+    uintptr_t base = fresh->begin / HUGE_PAGE * HUGE_PAGE;
+    uintptr_t begin = Py_MAX(base + (size_t)from * HUGE_PAGE, fresh->begin);
+    uintptr_t end = Py_MIN(base + (size_t)to * HUGE_PAGE, fresh->end);
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    if (begin < end) madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+#else
+    (void)begin, (void)end;
+#endif
+}
+
 /* Has the system map the pages of fresh memory together, huge ones where they fit, instead of one
-   at each first write.  What it does not do for us, the first writes do. */
+   at each first write, and clear them on several threads.  What it does not do for us, the first
+   writes do. */
 static void
 populate(char *block, int64_t bytes)
 {
@@ -93,11 +113,10 @@ populate(char *block, int64_t bytes)
               to = end / HUGE_PAGE * HUGE_PAGE;
     if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
     if (bytes > POPULATED_MOST) return;
-    begin = (begin + page - 1) / page * page;
-    end = end / page * page;
-#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
-    if (begin < end) madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
-#endif
+    const Fresh fresh = {(begin + page - 1) / page * page, end / page * page};
+    uintptr_t base = fresh.begin / HUGE_PAGE;
+    int64_t parts = (int64_t)((fresh.end + HUGE_PAGE - 1) / HUGE_PAGE - base);
+    threads_share(populate_part, &fresh, parts, HUGE_PAGE);
 }
 
 char *

@@ -72,3 +72,14 @@ def test_freed_with_its_plan(limits):
     pycompile.reset()
     del compiled
     assert limits(1 << 40, 60) <= before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", [140_000, 262_144, 262_145, 700_001])
+def test_fresh_arenas_of_any_size(size, threads):
+    """Their pages are mapped and cleared in parts, on several threads."""
+    x = np.random.default_rng(size).random(size)
+    plain, _ = function(size + threads)
+    compiled = pycompile.compile(plain, options={"threads": threads})
+    for _ in range(2):
+        assert compiled(x).tobytes() == plain(x).tobytes()

@@ -237,6 +237,7 @@ def compiles(tmp_path):
 
 
 X86_LINUX = platform.machine() == "x86_64" and sys.platform == "linux"
+LINKED = [] if X86_LINUX and shutil.which("ld") else [None]  # what the compiler itself links
 X86_GCC = platform.machine() == "x86_64" and "clang" not in os.popen("cc --version").read()
 
 
@@ -252,7 +253,8 @@ def test_compiler_that_knows_no_flags_for_straight_code(tmp_path):
     refusal = 'for a in "$@"; do test "$a" = -Og && exit 1; done\n'
     variables = {"CC": logged_cc(tmp_path, refusal), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
     assert child(STRAIGHT, **variables) == ("41\n", "")
-    assert compiles(tmp_path) == ([True, False] if X86_GCC else [False])
+    refused = [True] if LINKED else [True, True]  # by itself, and with the linker
+    assert compiles(tmp_path) == ([*refused, False] if X86_GCC else [False])
 
 
 def test_clang_is_not_asked_for_gccs_flags(tmp_path):
@@ -317,9 +319,6 @@ SEVERAL_KERNELS = """
 """
 
 
-LINKED = [] if X86_LINUX and shutil.which("ld") else [None]
-
-
 def parts(tmp_path):
     """Which part of how many each compiler took; None: the whole, or what it links."""
     lines = (tmp_path / "calls").read_text().splitlines()
@@ -331,7 +330,8 @@ def parts(tmp_path):
 
 def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
-    for threads, expected in ("1", [None]), ("3", [(3, 0), (3, 1), (3, 2), *LINKED]):
+    one, three = LINKED or [(1, 0)], [(3, 0), (3, 1), (3, 2), *LINKED]
+    for threads, expected in ("1", one), ("3", three):
         cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / threads), "PYCOMPILE_THREADS": threads}
         assert child(SEVERAL_KERNELS, **variables, **cache) == ("[True, True]\n1\n", "")
         assert parts(tmp_path) == expected

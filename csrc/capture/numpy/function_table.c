@@ -23,9 +23,8 @@ static const Rule rules[] = {
 #undef PYTHON
 };
 
-static Arena *arena;              /* of the tables, for the life of the process */
-static PointerMap methods;        /* attribute of ndarray -> the row of its name */
-static PyObject *methods_by_name; /* name -> index of the row */
+static Arena *arena;       /* of the map, for the life of the process */
+static PointerMap methods; /* attribute of ndarray -> the row of its name */
 static int waiting[COUNT_OF(rules)], nwaiting = -1; /* rows whose callables do not exist yet */
 
 static bool
@@ -72,24 +71,22 @@ note_functions(void)
     return 0;
 }
 
+/* Finds the callables of the methods' rows; once. */
 static int
 note_methods(void)
 {
-    PyObject *names = PyDict_New();
-    int failed = names == NULL ? -1 : 0;
-    for (int i = 0; i < COUNT_OF(rules) && failed == 0; i++) {
+    static bool noted;
+    if (noted) return 0;
+    if (arena == NULL && (arena = arena_new()) == NULL) return -1;
+    for (int i = 0; i < COUNT_OF(rules); i++) {
         char path[80];
         if (!is_method(&rules[i])) continue;
         snprintf(path, sizeof path, "ndarray.%s", rules[i].name);
-        PyObject *object = numpy_object(path), *index = PyLong_FromLong(i);
-        if (index == NULL || PyDict_SetItemString(names, rules[i].name, index) < 0 ||
-            (object != NULL && map_add(arena, &methods, object, (void *)&rules[i]) < 0))
-            failed = -1;
-        Py_XDECREF(index);
+        PyObject *object = numpy_object(path);
+        if (object != NULL && map_add(arena, &methods, object, (void *)&rules[i]) < 0) return -1;
     }
-    if (failed < 0) Py_CLEAR(names);
-    methods_by_name = names;
-    return failed;
+    noted = true;
+    return 0;
 }
 
 int
@@ -101,14 +98,6 @@ numpy_callables(void)
             if (is_function(&rules[i])) waiting[nwaiting++] = i;
     }
     return note_functions();
-}
-
-static int
-begin_methods(void)
-{
-    if (methods_by_name != NULL) return 0;
-    if (arena == NULL && (arena = arena_new()) == NULL) return -1;
-    return note_methods();
 }
 
 /* The row of a function, of any WAY_; NULL where it has none, perhaps with the error set. */
@@ -130,16 +119,28 @@ rule_of_function(PyObject *callable)
 const Rule *
 rule_of_method(const char *name)
 {
-    PyObject *index = begin_methods() < 0 ? NULL : PyDict_GetItemString(methods_by_name, name);
-    PyErr_Clear();
-    return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
+    enum { PLACES = 1024 };
+    static const Rule *places[PLACES]; /* by their names; of those with the same the last */
+    static bool filled;
+    _Static_assert(COUNT_OF(rules) < PLACES, "one place is free");
+    for (int i = COUNT_OF(rules) - 1; i >= 0 && !filled; i--) {
+        uint32_t at = name_hash(rules[i].name) % PLACES;
+        if (!is_method(&rules[i])) continue;
+        while (places[at] != NULL && strcmp(places[at]->name, rules[i].name) != 0)
+            at = (at + 1) % PLACES;
+        if (places[at] == NULL) places[at] = &rules[i];
+    }
+    filled = true;
+    uint32_t at = name_hash(name) % PLACES;
+    while (places[at] != NULL && strcmp(places[at]->name, name) != 0) at = (at + 1) % PLACES;
+    return places[at];
 }
 
 unsigned
 function_traits(PyObject *callable)
 {
     const Rule *found = row_of_function(callable);
-    if (found == NULL && begin_methods() == 0) found = map_get(&methods, callable);
+    if (found == NULL && note_methods() == 0) found = map_get(&methods, callable);
     PyErr_Clear();
     return found == NULL ? 0 : found->traits;
 }

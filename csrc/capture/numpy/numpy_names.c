@@ -41,19 +41,78 @@ walk(const char *path, bool *later)
     return object;
 }
 
+/* ---- what was looked up ---- */
+
+typedef struct {
+    char *path;
+    uint32_t hash;
+    PyObject *object; /* NULL: there is none */
+} Name;
+
+/* For the life of the process; in C, since some five hundred names are looked up when a process
+   first captures: as a dict of strings, which has to intern them, that took twice the time. */
+static Name *noted; /* a power of two of places, a quarter of them free at least */
+static uint32_t places, nnames;
+
+uint32_t
+name_hash(const char *name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+/* The name's place, or a free one. */
+static Name *
+place_of(const char *path, uint32_t hash)
+{
+    uint32_t at = hash & (places - 1);
+    while (noted[at].path != NULL && (noted[at].hash != hash || strcmp(noted[at].path, path) != 0))
+        at = (at + 1) & (places - 1);
+    return &noted[at];
+}
+
+static int
+make_room(void)
+{
+    if (4 * (nnames + 1) < 3 * places) return 0;
+    Name *before = noted;
+    uint32_t room = places, wanted = places ? 2 * places : 1024;
+    Name *fresh = mem_alloc(wanted * sizeof *fresh);
+    if (fresh == NULL) return -1;
+    noted = fresh;
+    places = wanted;
+    for (uint32_t i = 0; i < room; i++)
+        if (before[i].path != NULL) *place_of(before[i].path, before[i].hash) = before[i];
+    mem_free(before);
+    return 0;
+}
+
+/* Takes over the object. */
+static int
+note_name(const char *path, uint32_t hash, PyObject *object)
+{
+    char *copy = make_room() == 0 ? mem_alloc(strlen(path) + 1) : NULL;
+    if (copy == NULL) return -1;
+    strcpy(copy, path);
+    *place_of(path, hash) = (Name){copy, hash, object};
+    nnames++;
+    return 0;
+}
+
 PyObject *
 numpy_object(const char *path)
 {
-    static PyObject *cache; /* path -> object, for the life of the process */
-    if (cache == NULL && (cache = PyDict_New()) == NULL) return PyErr_Clear(), NULL;
-    PyObject *found = PyDict_GetItemString(cache, path);
-    if (found != NULL) return found == Py_None ? NULL : found;
+    uint32_t hash = name_hash(path);
+    const Name *found = places > 0 ? place_of(path, hash) : NULL;
+    if (found != NULL && found->path != NULL) return found->object;
     bool later = false;
     PyObject *object = walk(path, &later);
     if (object == NULL && later) return NULL;
-    PyDict_SetItemString(cache, path, object == NULL ? Py_None : object);
-    PyErr_Clear();
-    Py_XDECREF(object); /* the cache keeps it */
+    if (note_name(path, hash, object) < 0) {
+        PyErr_Clear();
+        Py_XDECREF(object); /* its module or class has it */
+    }
     return object;
 }
 

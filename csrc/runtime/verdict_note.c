@@ -1,0 +1,64 @@
+/* Verdicts of trials (arrays/verdicts.c) as a note in the cache folder.
+
+   Its name tells whose they are, by the part of the key that stays the same when a library is
+   replaced by another version: a new version's note takes the place of the old one's.  Its first
+   line is a digest of the whole key and of the processor; a note with another is none. */
+#include "cache.h"
+
+static void
+name_of(const char *key, CacheNoteName name)
+{
+    Hash hash;
+    char hex[DIGEST_HEX];
+    hash_begin(&hash);
+    for (const char *line = key; *line != '\0'; line += strcspn(line, "\n"), line += *line != 0) {
+        size_t word = strcspn(line, " \n"), path = strcspn(line + word + 1, " \n");
+        if (strncmp(line, "pycompile", word) == 0 || strncmp(line, "numpy", word) == 0)
+            hash_add(&hash, line, word + 1 + path);
+    }
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+    snprintf(name, sizeof(CacheNoteName), "trials-%s", hex);
+}
+
+static void
+digest_of(const char *key, char hex[DIGEST_HEX])
+{
+    Hash hash;
+    char cpu[128];
+    cpu_words(cpu, sizeof(cpu));
+    hash_begin(&hash);
+    hash_add_string(&hash, cpu);
+    hash_add_string(&hash, key);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+}
+
+static bool
+read_note(const char *key, char text[VERDICTS_TEXT])
+{
+    CacheNoteName name;
+    char note[NOTE_BYTES], hex[DIGEST_HEX];
+    name_of(key, name);
+    digest_of(key, hex);
+    if (cache_read_sealed(name, note) != ANSWER_YES) return false;
+    if (strncmp(note, hex, DIGEST_HEX - 1) != 0 || note[DIGEST_HEX - 1] != '\n') return false;
+    snprintf(text, VERDICTS_TEXT, "%s", note + DIGEST_HEX);
+    return true;
+}
+
+static void
+write_note(const char *key, const char *text)
+{
+    CacheNoteName name;
+    Text note = {0};
+    char hex[DIGEST_HEX];
+    name_of(key, name);
+    digest_of(key, hex);
+    text_printf(&note, "%s\n%s", hex, text);
+    if (!note.failed && note.len < NOTE_BYTES && cache_folder_to_store() != NULL)
+        cache_write_sealed(name, note.data);
+    text_free(&note);
+}
+
+const VerdictKeeper verdict_note_keeper = {read_note, write_note};
