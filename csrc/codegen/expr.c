@@ -587,11 +587,21 @@ body_value(Emit *e, int32_t at)
     make_value(e, at);
 }
 
+/* Makes the C compiler compute the value. */
+static void
+put_asked_for(Emit *e, int32_t at)
+{
+    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", body_constraint(e, at),
+              is_row_value(e, at) ? 's' : 'v', at);
+}
+
 void
 rows_value(Emit *e, int32_t at)
 {
     if (instr_at(e, at)->kind == INSTR_STORE)
         body_store(e, at);
+    else if (instr_at(e, at)->kind == INSTR_CHECK)
+        put_asked_for(e, instr_at(e, at)->args[0]);
     else
         make_value(e, at);
 }
@@ -683,13 +693,6 @@ body_store(Emit *e, int32_t at)
         put_stream(e, v->args[0], &address, v->operand);
     put_store(e, v->args[0], &address, stride == STRIDE_UNIT, stride);
     text_free(&address);
-}
-
-static void
-put_asked_for(Emit *e, int32_t at)
-{
-    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", body_constraint(e, at),
-              is_row_value(e, at) ? 's' : 'v', at);
 }
 
 void

@@ -199,3 +199,33 @@ outputs %2
 """
     schedule, code = _C.lower_graph(text, [], True, 64)
     assert "eight rows together" in schedule and "sum8_f32x8(" in code
+
+
+def means_into(x, out, axis):
+    return np.mean(x, axis=axis, out=out)
+
+
+def variances_into(x, out, axis):
+    return np.var(x, axis=axis, out=out), x.std(axis=axis)
+
+
+def sums_into(x, out, axis):
+    return (x * x).sum(axis=axis, out=out)
+
+
+@pytest.mark.parametrize("function", [means_into, variances_into, sums_into])
+@pytest.mark.parametrize(
+    "shape", [(64, 3), (40, 7), (300, 17), (32, 32), (3, 70), (7, 5000), (5000, 9)]
+)
+@pytest.mark.parametrize(
+    "dtypes", ["f4 f8", "f4 c16", "f8 f4", "f4 f2", "i4 f8", "i4 f4", "u1 f2", "f8 c16"]
+)
+def test_into_another_dtype(function, shape, dtypes):
+    """The kernel has results that are not stored, but looked at for the flags that they raise."""
+    given, taken = dtypes.split()
+    x = (RNG.standard_normal(shape) * 50).astype(given)
+    for axis in (0, 1):
+        out = np.zeros(np.delete(shape, axis), taken)
+        big = x.copy()
+        big.flat[::5] = np.finfo(given).max if x.dtype.kind == "f" else np.iinfo(given).max
+        check(function, x, out, axis, also=((big, out.copy(), axis),), captured=False)
