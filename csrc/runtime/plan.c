@@ -260,7 +260,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     };
     KernelFn call = kernel_call(kernel);
     int failed;
-    if (units > kernel->grain) {
+    if (units > kernel->grain || kernel->parts) {
         unsigned raised = 0;
         uint64_t states = kernel->foreign ? thread_states_made() : 0;
         run->yielded = run->yielded || !thread_is_alone();

@@ -23,6 +23,27 @@ def twice(x):
     return x[1:] * 0.5 + x[:-1]
 
 
+def sum_of_sorted(x):
+    return (np.sort(x) + 1).sum()
+
+
+def of_padded(x):
+    p = np.pad(x, 8)
+    return (p * 2).sum(), p.max(), (p > 1).any(), p.mean()
+
+
+def of_cumulated(x):
+    c = np.cumsum(x)
+    return (c - x).max(), np.abs(c).sum()
+
+
+@pytest.mark.parametrize("function", [sum_of_sorted, of_padded, of_cumulated])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "f2"])
+@pytest.mark.parametrize("size", [20_000, 36_000, 60_000, 100_000, 200_000, 300_000])
+def test_parts_are_put_together(function, dtype, size):
+    check(function, (np.random.default_rng(7).random(size) * 5).astype(dtype))
+
+
 def kernels(function, x):
     """Units and grain of each kernel."""
     _C.report_begin()
