@@ -1,5 +1,5 @@
 """Operators that write into temporaries: whether NumPy's do, and steps that do as they do.  See
-csrc/arrays/elision.c, which imports this at the first capture."""
+csrc/arrays/elision.c, which asks this at the first capture."""
 
 from __future__ import annotations
 

@@ -176,8 +176,7 @@ def test_programs_cannot_be_told_from_numpy(number):
 WITHOUT_ELISION = """
 import sys
 sys.path.insert(0, {folder!r})
-from pycompile import _C, _elision
-_C.test_verdicts_forget(False)
+from pycompile import _elision
 _elision.elision_bytes = lambda: 0
 import test_array_fuzz
 test_array_fuzz.smaller = lambda text, recipes: text  # nobody reads it

@@ -66,7 +66,9 @@ def test_cache_list_and_clear(tmp_path):
     count = int(re.search(r"(\d+) files?", listed.stdout).group(1))
     assert count >= 1 and folder in listed.stdout
     assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert any(name.startswith("compiler-") for name in os.listdir(folder))
     assert run("-m", "pycompile", "cache", "clear", PYCOMPILE_CACHE_DIR=folder).returncode == 0
+    assert os.listdir(folder) == []
     listed = run("-m", "pycompile", "cache", "list", PYCOMPILE_CACHE_DIR=folder)
     assert listed.stdout.startswith("0 files")
 

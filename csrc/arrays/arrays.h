@@ -198,7 +198,6 @@ int array_store(PyObject *array, PyObject *by, PyObject *value);
    nothing else holds; INT64_MAX: this NumPy never does.  Found once by trying NumPy; runs
    Python. */
 int64_t array_elision_bytes(void);
-void array_elision_forget(void); /* for tests: as though it had not been asked for */
 typedef enum {
     ELIDES_NOTHING,
     ELIDES_LEFT,
@@ -278,8 +277,9 @@ bool foreign_is_silent(void);
 
 /* ---- verdicts.c: what trials have shown, kept from one process to the next ---- */
 enum { VERDICT_NAME = 48, VERDICTS_TEXT = 2048 };
-/* `key` is a text that tells of all that verdicts depend on but the processor.  Neither sets an
-   error; `read` gives false where there is nothing, or nothing that can be trusted. */
+/* `key` is a text that tells of all that verdicts depend on but the processor; its first line tells
+   whose they are, and stays the same when a library is replaced by another version.  Neither sets
+   an error; `read` gives false where there is nothing, or nothing that can be trusted. */
 typedef struct {
     bool (*read)(const char *key, char text[VERDICTS_TEXT]);
     void (*write)(const char *key, const char *text);
@@ -305,6 +305,8 @@ void elementary_link(void *(*place)(void *context, const char *name), void *cont
 /* For tests: forgets all that is known; how many trials were made so far. */
 void elementary_forget(void);
 int elementary_trials(void);
+/* For tests: trials try the code of this function; "": the right one. */
+void elementary_pretend(const char *function);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */
 

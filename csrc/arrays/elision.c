@@ -9,19 +9,11 @@
 #include "../python/python.h"
 #include "numpy_api.h"
 
-static int64_t bytes; /* from which on operators write into temporaries; 0: not asked yet */
-
-void
-array_elision_forget(void)
-{
-    bytes = 0;
-}
-
 int64_t
 array_elision_bytes(void)
 {
+    static int64_t bytes; /* 0: not asked yet */
     if (bytes != 0) return bytes;
-    if (verdict_known("elision", &bytes) && bytes > 0) return bytes;
     PyObject *function = module_object("pycompile._elision", "elision_bytes");
     PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
     int64_t found = answer ? PyLong_AsLongLong(answer) : -1;
@@ -29,12 +21,9 @@ array_elision_bytes(void)
     Py_XDECREF(function);
     if (PyErr_Occurred()) { /* out of memory: ask again next time */
         PyErr_Clear();
-        bytes = 0;
         return INT64_MAX;
     }
-    bytes = found > 0 ? found : INT64_MAX;
-    verdict_note("elision", bytes);
-    return bytes;
+    return bytes = found > 0 ? found : INT64_MAX;
 }
 
 const ArrayOperator array_operators[IN_PLACE] = {

@@ -251,7 +251,6 @@ test_verdicts_forget(PyObject *Py_UNUSED(self), PyObject *kept)
     if (keep < 0) return NULL;
     verdicts_forget(keep);
     elementary_forget();
-    array_elision_forget();
     Py_RETURN_NONE;
 }
 
@@ -262,6 +261,16 @@ test_verdicts_key(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     PyObject *text = verdicts_key(&key) < 0 ? NULL : text_to_str(&key);
     text_free(&key);
     return text;
+}
+
+/* From now on trials try the code of this function, whatever they are to try; None: no longer. */
+static PyObject *
+test_elementary_pretend(PyObject *Py_UNUSED(self), PyObject *function)
+{
+    const char *name = function == Py_None ? "" : PyUnicode_AsUTF8(function);
+    if (name == NULL) return NULL;
+    elementary_pretend(name);
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -392,6 +401,8 @@ static PyMethodDef methods[] = {
     {"test_verdicts_forget", test_verdicts_forget, METH_O,
      "As though no trial was made; whether verdicts are read and kept from now on."},
     {"test_verdicts_key", test_verdicts_key, METH_NOARGS, "What verdicts depend on."},
+    {"test_elementary_pretend", test_elementary_pretend, METH_O,
+     "Tries the code of another function."},
     {"test_elementary_trials", test_elementary_trials, METH_NOARGS, "How many were made."},
     {"test_error_mask", test_error_mask, METH_NOARGS, "array_error_mask()."},
     {"test_errors_raise", test_errors_raise, METH_O, "Calls with floating-point errors raised."},

@@ -1,11 +1,11 @@
 /* What trials have shown, in this process or in one before it on the same machine.
 
-   A trial compares code of ours with NumPy's (elementary.c), or watches NumPy (elision.c), when a
-   process first asks; what it shows follows from files and from the processor alone.  So verdicts
-   are kept under a name that tells of all of these: NumPy's library, the features of the processor
-   that its loops are chosen by, the functions of the C library that they call, Python, and
-   pycompile itself.  Where a verdict is kept is not this folder's affair: `verdicts_kept_by` says
-   who reads and writes it.  Whatever goes wrong there, the trial is made. */
+   A trial compares code of ours with NumPy's (elementary.c), when a process first asks; what it
+   shows follows from files and from the processor alone.  So verdicts are kept under a name that
+   tells of all of these: NumPy's library, the features of the processor that its loops are chosen
+   by, the functions of the C library that they call, Python, and pycompile itself.  Where a verdict
+   is kept is not this folder's affair: `verdicts_kept_by` says who reads and writes it.  Whatever
+   goes wrong there, the trial is made. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -30,6 +30,7 @@ static bool off; /* for tests */
 static Verdict verdicts[MOST];
 static int count;
 static bool read_before, unkept;
+static Text own_key; /* of this process; empty: not known */
 
 void
 verdicts_kept_by(const VerdictKeeper *by)
@@ -121,8 +122,13 @@ verdicts_key(Text *out)
         {.what = "expf", .address = (uintptr_t)(float (*)(float))expf},
         {.what = "logf", .address = (uintptr_t)(float (*)(float))logf},
     };
-    put_places(out, places, COUNT_OF(places));
-    put_features(out);
+    Text lines = {0};
+    put_places(&lines, places, COUNT_OF(places));
+    put_features(&lines);
+    text_printf(out, "of %s %s\n", places[0].file ? places[0].file : "?",
+                places[1].file ? places[1].file : "?");
+    text_put(out, lines.data);
+    text_free(&lines);
     return text_finish(out);
 }
 
@@ -180,18 +186,18 @@ take_lines(const char *text)
     }
 }
 
+/* The key is made once: a file that is replaced later is not what this process has loaded. */
 static void
 read_verdicts(void)
 {
-    Text key = {0};
     char text[VERDICTS_TEXT];
     if (read_before || keeper == NULL || off) return;
     read_before = true;
-    if (verdicts_key(&key) < 0)
+    if (verdicts_key(&own_key) < 0) {
         PyErr_Clear();
-    else if (keeper->read(key.data, text))
+        text_free(&own_key);
+    } else if (keeper->read(own_key.data, text))
         take_lines(text);
-    text_free(&key);
 }
 
 bool
@@ -213,16 +219,14 @@ verdict_note(const char *name, int64_t value)
 void
 verdicts_keep(void)
 {
-    Text key = {0}, text = {0};
-    if (!unkept || keeper == NULL || off) return;
+    Text text = {0};
+    if (!unkept || keeper == NULL || off || own_key.data == NULL) return;
     unkept = false;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     for (int i = 0; i < count; i++)
         text_printf(&text, "%s %" PRId64 "\n", verdicts[i].name, verdicts[i].value);
-    if (verdicts_key(&key) == 0 && text_finish(&text) == 0 && text.len < VERDICTS_TEXT)
-        keeper->write(key.data, text.data);
-    text_free(&key);
+    if (text_finish(&text) == 0 && text.len < VERDICTS_TEXT) keeper->write(own_key.data, text.data);
     text_free(&text);
     PyErr_Restore(type, value, trace);
 }
@@ -231,6 +235,7 @@ void
 verdicts_forget(bool kept)
 {
     count = 0;
+    text_free(&own_key);
     read_before = unkept = false;
     off = !kept;
 }

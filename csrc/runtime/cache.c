@@ -387,6 +387,21 @@ cache_info(void)
 }
 
 static void
+remove_notes(void)
+{
+    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, TRIAL_NOTES, WAKE_UP_NOTES};
+    enum { ROOM = 64 };
+    CacheNoteName names[ROOM];
+    for (int kind = 0; kind < (int)COUNT_OF(kinds); kind++) {
+        int count = cache_list_notes(kinds[kind], names, ROOM);
+        for (int i = 0; i < count; i++) {
+            char path[CACHE_PATH];
+            if (cache_note_path(names[i], path)) unlink(path);
+        }
+    }
+}
+
+static void
 cache_clear(void)
 {
     const char *folder = cache_folder();
@@ -396,6 +411,7 @@ cache_clear(void)
     Entry *entries = list_entries(folder, &count, &bytes);
     for (int i = 0; i < count; i++) remove_entry(folder, &entries[i]);
     free(entries);
+    remove_notes();
 }
 
 static PyObject *

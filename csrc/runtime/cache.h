@@ -86,6 +86,11 @@ Answer cache_read_sealed(const char *name, char out[NOTE_BYTES]);
 void cache_write_sealed(const char *name, const char *text);
 bool cache_note_path(const char *name, char path[CACHE_PATH]);
 typedef char CacheNoteName[64];
+/* What their names begin with. */
+#define COMPILER_NOTES "compiler-"
+#define PRODUCT_NOTES "product-"
+#define TRIAL_NOTES "trials-"
+#define WAKE_UP_NOTES "wake-up-"
 /* The notes whose names begin with `prefix`, in no order; returns how many. */
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
 

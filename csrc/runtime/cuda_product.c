@@ -464,7 +464,7 @@ note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, ch
     hash_add(&hash, &library, sizeof library);
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
-    snprintf(out, size, "product-%s", hex);
+    snprintf(out, size, PRODUCT_NOTES "%s", hex);
 }
 
 /* What was chosen for the product by another process, which has tried it, too: without the question
@@ -491,7 +491,7 @@ write_choice(const char *name, const Found *found)
     CacheNoteName names[MOST_NOTES];
     char text[NOTE_BYTES];
     _Static_assert(2 * sizeof *found < NOTE_BYTES, "a choice fits a note");
-    if (cache_list_notes("product-", names, MOST_NOTES) >= MOST_NOTES) return;
+    if (cache_list_notes(PRODUCT_NOTES, names, MOST_NOTES) >= MOST_NOTES) return;
     for (size_t i = 0; i < sizeof *found; i++)
         snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)found)[i]);
     cache_write_sealed(name, text);

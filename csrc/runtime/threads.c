@@ -282,7 +282,7 @@ threads_recall(void)
     hash_add_string(&hash, cpu);
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
-    snprintf(note_name, sizeof(note_name), "wake-up-%s", hex);
+    snprintf(note_name, sizeof(note_name), WAKE_UP_NOTES "%s", hex);
     note_is_old = true;
     Py_AtExit(keep_wake_up);
     if (cache_read_note(note_name, text, sizeof(text)) != ANSWER_YES ||

@@ -91,7 +91,6 @@ enum { STRAIGHT_FLAGS = 0 };
 #endif
 
 enum { MAX_ARGUMENTS = 120, WORDS = 4096, OBJECT_PATH = CACHE_PATH + 16 };
-#define NOTE "compiler-"
 
 typedef struct {
     char words[WORDS];             /* the command, split into words in place */
@@ -269,7 +268,7 @@ learn_version(void)
     hash_add_string(&hash, compiler.file_id);
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
-    snprintf(compiler.note, sizeof(compiler.note), NOTE "%s", hex);
+    snprintf(compiler.note, sizeof(compiler.note), COMPILER_NOTES "%s", hex);
     if (cache_read_sealed(compiler.note, compiler.version) == ANSWER_YES) return true;
     if (!ask_version()) return false;
     cache_write_sealed(compiler.note, compiler.version);
@@ -381,7 +380,8 @@ int
 toolchain_recorded(Digest *identities, int room)
 {
     CacheNoteName names[MAX_RECORDED_COMPILERS];
-    int count = cache_list_notes(NOTE, names, Py_MIN(room, MAX_RECORDED_COMPILERS)), known = 0;
+    int count = cache_list_notes(COMPILER_NOTES, names, Py_MIN(room, MAX_RECORDED_COMPILERS)),
+        known = 0;
     for (int i = 0; i < count; i++) {
         char version[sizeof(compiler.version)];
         if (cache_read_sealed(names[i], version) == ANSWER_YES)

@@ -1,24 +1,22 @@
 /* Verdicts of trials (arrays/verdicts.c) as a note in the cache folder.
 
-   Its name tells whose they are, by the part of the key that stays the same when a library is
-   replaced by another version: a new version's note takes the place of the old one's.  Its first
-   line is a digest of the whole key and of the processor; a note with another is none. */
+   Its name tells whose they are and on which processor, so that a new version's note takes the
+   place of the old one's.  Its first line is a digest of the whole key; a note with another is
+   none. */
 #include "cache.h"
 
 static void
 name_of(const char *key, CacheNoteName name)
 {
     Hash hash;
-    char hex[DIGEST_HEX];
+    char hex[DIGEST_HEX], cpu[128];
+    cpu_words(cpu, sizeof(cpu));
     hash_begin(&hash);
-    for (const char *line = key; *line != '\0'; line += strcspn(line, "\n"), line += *line != 0) {
-        size_t word = strcspn(line, " \n"), path = strcspn(line + word + 1, " \n");
-        if (strncmp(line, "pycompile", word) == 0 || strncmp(line, "numpy", word) == 0)
-            hash_add(&hash, line, word + 1 + path);
-    }
+    hash_add_string(&hash, cpu);
+    hash_add(&hash, key, strcspn(key, "\n"));
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
-    snprintf(name, sizeof(CacheNoteName), "trials-%s", hex);
+    snprintf(name, sizeof(CacheNoteName), TRIAL_NOTES "%s", hex);
 }
 
 static void

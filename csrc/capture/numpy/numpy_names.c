@@ -88,7 +88,7 @@ make_room(void)
     return 0;
 }
 
-/* Takes over the object. */
+/* Takes over the object; -1: it was not noted. */
 static int
 note_name(const char *path, uint32_t hash, PyObject *object)
 {
@@ -109,10 +109,8 @@ numpy_object(const char *path)
     bool later = false;
     PyObject *object = walk(path, &later);
     if (object == NULL && later) return NULL;
-    if (note_name(path, hash, object) < 0) {
-        PyErr_Clear();
-        Py_XDECREF(object); /* its module or class has it */
-    }
+    /* without memory the reference is nobody's: a bound method has no other owner */
+    if (note_name(path, hash, object) < 0) PyErr_Clear();
     return object;
 }
 
