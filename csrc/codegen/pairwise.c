@@ -73,11 +73,11 @@ put_eight(int i, int lanes, int part, Text *out)
    lengths at depth d of a node of `u` eights are (u + 0) >> d to (u + 2^d - 1) >> d, in the order
    of the numbers of d bits read backwards; lengths differ by one at most.
 
-   Measured, sums in ms of one by one and of four places: 131,072 f32 in the cache 0.032 to 0.0095,
-   f64 0.034 to 0.019 (AVX2); 16,777,216 by two threads f32 4.4 to 3.6 and f64 7.3 to 5.6 (AVX2),
-   f32 5.0 to 2.1 and f64 8.0 to 4.8 (AVX-512).  With places of 1 KiB: f32 5.6 (AVX2), 2.4
-   (AVX-512). So with AVX2 what comes from memory has places of a page at least: rows of 1,024
-   f32 4.2 to 6.8, of 2,048 f64 8.1 to 6.1. */
+   Measured in C, the loops alone, sums in ms of one by one and of four places: 131,072 f32 in the
+   cache 0.032 to 0.0095, f64 0.034 to 0.019 (AVX2); 16,777,216 by two threads f32 4.4 to 3.6 and
+   f64 7.3 to 5.6 (AVX2), f32 5.0 to 2.1 and f64 8.0 to 4.8 (AVX-512).  With places of 1 KiB:
+   f32 5.6 (AVX2), 2.4 (AVX-512). So with AVX2 what comes from memory has places of a page at least:
+   rows of 1,024 f32 4.2 to 6.8, of 2,048 f64 8.1 to 6.1. */
 enum { LEAST_PLACE = 1 << 12, MOST_PLACE = 1 << 13, MOST_DEPTH = 4 };
 
 /* Is the body short, and are places that store nothing to memory as good as the row's order? */

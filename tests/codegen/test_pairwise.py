@@ -52,12 +52,14 @@ LONG = [16_384, 32_768, 32_776, 65_544, 100_000, 131_071, 262_144, 1_000_000, 1_
 def test_every_length_has_its_tree(function, dtype):
     compiled = pycompile.compile(function, options=MANY)
     every = numbers(max(LONG), dtype)
-    for length in [*LENGTHS, *LONG, *RNG.integers(8, 40_000, 60).tolist()]:
+    lengths = [*LENGTHS, *LONG, *RNG.integers(8, 40_000, 60).tolist()]
+    for length in lengths:
         x = every[:length]
         found, plain = compiled(x), function(x)
         if not isinstance(plain, tuple):
             found, plain = (found,), (plain,)
         assert all(map(same_bits, found, plain)), length
+    assert compiled.stats()["plan_runs"] == len(lengths)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
