@@ -86,7 +86,7 @@ def test_damaged_notes_are_ignored(folder, damage, of_ours):
     elif damage == "cut":
         note.write_bytes(good[:-20])
     elif damage == "flip":
-        note.write_bytes(good.replace(b"exp.f64.0 1", b"exp.f64.0 0"))
+        note.write_bytes(good.replace(b"exp.f64.0 ", b"exp.f64.0 1", 1))
     elif damage == "line":
         note.write_bytes(good.replace(b"exp.f64.0", b"sin.f64.0 1\nexp.f64.0", 1))
     elif damage == "other":
