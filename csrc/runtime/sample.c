@@ -34,7 +34,7 @@ enum {
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
     MOST_PAIRS = 16,
-    SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call … */
+    SLOWER_PERCENT = 103, /* a plan is slower if it takes more than so much of the plain call … */
     LEFT_NS = 150,        /* … and what calls cost that CPython runs in its place */
 };
 
