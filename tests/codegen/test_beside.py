@@ -214,12 +214,8 @@ def sums_into(x, out, axis):
 
 
 @pytest.mark.parametrize("function", [means_into, variances_into, sums_into])
-@pytest.mark.parametrize(
-    "shape", [(64, 3), (40, 7), (300, 17), (32, 32), (3, 70), (7, 5000), (5000, 9)]
-)
-@pytest.mark.parametrize(
-    "dtypes", ["f4 f8", "f4 c16", "f8 f4", "f4 f2", "i4 f8", "i4 f4", "u1 f2", "f8 c16"]
-)
+@pytest.mark.parametrize("shape", [(40, 7), (300, 17), (3, 70), (5000, 9)])
+@pytest.mark.parametrize("dtypes", ["f4 f8", "f4 c16", "f8 f4", "i4 f4", "u1 f2"])
 def test_into_another_dtype(function, shape, dtypes):
     """The kernel has results that are not stored, but looked at for the flags that they raise."""
     given, taken = dtypes.split()

@@ -38,8 +38,8 @@ def of_cumulated(x):
 
 
 @pytest.mark.parametrize("function", [sum_of_sorted, of_padded, of_cumulated])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "f2"])
-@pytest.mark.parametrize("size", [20_000, 36_000, 60_000, 100_000, 200_000, 300_000])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("size", [36_000, 60_000, 100_000, 200_000])
 def test_parts_are_put_together(function, dtype, size):
     check(function, (np.random.default_rng(7).random(size) * 5).astype(dtype))
 
