@@ -346,7 +346,8 @@ order_axes(Gufunc *call)
 }
 
 /* Whether the loop may write a result where it has read the operand, element for element, which
-   pocketfft allows for transforms from complex to complex.  Less scratch stays in the cache. */
+   pocketfft allows for transforms from complex to complex: only numpy.fft's functions have the
+   trait DIVIDED, and other gufuncs need not allow it.  Less scratch stays in the cache. */
 static bool
 may_overwrite(const Operand *input, const Operand *result)
 {

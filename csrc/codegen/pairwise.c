@@ -1,6 +1,6 @@
 /* Sums of floats along a row in NumPy's order, the pairwise sum of loops_utils.h.src: halves (the
    left one a multiple of 8) down to leaves of at most 128 elements, which have eight accumulators.
- */
+   The tree is walked with a stack of right halves that remain. */
 #include "emit.h"
 
 bool

@@ -5,31 +5,26 @@
    none. */
 #include "cache.h"
 
+/* Of the processor and so many bytes of the key. */
 static void
-name_of(const char *key, CacheNoteName name)
-{
-    Hash hash;
-    char hex[DIGEST_HEX], cpu[128];
-    cpu_words(cpu, sizeof(cpu));
-    hash_begin(&hash);
-    hash_add_string(&hash, cpu);
-    hash_add(&hash, key, strcspn(key, "\n"));
-    Digest digest = hash_end(&hash);
-    digest_hex(&digest, hex);
-    snprintf(name, sizeof(CacheNoteName), TRIAL_NOTES "%s", hex);
-}
-
-static void
-digest_of(const char *key, char hex[DIGEST_HEX])
+digest_of(const char *key, size_t length, char hex[DIGEST_HEX])
 {
     Hash hash;
     char cpu[128];
     cpu_words(cpu, sizeof(cpu));
     hash_begin(&hash);
     hash_add_string(&hash, cpu);
-    hash_add_string(&hash, key);
+    hash_add(&hash, key, length);
     Digest digest = hash_end(&hash);
     digest_hex(&digest, hex);
+}
+
+static void
+name_of(const char *key, CacheNoteName name)
+{
+    char hex[DIGEST_HEX];
+    digest_of(key, strcspn(key, "\n"), hex);
+    snprintf(name, sizeof(CacheNoteName), TRIAL_NOTES "%s", hex);
 }
 
 static bool
@@ -38,7 +33,7 @@ read_note(const char *key, char text[VERDICTS_TEXT])
     CacheNoteName name;
     char note[NOTE_BYTES], hex[DIGEST_HEX];
     name_of(key, name);
-    digest_of(key, hex);
+    digest_of(key, strlen(key), hex);
     if (cache_read_sealed(name, note) != ANSWER_YES) return false;
     if (strncmp(note, hex, DIGEST_HEX - 1) != 0 || note[DIGEST_HEX - 1] != '\n') return false;
     snprintf(text, VERDICTS_TEXT, "%s", note + DIGEST_HEX);
@@ -52,7 +47,7 @@ write_note(const char *key, const char *text)
     Text note = {0};
     char hex[DIGEST_HEX];
     name_of(key, name);
-    digest_of(key, hex);
+    digest_of(key, strlen(key), hex);
     text_printf(&note, "%s\n%s", hex, text);
     if (!note.failed && note.len < NOTE_BYTES && cache_folder_to_store() != NULL)
         cache_write_sealed(name, note.data);

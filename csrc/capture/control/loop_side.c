@@ -568,8 +568,9 @@ loop_begins_turn(Interp *in, LoopShape **out)
     if (in->loop != NULL || in->top != in->bottom || in->region != 0 ||
         in->attempt.first_step[number] != in->attempt.steps)
         return 0;
-    for (int top = number;
-         ;) { /* asked at each Instr: of a long code not all others are looked at */
+    /* asked at each Instr: of a long code not all others are looked at */
+    int top = number;
+    for (;;) {
         if (loop_before(in, in->top->decoded, &top, out) < 0) return -1;
         if (*out == NULL) return 0;
         bool midst = !(*out)->counts && (*out)->begin == number && begun >= (*out)->top &&

@@ -381,8 +381,7 @@ typedef struct {
     PointerMap by_source; /* source -> its Value */
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */
     PointerMap joins;     /* Decoded -> where its branches meet: join.c */
-    PointerMap
-        loops; /* Decoded -> its loops, by the Instr at which they are entered (loop_shape.c) */
+    PointerMap loops;     /* Decoded -> its loops: loop_shape.c */
 } InterpSources;
 
 typedef struct {
