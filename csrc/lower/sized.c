@@ -10,18 +10,28 @@
    a size, or close to it: an axis of an input, two of its axes together, or all.  One that is alike
    by chance becomes an argument, too, and the compiler cannot make use of its value; one that is
    not recognised, since it is another function of a size, costs a compile for each size.  The
-   answer depends on nothing but the graph, so that equal graphs have equal texts. */
+   answer depends on nothing but the graph, so that equal graphs have equal texts.
+
+   Small sizes are mostly axes of a few elements and loops that are unrolled, so that only large ones
+   count; but where another plan of the place did not hold, its arrays may just have been small. */
 #include "schedule.h"
 
 enum {
-    LEAST_SIZE = 32, /* smaller ones are axes of a few elements, and loops that are unrolled */
+    LEAST_SIZE = 32,
+    LEAST_SIZE_AGAIN = 2,
     MOST_SIZES = 256,
 };
+
+static int64_t
+least_size(const Lowering *lw)
+{
+    return lw->graph->again ? LEAST_SIZE_AGAIN : LEAST_SIZE;
+}
 
 static int
 add_size(Lowering *lw, int64_t size)
 {
-    if (size < LEAST_SIZE || lw->array_sizes.len == MOST_SIZES) return 0;
+    if (size < least_size(lw) || lw->array_sizes.len == MOST_SIZES) return 0;
     for (int i = 0; i < lw->array_sizes.len; i++)
         if (lw->array_sizes.at[i] == size) return 0;
     return VEC_PUSH(lw->arena, &lw->array_sizes, size);
@@ -66,7 +76,7 @@ constant_int(const Node *node, int64_t *out)
     memcpy(&wide, bits, sizeof wide);
     memcpy(&narrow, bits, sizeof narrow);
     if (dtype == DT_F32) wide = narrow;
-    if (!(wide >= LEAST_SIZE && wide <= 0x1p62)) return false;
+    if (!(wide >= 0 && wide <= 0x1p62)) return false;
     *out = (int64_t)wide;
     return (double)*out == wide;
 }
@@ -79,7 +89,7 @@ is_sized(const Lowering *lw, const Node *node)
     if (lw->array_sizes.len == 0 || node->op != OP_const || node->type.rank != 0) return false;
     bool is_int = constant_int(node, &number);
     PyErr_Clear();
-    if (!is_int || number < LEAST_SIZE - BELOW) return false;
+    if (!is_int || number < least_size(lw) - BELOW) return false;
     for (int i = 0; i < lw->array_sizes.len; i++)
         if (number >= lw->array_sizes.at[i] - BELOW && number <= lw->array_sizes.at[i] + ABOVE)
             return true;

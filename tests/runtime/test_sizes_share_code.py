@@ -75,6 +75,23 @@ def test_one_compile(function, make, monkeypatch, tmp_path):
     assert compiled.stats()["plan_runs"] > 0
 
 
+def shares(x):
+    return (x[1:] * x[:-1] + x.mean()) / (len(x) - 1.0)
+
+
+@pytest.mark.parametrize("function", [shares, standardised, recurrence, neighbours])
+def test_small_sizes_once_they_have_changed(function, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(tmp_path))
+    compiled = pycompile.compile(function, options={"recompile_limit": 50})
+    for n in (9, 10):
+        assert not differences(observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {}))
+    before = _C.toolchain_info()["compiled"]
+    for n in (11, 12, 13, 29, 31):
+        assert not differences(observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {}))
+    assert _C.toolchain_info()["compiled"] == before
+    assert compiled.stats()["plan_runs"] > 0
+
+
 def test_small_sizes_stay_in_the_code():
     """Loops over a few elements are unrolled, and compilers know shorter ways for small numbers."""
     graph = """%0: f64[3] = input(0)
