@@ -1,7 +1,8 @@
-/* exp and log of float64 as glibc computes them in its variants for x86-64 with FMA: the algorithms
-   of Arm's optimized routines, math/exp.c and math/log.c, as gcc contracts them there.  NumPy's
-   loops without AVX-512 call them for each number.  The same operations in the same order give the
-   same bits.
+/* exp, log, sin and cos of float64 as glibc computes them in its variants for x86-64 with FMA: the
+   algorithms of Arm's optimized routines, math/exp.c and math/log.c, and those of IBM's Accurate
+   Mathematical Library, sysdeps/ieee754/dbl-64/s_sin.c, as gcc contracts them there.  NumPy's loops
+   call them for each number, those for exp and log only without AVX-512.  The same operations in
+   the same order give the same bits.
 
    Each body is compiled twice, which is why it is a macro: into the extension module, where it is
    compared with NumPy's loop (arrays/short.c), and as text into kernels (codegen/functions.c).  In
@@ -111,6 +112,96 @@
     }                                                                                              \
     return y;
 #define LOG_F64_ODD(V) BY_LANES(of_pycompile_log)
+
+/* For k = 0 … 109 the sine and the cosine of k / 128, each in two parts, as the C library has them:
+   arrays/libm_tables.c. */
+#define SINE_READS WEAK "const double *of_pycompile_sine_table;\n"
+
+/* The magnitude m of `a` is n quarters of a turn and b, to which da adds what b cannot hold; n is
+   `more` larger.  A small magnitude is b itself, and others of less than about 3/4 of a half turn
+   are taken from a quarter: they have these n, b and da. */
+#define SINE_REDUCED(V, more, small_n, half_n, half_b, half_da)                                    \
+    __auto_type in_half = V(LANES)(m, ALL(0x1.368fdp1), 17);                                       \
+    __auto_type is_small = V(LANES)(m, ALL(0x1.b6p-1), 17);                                        \
+    T b = half_b, da = half_da;                                                                    \
+    B n = (B){} + half_n;                                                                          \
+    if (V(BITS)(in_half) != (1 << sizeof(T) / 8) - 1) {                                            \
+        T k = V(FUSED)(m, ALL(0x1.45f306dc9c883p-1), ALL(0x1.8p52));                               \
+        n = (B)V(PICK)(in_half, (T)((B)k + more), (T)n);                                           \
+        k = k - 0x1.8p52;                                                                          \
+        T far = V(FUSED)(k, ALL(-0x1.921fb58p0), m);                                               \
+        far = V(FUSED)(k, ALL(0x1.dde973cp-27), far);                                              \
+        T rest = V(FUSED)(k, ALL(0x1.cb3b398p-55), far);                                           \
+        T low = V(FUSED)(k, ALL(0x1.cb3b398p-55), far - rest);                                     \
+        far = V(FUSED)(k, ALL(0x1.d747f23e32ed7p-83), rest);                                       \
+        low = low + V(FUSED)(k, ALL(0x1.d747f23e32ed7p-83), rest - far);                           \
+        b = V(PICK)(in_half, far, b);                                                              \
+        da = V(PICK)(in_half, low, da);                                                            \
+    }                                                                                              \
+    b = V(PICK)(is_small, b, m);                                                                   \
+    da = V(PICK)(is_small, da, (T){});                                                             \
+    n = (B)V(PICK)(is_small, (T)n, (T)((B){} + small_n));
+
+/* `y` is the sine of n quarters of a turn and b.  Where n is odd, the tables' sine and cosine
+   change places.  Near 0 it is a polynomial. */
+#define SINE_TURNED(V)                                                                             \
+    B is_odd = n & 1;                                                                              \
+    __auto_type odd = V(LANES)((T)(is_odd << 62), (T){}, 30);                                      \
+    B sign = (B)b & ~0x7fffffffffffffff;                                                           \
+    b = (T)((B)b ^ sign);                                                                          \
+    da = (T)((B)da ^ sign);                                                                        \
+    T place = b + 0x1.8p45;                                                                        \
+    T e = b - (place - 0x1.8p45);                                                                  \
+    e = V(PICK)(odd, e, e + da);                                                                   \
+    T ee = e * e;                                                                                  \
+    T s = V(FUSED)(ee, ALL(0x1.11110e829872fp-7), ALL(-0x1.5555555555515p-3));                     \
+    T first = V(PICK)(odd, da, e);                                                                 \
+    s = V(FUSED)(e * ee, s, first);                                                                \
+    s = V(PICK)(odd, e + s, s);                                                                    \
+    T c = V(FUSED)(ALL(0x1.6c16bedd9e239p-10), ee, ALL(-0x1.5555555555535p-5));                    \
+    c = ee * V(FUSED)(c, ee, ALL(0.5));                                                            \
+    da = V(PICK)(odd, da, (T){});                                                                  \
+    c = V(FUSED)(e, da, c);                                                                        \
+    B at = ((B)place & 127) * 4;                                                                   \
+    V(LOOK_UP_TWO)(of_pycompile_sine_table, at, sine, sine_rest)                                   \
+        V(LOOK_UP_TWO)(of_pycompile_sine_table + 2, at, cosine, cosine_rest)                       \
+            T own = V(PICK)(odd, sine, cosine),                                                    \
+              own_rest = V(PICK)(odd, sine_rest, cosine_rest);                                     \
+    B turn = is_odd << 63;                                                                         \
+    T other = V(PICK)(odd, cosine, sine), other_rest = V(PICK)(odd, cosine_rest, sine_rest);       \
+    other = (T)((B)other ^ turn);                                                                  \
+    other_rest = (T)((B)other_rest ^ turn);                                                        \
+    T y = V(FUSED)(-c, own, V(FUSED)(s, other_rest, own_rest));                                    \
+    y = own + V(FUSED)(s, other, y);                                                               \
+    __auto_type close = V(LANES)(b, ALL(0.126), 17);                                               \
+    if (V(BITS)(close) & ~V(BITS)(odd)) {                                                          \
+        T bb = b * b;                                                                              \
+        T p = V(FUSED)(ALL(-0x1.addffc2fcdf59p-26), bb, ALL(0x1.71de27b9a7ed9p-19));               \
+        p = V(FUSED)(p, bb, ALL(-0x1.a01a019db08b8p-13));                                          \
+        p = V(FUSED)(p, bb, ALL(0x1.1111111110ecep-7));                                            \
+        p = V(FUSED)(p, bb, ALL(-0x1.5555555555555p-3));                                           \
+        p = V(FUSED)(bb, V(FUSED)(p, b, da * -0.5), da) + b;                                       \
+        p = V(PICK)(close, y, p);                                                                  \
+        y = V(PICK)(odd, p, y);                                                                    \
+    }                                                                                              \
+    y = (T)((B)y ^ (sign & (is_odd - 1)) ^ ((n & 2) << 62));
+
+#define SIN_F64_IS_PLAIN(V) (!V(OUTSIDE)(a, 0x3e50000000000000 /* of 2**-26 */, 0x1.921fbp26))
+#define SIN_F64_PLAIN(V)                                                                           \
+    T m = (T)((B)a & 0x7fffffffffffffff);                                                          \
+    SINE_REDUCED(V, 0, 0, 1, 0x1.921fb54442d18p0 - m, ALL(0x1.1a62633145c07p-54))                  \
+    SINE_TURNED(V)                                                                                 \
+    return (T)((B)y ^ ((B)a & ~0x7fffffffffffffff));
+#define SIN_F64_ODD(V) BY_LANES(of_pycompile_sin)
+
+#define COS_F64_IS_PLAIN(V) SIN_F64_IS_PLAIN(V)
+#define COS_F64_PLAIN(V)                                                                           \
+    T m = (T)((B)a & 0x7fffffffffffffff), left = 0x1.921fb54442d18p0 - m;                          \
+    T half = left + 0x1.1a62633145c07p-54;                                                         \
+    SINE_REDUCED(V, 1, 1, 0, half, left - half + 0x1.1a62633145c07p-54)                            \
+    SINE_TURNED(V)                                                                                 \
+    return y;
+#define COS_F64_ODD(V) BY_LANES(of_pycompile_cos)
 
 /* ---- odd arguments ---- */
 

@@ -2,9 +2,10 @@
 
    On x86-64 NumPy's loops for exp and log of float32 and for tanh are short (elementary.h,
    hyperbolic.h).  For most other functions they are calls: with AVX-512 of Intel's SVML, which
-   NumPy contains and exports, else of the C library, whose exp of float64 is short, too (libm.h).
-   A kernel that does the same in registers fuses with what is around it and gives the same bits and
-   flags.  SciPy's loops are short as well (special.h).  What is short needs AVX2 and FMA alone.
+   NumPy contains and exports, else of the C library, whose exp, log, sin and cos of float64 are
+   short, too (libm.h).  A kernel that does the same in registers fuses with what is around it and
+   gives the same bits and flags.  SciPy's loops are short as well (special.h).  What is short needs
+   AVX2 and FMA alone.
 
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
@@ -174,7 +175,7 @@ make_arguments(DType dtype, char *x, int n)
         5.09130859375, 1.31298828125, 7.767822265625, 4.43896484375, 1.83740234375, 18.43017578125,
         13.5205078125, 2.418701171875, -25.634765625, -20.5458984375, -30.994873046875,
         -3.264404296875, -19.00927734375, -7.761474609375, -16.4345703125, -9.359619140625};
-    static const double scales[] = {1, 1e-4, 3, 30, 80, 700};
+    static const double scales[] = {1, 1e-4, 3, 30, 80, 700, 1e6};
     uint64_t exponent = dtype == DT_F32 ? (uint64_t)0xff << 55 : (uint64_t)0x7ff << 52;
     uint64_t state = 0x9e3779b97f4a7c15u;
     for (int i = 0; i < n; i++) {

@@ -78,27 +78,37 @@ const uint64_t libm_exp_table[256] = {
     0x3c77893b4d91cd9d, 0x3fefe7c1819e90d8, 0x3c5305c14160cc89, 0x3feff3c22b8f71f1,
 };
 
-/* ---- log ---- */
+/* ---- log, sine ---- */
 
-/* The C library's has been searched for: nobody can make it anew, since of the many c in an
-   interval its authors chose one by trying.  These numbers stand before it. */
+/* The C library's tables are searched for.  That for log nobody can make anew, since of the many c
+   in an interval its authors chose one by trying.  These numbers stand before it. */
 static const double before_log_table[] = {
     LN2,        LN2_REST,   LOG_FAR_0,  LOG_FAR_1,  LOG_FAR_2,  LOG_FAR_3,
     LOG_FAR_4,  LOG_NEAR_0, LOG_NEAR_1, LOG_NEAR_2, LOG_NEAR_3, LOG_NEAR_4,
     LOG_NEAR_5, LOG_NEAR_6, LOG_NEAR_7, LOG_NEAR_8, LOG_NEAR_9, LOG_NEAR_10,
 };
 
+/* The one for sin and cos begins with these, after 0, 0, 1, 0. */
+static const double in_sine_table[] = {
+    0x1.fffeaaaaeeeefp-8,
+    -0x1.e45e2ec67b77cp-62,
+    0x1.fffc000155552p-1,
+    0x1.f4a01a0196daep-55,
+};
+
 typedef struct {
     uintptr_t function;
-    const double *table;
+    const double *numbers; /* what is searched for */
+    size_t bytes, more;    /* of them, and of what must follow */
+    const char *found;
 } Search;
 
 /* Of a library that contains the function: its constants are searched, which nobody writes. */
 static int
 search_library(struct dl_phdr_info *library, size_t size, void *context)
 {
-    enum { TABLE_BYTES = 2 * 128 * sizeof(double) };
     Search *search = context;
+    size_t needed = search->bytes + search->more;
     bool contains = false;
     (void)size;
     for (int i = 0; i < library->dlpi_phnum; i++) {
@@ -110,12 +120,12 @@ search_library(struct dl_phdr_info *library, size_t size, void *context)
         const ElfW(Phdr) *part = &library->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || (part->p_flags & (PF_R | PF_W)) != PF_R) continue;
         const char *at = (const char *)(library->dlpi_addr + part->p_vaddr); /* a multiple of 8 */
-        const char *end = at + part->p_filesz - sizeof before_log_table - TABLE_BYTES;
-        if (part->p_filesz < sizeof before_log_table + TABLE_BYTES || part->p_vaddr % 8) continue;
-        for (; at <= end && search->table == NULL; at += 8)
-            if (memcmp(at, before_log_table, 8) == 0 && /* one instruction: nearly all end here */
-                memcmp(at, before_log_table, sizeof before_log_table) == 0)
-                search->table = (const double *)(at + sizeof before_log_table);
+        const char *end = at + part->p_filesz - needed;
+        if (part->p_filesz < needed || part->p_vaddr % 8) continue;
+        for (; at <= end && search->found == NULL; at += 8)
+            if (memcmp(at, search->numbers, 8) == 0 && /* one instruction: nearly all end here */
+                memcmp(at, search->numbers, search->bytes) == 0)
+                search->found = at;
     }
     return contains;
 }
@@ -123,9 +133,21 @@ search_library(struct dl_phdr_info *library, size_t size, void *context)
 const double *
 libm_log_table(void)
 {
-    Search search = {.function = (uintptr_t)log};
+    Search search = {(uintptr_t)log, before_log_table, sizeof before_log_table,
+                     2 * 128 * sizeof(double), NULL};
     dl_iterate_phdr(search_library, &search);
-    return search.table;
+    return search.found != NULL ? (const double *)(search.found + search.bytes) : NULL;
+}
+
+const double *
+libm_sine_table(void)
+{
+    enum { ROW = 4, ROWS = 110 };
+    Search search = {(uintptr_t)sin, in_sine_table, sizeof in_sine_table,
+                     (ROWS - 2) * ROW * sizeof(double), NULL};
+    dl_iterate_phdr(search_library, &search);
+    const double *second = (const double *)search.found;
+    return second == NULL || second[-2] != 1.0 ? NULL : second - ROW;
 }
 
 #endif

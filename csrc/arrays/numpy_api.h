@@ -70,7 +70,9 @@ void short_link(LinkPlace place, void *context);   /* short.c */
 void special_link(LinkPlace place, void *context); /* special.c */
 /* libm_tables.c, on x86-64 alone */
 extern const uint64_t libm_exp_table[256];
-const double *libm_log_table(void); /* in the C library; NULL: not found */
+/* In the C library; NULL: not found. */
+const double *libm_log_table(void);
+const double *libm_sine_table(void);
 
 int pool_init(void); /* pool.c */
 

@@ -11,7 +11,9 @@
 
 /* Two versions of a function in the C library may give NaNs of other signs, so NumPy's own loop
    is asked, when it is known. */
-static UfuncLoop exp_loop, log_loop;
+enum { EXP, LOG, SIN, COS, ASKED };
+static const char *const asked_names[ASKED] = {"exp", "log", "sin", "cos"};
+static UfuncLoop asked[ASKED];
 
 static double
 by_loop(const UfuncLoop *loop, double x)
@@ -23,26 +25,32 @@ by_loop(const UfuncLoop *loop, double x)
     return y;
 }
 
-static double
-of_pycompile_exp(double x)
-{
-    return by_loop(&exp_loop, x);
-}
+#define BY_LOOP(name, which)                                                                       \
+    static double of_pycompile_##name(double x)                                                    \
+    {                                                                                              \
+        return by_loop(&asked[which], x);                                                          \
+    }
+BY_LOOP(exp, EXP)
+BY_LOOP(log, LOG)
+BY_LOOP(sin, SIN)
+BY_LOOP(cos, COS)
 
-static double
-of_pycompile_log(double x)
+/* Which of them a function of float64 is; -1: none. */
+static int
+asked_at(const char *function, DType dtype)
 {
-    return by_loop(&log_loop, x);
+    for (int i = 0; i < ASKED; i++)
+        if (dtype == DT_F64 && strcmp(asked_names[i], function) == 0) return i;
+    return -1;
 }
 
 void
 short_by_loop(const char *function, DType dtype, const UfuncLoop *loop)
 {
-    bool is_exp = strcmp(function, "exp") == 0;
-    UfuncLoop *own = is_exp ? &exp_loop : &log_loop;
-    if (dtype != DT_F64 || (!is_exp && strcmp(function, "log") != 0) || own->call != NULL) return;
-    *own = *loop;
-    Py_XINCREF(own->owner);
+    int i = asked_at(function, dtype);
+    if (i < 0 || asked[i].call != NULL) return;
+    asked[i] = *loop;
+    Py_XINCREF(asked[i].owner);
 }
 
 /* ---- tables ---- */
@@ -54,16 +62,23 @@ static const _Alignas(64) unsigned long long tanh_f64_table[] = {TANH_F64_TABLE}
 static _Alignas(64) unsigned of_pycompile_tanh_f32[32 * 8];
 static _Alignas(64) unsigned long long of_pycompile_tanh_f64[16 * 32];
 
-static const double *of_pycompile_log_table; /* NULL: not searched for, or not found */
+static const double *of_pycompile_log_table, *of_pycompile_sine_table; /* NULL: not found */
 
 /* Once: it takes longer than all else about these functions. */
-static const double *
-log_table(void)
+static void
+find_log_table(void)
 {
     static bool searched;
     if (!searched) of_pycompile_log_table = libm_log_table();
     searched = true;
-    return of_pycompile_log_table;
+}
+
+static void
+find_sine_table(void)
+{
+    static bool searched;
+    if (!searched) of_pycompile_sine_table = libm_sine_table();
+    searched = true;
 }
 
 static void
@@ -82,7 +97,8 @@ static void
 make_tables(const char *name)
 {
     static bool made;
-    if (strstr(name, "log") != NULL) log_table();
+    if (strstr(name, "log") != NULL) find_log_table();
+    if (strstr(name, "sin") != NULL || strstr(name, "cos") != NULL) find_sine_table();
     if (made || strstr(name, "tanh") == NULL) return;
     made = true;
     make_tanh_tables();
@@ -128,6 +144,8 @@ FUNCTIONS(TANH_F32, tanh_f32, float, int)
 FUNCTIONS(TANH_F64, tanh_f64, double, long long)
 FUNCTIONS(EXP_F64, exp_f64, double, long long)
 FUNCTIONS(LOG_F64, log_f64, double, long long)
+FUNCTIONS(SIN_F64, sin_f64, double, long long)
+FUNCTIONS(COS_F64, cos_f64, double, long long)
 
 /* ---- what kernels read and call ---- */
 
@@ -138,7 +156,6 @@ short_link(LinkPlace place, void *context)
         {"of_pycompile_tanh_f32", of_pycompile_tanh_f32},
         {"of_pycompile_tanh_f64", of_pycompile_tanh_f64},
         {"of_pycompile_exp_table", libm_exp_table},
-        {"of_pycompile_log_table", NULL},
         {"of_pycompile_exp_f32x8", (const void *)exp_f32_of_32},
         {"of_pycompile_exp_f32x16", (const void *)exp_f32_of_64},
         {"of_pycompile_log_f32x8", (const void *)log_f32_of_32},
@@ -151,12 +168,27 @@ short_link(LinkPlace place, void *context)
         {"of_pycompile_exp_f64x8", (const void *)exp_f64_of_64},
         {"of_pycompile_log_f64x4", (const void *)log_f64_of_32},
         {"of_pycompile_log_f64x8", (const void *)log_f64_of_64},
+        {"of_pycompile_sin_f64x4", (const void *)sin_f64_of_32},
+        {"of_pycompile_sin_f64x8", (const void *)sin_f64_of_64},
+        {"of_pycompile_cos_f64x4", (const void *)cos_f64_of_32},
+        {"of_pycompile_cos_f64x8", (const void *)cos_f64_of_64},
     };
+    static const struct {
+        const char *name;
+        const double *const *there;
+    } found[] = {{"of_pycompile_log_table", &of_pycompile_log_table},
+                 {"of_pycompile_sine_table", &of_pycompile_sine_table}};
     for (int i = 0; i < COUNT_OF(links); i++) {
         const void **pointer = (const void **)place(context, links[i].name);
         if (pointer == NULL) continue;
         make_tables(links[i].name);
-        *pointer = links[i].there != NULL ? links[i].there : of_pycompile_log_table;
+        *pointer = links[i].there;
+    }
+    for (int i = 0; i < COUNT_OF(found); i++) {
+        const void **pointer = (const void **)place(context, found[i].name);
+        if (pointer == NULL) continue;
+        make_tables(found[i].name);
+        *pointer = *found[i].there;
     }
 }
 
@@ -173,17 +205,18 @@ short_loop(const char *function, DType dtype, int bytes)
         {"exp", DT_F32, {exp_f32_32, exp_f32_64}},    {"log", DT_F32, {log_f32_32, log_f32_64}},
         {"tanh", DT_F32, {tanh_f32_32, tanh_f32_64}}, {"tanh", DT_F64, {tanh_f64_32, tanh_f64_64}},
         {"exp", DT_F64, {exp_f64_32, exp_f64_64}},    {"log", DT_F64, {log_f64_32, log_f64_64}},
+        {"sin", DT_F64, {sin_f64_32, sin_f64_64}},    {"cos", DT_F64, {cos_f64_32, cos_f64_64}},
     };
     VectorLoop found = NULL;
     make_tables(function);
     for (int i = 0; i < COUNT_OF(functions); i++)
         if (functions[i].dtype == dtype && strcmp(functions[i].function, function) == 0)
             found = functions[i].loop[bytes == 64];
-    bool is_exp = strcmp(function, "exp") == 0, is_log = strcmp(function, "log") == 0;
-    if (dtype == DT_F64 && is_exp && exp_loop.call == NULL) return NULL;
-    if (dtype == DT_F64 && is_log && (log_loop.call == NULL || of_pycompile_log_table == NULL))
-        return NULL;
-    return found;
+    int asks = asked_at(function, dtype);
+    if (asks < 0) return found;
+    bool has_table = asks == EXP || (asks == LOG ? of_pycompile_log_table != NULL
+                                                 : of_pycompile_sine_table != NULL);
+    return asked[asks].call != NULL && has_table ? found : NULL;
 }
 
 #else

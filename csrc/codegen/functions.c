@@ -72,6 +72,8 @@ static const ShortFunction short_functions[] = {
      {WEAK "const unsigned long long *of_pycompile_tanh_f64;\n", NULL}},
     {"exp", DT_F64, TEXTS(EXP_F64), NULL, {EXP_F64_READS, EXP_F64_READS}},
     {"log", DT_F64, TEXTS(LOG_F64), NULL, {LOG_F64_READS, LOG_F64_READS}},
+    {"sin", DT_F64, TEXTS(SIN_F64), NULL, {SINE_READS, SINE_READS}},
+    {"cos", DT_F64, TEXTS(COS_F64), NULL, {SINE_READS, SINE_READS}},
 #else
     {.name = ""},
 #endif
