@@ -45,29 +45,36 @@ def _random_numbers(request):
             generator.bit_generator.state = state
 
 
-# ---- make test-quick ----
+# ---- make test-quick, and the later Pythons of .ci/run ----
 
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="one case of each test that is not slow")
+    parser.addoption(
+        "--kernels-seen",
+        action="store_true",
+        help="without the tests of kernels alone, which were run with another Python",
+    )
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "kernels_alone: asks nothing in which Pythons differ")
     config.addinivalue_line("markers", "slow: takes more than a second; not in `make test-quick`")
     config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
 
 
 def pytest_collection_modifyitems(config, items):
     """What takes long comes first, so that no worker has to wait for it at the end.  With
-    --quick: of each test function its first case, if it is not marked as slow."""
+    --quick: of each test function its first case, if it is not marked as slow; with --kernels-seen
+    not what was run with another Python."""
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
-    if not config.getoption("--quick"):
-        return
+    quick, kernels_seen = config.getoption("--quick"), config.getoption("--kernels-seen")
     seen, kept, left = set(), [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
         first = function not in seen and not item.get_closest_marker("slow")
         seen.add(function)
-        (kept if first else left).append(item)
+        again = kernels_seen and item.get_closest_marker("kernels_alone")
+        (left if again or (quick and not first) else kept).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

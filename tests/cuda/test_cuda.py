@@ -177,6 +177,7 @@ def all_operations():
 needs_nvrtc = pytest.mark.skipif(_C.cuda_info()["nvrtc"] == (0, 0), reason="no NVRTC")
 
 
+@pytest.mark.kernels_alone
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("graph", [*GRAPHS, *all_operations()])
@@ -400,6 +401,7 @@ def build(folder, options):
         subprocess.run([*command, str(folder / f"{source}.o")], check=True)
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.longest
 @pytest.mark.parametrize(
     "tests",

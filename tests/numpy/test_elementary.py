@@ -272,6 +272,7 @@ def test_loops(name, dtype, bytes_):
         told.clear()
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(16))
 @pytest.mark.parametrize("name", ["exp", "log", "tanh"])
