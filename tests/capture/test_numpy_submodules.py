@@ -8,7 +8,9 @@ import textwrap
 
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import pycompile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
 
 BEGIN = """
 import sys

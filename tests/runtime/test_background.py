@@ -12,7 +12,7 @@ import pytest
 
 import pycompile
 
-ROOT = str(Path(__file__).parents[2])
+ROOT = str(Path(pycompile.__file__).resolve().parents[1])
 START = """
 import os, time, warnings
 import numpy as np, pycompile

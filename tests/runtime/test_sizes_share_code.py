@@ -84,10 +84,14 @@ def test_small_sizes_once_they_have_changed(function, monkeypatch, tmp_path):
     monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(tmp_path))
     compiled = pycompile.compile(function, options={"recompile_limit": 50})
     for n in (9, 10):
-        assert not differences(observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {}))
+        assert not differences(
+            observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {})
+        )
     before = _C.toolchain_info()["compiled"]
     for n in (11, 12, 13, 29, 31):
-        assert not differences(observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {}))
+        assert not differences(
+            observe(function, (vector(n),), {}), observe(compiled, (vector(n),), {})
+        )
     assert _C.toolchain_info()["compiled"] == before
     assert compiled.stats()["plan_runs"] > 0
 
