@@ -93,6 +93,8 @@ const char *text_of_str(PyObject *string);
 void text_free(Text *text);
 /* Copies as much of the UTF-8 as fits in `size` bytes, in whole characters, and ends it. */
 void text_copy_cut(char *to, size_t size, const char *from);
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv */
+uint64_t text_hash(const char *string);
 
 /* ---- import.c: Python modules, whatever the running frame's builtins are; new references, NULL
    with the error set ---- */

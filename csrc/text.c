@@ -168,3 +168,11 @@ text_copy_cut(char *to, size_t size, const char *from)
     memcpy(to, from, length);
     to[length] = '\0';
 }
+
+uint64_t
+text_hash(const char *string)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *string != '\0'; string++) hash = (hash ^ (unsigned char)*string) * 0x100000001b3u;
+    return hash;
+}

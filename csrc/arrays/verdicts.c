@@ -118,6 +118,7 @@ verdicts_key(Text *out)
         {.what = "exp", .address = (uintptr_t)(double (*)(double))exp},
         {.what = "log", .address = (uintptr_t)(double (*)(double))log},
         {.what = "sin", .address = (uintptr_t)(double (*)(double))sin},
+        {.what = "cos", .address = (uintptr_t)(double (*)(double))cos},
         {.what = "atan", .address = (uintptr_t)(double (*)(double))atan},
         {.what = "expf", .address = (uintptr_t)(float (*)(float))expf},
         {.what = "logf", .address = (uintptr_t)(float (*)(float))logf},
@@ -138,17 +139,14 @@ verdict_of_file(PyObject *ufunc)
 {
     const PyUFuncObject *own = (const PyUFuncObject *)ufunc;
     Text text = {0};
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    uint64_t hash = 0;
     if (own->functions == NULL || own->ntypes < 1) return 0;
     Place loops = {.what = "loops", .address = (uintptr_t)own->functions[0]};
     put_places(&text, &loops, 1);
-    if (text_finish(&text) < 0 || strstr(text.data, "?") != NULL) {
+    if (text_finish(&text) < 0)
         PyErr_Clear();
-        hash = 0;
-    } else {
-        for (const char *p = text.data; *p != '\0'; p++)
-            hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-    }
+    else if (strstr(text.data, "?") == NULL)
+        hash = text_hash(text.data);
     text_free(&text);
     return hash;
 }

@@ -315,15 +315,6 @@ typedef struct {
     bool parted;         /* the file can be compiled in parts */
 } AllWritten;
 
-static uint64_t
-text_hash(const Text *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < text->len; i++)
-        hash = (hash ^ (unsigned char)text->data[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* The first kernel that is alike, or `number`. */
 static int
 first_alike(const Program *p, AllWritten *all, int number)
@@ -345,7 +336,7 @@ static int
 first_text(const Program *p, AllWritten *all, int number)
 {
     Written *written = &all->kernel[number];
-    written->hash = text_hash(&written->text);
+    written->hash = text_hash(written->text.data);
     int *bucket = &all->texts[written->hash % (unsigned)p->kernels.len];
     for (int i = *bucket; i != 0; i = all->kernel[i - 1].next_text) {
         const Written *other = &all->kernel[i - 1];

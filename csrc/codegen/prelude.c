@@ -172,19 +172,11 @@ put_type(Text *out, DType dtype, int lanes)
 
 /* ---- which helpers are printed ---- */
 
-static uint32_t
-key_hash(const char *key)
-{
-    uint32_t hash = 2166136261u;
-    for (; *key; key++) hash = (hash ^ (unsigned char)*key) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
 /* The slot of the key, or the free one that it would take. */
 static uint32_t
 key_slot(const Prelude *p, const char *key)
 {
-    uint32_t at = key_hash(key) & (p->slots - 1);
+    uint32_t at = text_hash(key) & (p->slots - 1);
     while (p->slot[at] != 0 && strcmp(p->done.data + p->slot[at] - 1, key) != 0)
         at = (at + 1) & (p->slots - 1);
     return at;

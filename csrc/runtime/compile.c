@@ -25,14 +25,6 @@ enum {                    /* in the units of capture/control/worth.c */
        PLAN_COST = 10000, /* passes, lowering, C text, and the plan itself: 0.3 ms */
 };
 
-static uint64_t
-text_fingerprint(const char *text)
-{
-    uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
-    return hash | 1;
-}
-
 /* ---- stages ---- */
 
 static bool
@@ -127,7 +119,7 @@ make_code(Job *job, Device device)
         CodeHow how = job->capture->gain < job->patience.compile      ? CODE_FOUND
                       : job->config->background && !pays_at_once(job) ? CODE_LATER
                                                                       : CODE_COMPILED;
-        job->text ^= text_fingerprint(source.data);
+        job->text ^= text_hash(source.data) | 1;
         const CodeOrigin origin = origin_of(job);
         answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
                            &job->codes.on[device]);

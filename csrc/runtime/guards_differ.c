@@ -55,9 +55,7 @@ same_text(const Text *a, const Text *b)
 static void
 count_more(GuardFacts *facts, const Text *name)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (const char *at = name->data ? name->data : ""; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    uint64_t hash = text_hash(name->data != NULL ? name->data : "");
     for (int i = 0; i < facts->nmore; i++)
         if (facts->more[i] == hash) return;
     if (facts->nmore < MOST_MORE) facts->more[facts->nmore++] = hash;

@@ -124,14 +124,14 @@ rule_of_method(const char *name)
     static bool filled;
     _Static_assert(COUNT_OF(rules) < PLACES, "one place is free");
     for (int i = COUNT_OF(rules) - 1; i >= 0 && !filled; i--) {
-        uint32_t at = name_hash(rules[i].name) % PLACES;
+        uint32_t at = text_hash(rules[i].name) % PLACES;
         if (!is_method(&rules[i])) continue;
         while (places[at] != NULL && strcmp(places[at]->name, rules[i].name) != 0)
             at = (at + 1) % PLACES;
         if (places[at] == NULL) places[at] = &rules[i];
     }
     filled = true;
-    uint32_t at = name_hash(name) % PLACES;
+    uint32_t at = text_hash(name) % PLACES;
     while (places[at] != NULL && strcmp(places[at]->name, name) != 0) at = (at + 1) % PLACES;
     return places[at];
 }

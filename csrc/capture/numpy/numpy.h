@@ -83,7 +83,6 @@ struct Rule {
 /* Borrowed: numpy.NAME (dots allowed; "" is numpy itself), or NULL without an exception.  Never
    imports a submodule. */
 PyObject *numpy_object(const char *path);
-uint32_t name_hash(const char *name); /* for tables of names */
 /* Imports the submodule `name` if `module` is numpy, as NumPy itself does when the attribute is
    read. */
 int numpy_load_submodule(PyObject *module, PyObject *name);

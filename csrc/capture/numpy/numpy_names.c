@@ -54,14 +54,6 @@ typedef struct {
 static Name *noted; /* a power of two of places, a quarter of them free at least */
 static uint32_t places, nnames;
 
-uint32_t
-name_hash(const char *name)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash;
-}
-
 /* The name's place, or a free one. */
 static Name *
 place_of(const char *path, uint32_t hash)
@@ -103,7 +95,7 @@ note_name(const char *path, uint32_t hash, PyObject *object)
 PyObject *
 numpy_object(const char *path)
 {
-    uint32_t hash = name_hash(path);
+    uint32_t hash = (uint32_t)text_hash(path);
     const Name *found = places > 0 ? place_of(path, hash) : NULL;
     if (found != NULL && found->path != NULL) return found->object;
     bool later = false;
