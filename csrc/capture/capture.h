@@ -290,6 +290,7 @@ typedef struct {
     int64_t effort; /* instructions that all attempts together may follow; 0: the usual number */
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
+    bool again; /* there is a plan of the place, which does not hold */
 } CaptureRequest;
 
 /* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of

@@ -335,7 +335,7 @@ typedef struct Graph {
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
     bool tunes;                 /* products are tried out for the fastest way */
-    bool again;                 /* another plan of the place did not hold: sizes may go on changing */
+    bool sizes_change;          /* another plan of the place did not hold */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
     int32_t capability;         /* of the device that code is made for, 90 for 9.0; 0: of any */

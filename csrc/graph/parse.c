@@ -576,6 +576,10 @@ region(Parser *p, RegionId in)
             p->g->fast = true;
             continue;
         }
+        if (in == 0 && accept(p, "sizes change")) {
+            p->g->sizes_change = true;
+            continue;
+        }
         if (accept(p, "params")) {
             if (params(p, in) < 0) return -1;
         } else if (accept(p, "results")) {

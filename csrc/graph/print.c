@@ -17,6 +17,7 @@
    - outputs: ids.  Where the nodes no longer say what the output is to the program, parentheses do:
      the root of its storage, and which of fresh, view, frozen, input it is;
    - `numerics fast` before the outputs: the bits need not be NumPy's;
+   - `sizes change` there: another plan of the place did not hold, so its sizes may go on changing;
    - comments: `# file:line` at the end of a node's line is its position; lines that begin with #
    are skipped. */
 #include "form.h"
@@ -262,6 +263,7 @@ graph_print(const Graph *g, Text *out)
     Printer p = {g, out, hinted};
     put_region(&p, 0, 0);
     if (g->fast) text_put(out, "numerics fast\n");
+    if (g->sizes_change) text_put(out, "sizes change\n");
     text_put(out, "outputs");
     for (int i = 0; i < g->outputs.len; i++) {
         text_put(out, i > 0 ? ", " : " ");

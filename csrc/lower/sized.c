@@ -12,20 +12,21 @@
    not recognised, since it is another function of a size, costs a compile for each size.  The
    answer depends on nothing but the graph, so that equal graphs have equal texts.
 
-   Small sizes are mostly axes of a few elements and loops that are unrolled, so that only large ones
-   count; but where another plan of the place did not hold, its arrays may just have been small. */
+   Small sizes are mostly axes of a few elements and loops that are unrolled, which are better left
+   in the text.  Once another plan of the place did not hold, which the graph tells, a small size is
+   likelier a length that changes: then those from 2 on count. */
 #include "schedule.h"
 
 enum {
     LEAST_SIZE = 32,
-    LEAST_SIZE_AGAIN = 2,
+    LEAST_CHANGING = 2,
     MOST_SIZES = 256,
 };
 
 static int64_t
 least_size(const Lowering *lw)
 {
-    return lw->graph->again ? LEAST_SIZE_AGAIN : LEAST_SIZE;
+    return lw->graph->sizes_change ? LEAST_CHANGING : LEAST_SIZE;
 }
 
 static int

@@ -155,7 +155,6 @@ stage_code(Job *job)
     Answer answer = ANSWER_YES;
     const char *why = NULL;
     describe_devices(job->capture->graph);
-    job->capture->graph->again = job->reason != NULL;
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {

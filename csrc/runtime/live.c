@@ -644,6 +644,7 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
         .turns = sight->own,
         .effort = live_effort(l, sight),
         .config = config,
+        .again = entry->nplans > 0,
     };
     Patience patience = {0};
     if (!config->plan_always) patience = earn_live_patience(runs);

@@ -566,6 +566,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         .nvaried = entry->nvaried,
         .recurses = r->state->recurses,
         .config = r->state->config,
+        .again = entry->nplans > 0,
     };
     Patience patience = {0};
     CodeNote *earned = r->patient ? code_note_peek(r->state->code) : NULL;

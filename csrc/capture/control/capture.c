@@ -68,6 +68,7 @@ interp_begin(Interp *in)
     in->attempt.budget = (int)Py_MIN(BUDGET, in->attempt.marks->effort);
     in->graph->inlines = request->config != NULL && request->config->inline_functions;
     in->graph->tunes = request->config != NULL && request->config->autotune;
+    in->graph->sizes_change = request->again;
     in->graph->fast = request->config != NULL && strcmp(request->config->numerics, "fast") == 0;
     in->attempt.unroll = request->config != NULL ? (int)request->config->unroll : 4096;
     return 0;
