@@ -9,8 +9,8 @@
    it T is the vector type of doubles, B of signed integers of as many bits, and V(name) is NAME_32
    or NAME_64, by the vector's bytes.
 
-   What is not plain, such as NaN and arguments whose results are no normal numbers, is left to
-   NumPy's loop itself. */
+   What is not plain, such as NaN, arguments whose results are no normal numbers and angles that
+   need more digits of pi, is left to NumPy's loop itself. */
 #ifndef PYCOMPILE_LIBM_H
 #define PYCOMPILE_LIBM_H
 
@@ -117,9 +117,10 @@
    arrays/libm_tables.c. */
 #define SINE_READS WEAK "const double *of_pycompile_sine_table;\n"
 
-/* The magnitude m of `a` is n quarters of a turn and b, to which da adds what b cannot hold; n is
-   `more` larger.  A small magnitude is b itself, and others of less than about 3/4 of a half turn
-   are taken from a quarter: they have these n, b and da. */
+/* The magnitude m of `a` is n quarters of a turn and b, to which da adds what b cannot hold.  One
+   below 0.855 is b itself, with n = small_n; one below 2.426 is measured from a quarter: half_n,
+   half_b and half_da; beyond, n is the nearest quarter, and `more`: cos is sin a quarter further.
+ */
 #define SINE_REDUCED(V, more, small_n, half_n, half_b, half_da)                                    \
     __auto_type in_half = V(LANES)(m, ALL(0x1.368fdp1), 17);                                       \
     __auto_type is_small = V(LANES)(m, ALL(0x1.b6p-1), 17);                                        \
@@ -186,7 +187,7 @@
     }                                                                                              \
     y = (T)((B)y ^ (sign & (is_odd - 1)) ^ ((n & 2) << 62));
 
-#define SIN_F64_IS_PLAIN(V) (!V(OUTSIDE)(a, 0x3e50000000000000 /* of 2**-26 */, 0x1.921fbp26))
+#define SIN_F64_IS_PLAIN(V) (!V(OUTSIDE)(a, 0x2d30000000000000 /* of 2**-300 */, 0x1.921fbp26))
 #define SIN_F64_PLAIN(V)                                                                           \
     T m = (T)((B)a & 0x7fffffffffffffff);                                                          \
     SINE_REDUCED(V, 0, 0, 1, 0x1.921fb54442d18p0 - m, ALL(0x1.1a62633145c07p-54))                  \

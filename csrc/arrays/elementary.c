@@ -2,10 +2,10 @@
 
    On x86-64 NumPy's loops for exp and log of float32 and for tanh are short (elementary.h,
    hyperbolic.h).  For most other functions they are calls: with AVX-512 of Intel's SVML, which
-   NumPy contains and exports, else of the C library, whose exp, log, sin and cos of float64 are
-   short, too (libm.h).  A kernel that does the same in registers fuses with what is around it and
-   gives the same bits and flags.  SciPy's loops are short as well (special.h).  What is short needs
-   AVX2 and FMA alone.
+   NumPy contains and exports, else, and for sin and cos of float64 always, of the C library, some
+   of whose functions are short, too (libm.h).  A kernel that does the same in registers fuses with
+   what is around it and gives the same bits and flags.  SciPy's loops are short as well
+   (special.h).  What is short needs AVX2 and FMA alone.
 
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs

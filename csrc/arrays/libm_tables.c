@@ -88,8 +88,14 @@ static const double before_log_table[] = {
     LOG_NEAR_5, LOG_NEAR_6, LOG_NEAR_7, LOG_NEAR_8, LOG_NEAR_9, LOG_NEAR_10,
 };
 
-/* The one for sin and cos begins with these, after 0, 0, 1, 0. */
-static const double in_sine_table[] = {
+/* The one for sin and cos could be made anew, with numbers of more bits than C has, but there it is
+   already.  It begins with these, the row for 0 and that for 1 / 128. */
+enum { SINE_ROW = 4, SINE_ROWS = 110 };
+static const double sine_table_begins[2 * SINE_ROW] = {
+    0.0,
+    0.0,
+    1.0,
+    0.0,
     0x1.fffeaaaaeeeefp-8,
     -0x1.e45e2ec67b77cp-62,
     0x1.fffc000155552p-1,
@@ -100,6 +106,7 @@ typedef struct {
     uintptr_t function;
     const double *numbers; /* what is searched for */
     size_t bytes, more;    /* of them, and of what must follow */
+    int first;             /* the one to look for first, which is rare elsewhere */
     const char *found;
 } Search;
 
@@ -123,7 +130,7 @@ search_library(struct dl_phdr_info *library, size_t size, void *context)
         const char *end = at + part->p_filesz - needed;
         if (part->p_filesz < needed || part->p_vaddr % 8) continue;
         for (; at <= end && search->found == NULL; at += 8)
-            if (memcmp(at, search->numbers, 8) == 0 && /* one instruction: nearly all end here */
+            if (memcmp(at + 8 * search->first, search->numbers + search->first, 8) == 0 &&
                 memcmp(at, search->numbers, search->bytes) == 0)
                 search->found = at;
     }
@@ -133,8 +140,12 @@ search_library(struct dl_phdr_info *library, size_t size, void *context)
 const double *
 libm_log_table(void)
 {
-    Search search = {(uintptr_t)log, before_log_table, sizeof before_log_table,
-                     2 * 128 * sizeof(double), NULL};
+    Search search = {(uintptr_t)log,
+                     before_log_table,
+                     sizeof before_log_table,
+                     2 * 128 * sizeof(double),
+                     0,
+                     NULL};
     dl_iterate_phdr(search_library, &search);
     return search.found != NULL ? (const double *)(search.found + search.bytes) : NULL;
 }
@@ -142,12 +153,14 @@ libm_log_table(void)
 const double *
 libm_sine_table(void)
 {
-    enum { ROW = 4, ROWS = 110 };
-    Search search = {(uintptr_t)sin, in_sine_table, sizeof in_sine_table,
-                     (ROWS - 2) * ROW * sizeof(double), NULL};
+    Search search = {(uintptr_t)sin,
+                     sine_table_begins,
+                     sizeof sine_table_begins,
+                     (SINE_ROWS - 2) * SINE_ROW * sizeof(double),
+                     SINE_ROW,
+                     NULL};
     dl_iterate_phdr(search_library, &search);
-    const double *second = (const double *)search.found;
-    return second == NULL || second[-2] != 1.0 ? NULL : second - ROW;
+    return (const double *)search.found;
 }
 
 #endif

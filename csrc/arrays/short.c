@@ -97,8 +97,9 @@ static void
 make_tables(const char *name)
 {
     static bool made;
-    if (strstr(name, "log") != NULL) find_log_table();
-    if (strstr(name, "sin") != NULL || strstr(name, "cos") != NULL) find_sine_table();
+    if (strstr(name, "log_") != NULL || strcmp(name, "log") == 0) find_log_table();
+    if (strstr(name, "sine_") != NULL || strcmp(name, "sin") == 0 || strcmp(name, "cos") == 0)
+        find_sine_table();
     if (made || strstr(name, "tanh") == NULL) return;
     made = true;
     make_tanh_tables();
