@@ -53,12 +53,14 @@ def pytest_addoption(parser):
     parser.addoption(
         "--kernels-seen",
         action="store_true",
-        help="without the tests of kernels alone, which were run with another Python",
+        help="without the tests of kernels alone, which were run with another Python and its NumPy",
     )
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "kernels_alone: asks nothing in which Pythons differ")
+    config.addinivalue_line(
+        "markers", "kernels_alone: asks nothing in which Pythons with one NumPy differ"
+    )
     config.addinivalue_line("markers", "slow: takes more than a second; not in `make test-quick`")
     config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
 

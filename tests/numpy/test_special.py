@@ -198,7 +198,6 @@ def test_bits(name, dtype):
                 assert same(made(x[start : start + n]), wanted[start : start + n])
 
 
-@pytest.mark.kernels_alone
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", NAMES)
 def test_layouts_and_neighbours(name, dtype):
