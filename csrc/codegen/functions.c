@@ -89,8 +89,8 @@ find_short(const char *name, DType dtype)
 }
 
 /* A function whose text is ours, for vectors of 32 or 64 bytes.  Odd arguments, such as NaN and
-   those whose results are no normal numbers, should be rare: the extension module has their code, and
-   that of the whole function for kernels that call it (see LongHelper). */
+   those whose results are no normal numbers, should be rare: the extension module has their code,
+   and that of the whole function for kernels that call it (see LongHelper). */
 static void
 define_short(Prelude *p, const ShortFunction *f, int lanes)
 {

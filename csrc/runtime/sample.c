@@ -4,8 +4,10 @@
    long runs and in short ones of which there are many.  So a plan that covers a whole call and
    takes LONG_NS, or SHORT_NS after MANY_CALLS, is compared with CPython now and then: one call runs
    the plan, the next one the plain function, and both are timed.  Which of the two runs makes no
-   difference to the program.  Calls that go through several plans, with
-   CPython's instructions between them, are compared likewise, as a whole (sample_calls.c).
+   difference to the program.  A plain call of less than LONG_NS would be found slow because it is
+   the first for some time (its code is not in the caches, nor specialised, that of the plan is): it
+   is the one after that which is timed.  Calls that go through several plans, with CPython's
+   instructions between them, are compared likewise, as a whole (sample_calls.c).
 
      - The first comparison comes when the plan has run as long as SHARE plain calls are estimated
        to take, later ones SHARE measured calls after the last.  A comparison of a plan that is much
@@ -52,11 +54,12 @@ doubled(int32_t wait)
     return wait < MOST_WAIT / 2 ? 2 * wait : MOST_WAIT;
 }
 
-/* How many runs of the plan take SHARE times as long as a plain call. */
+/* How many runs of the plan take SHARE times as long as the plain calls of a comparison. */
 static int32_t
 runs_worth(int64_t plain_ns, int64_t plan_ns)
 {
-    int64_t runs = SHARE * plain_ns / Py_MAX(plan_ns, 1);
+    int calls = plan_ns < LONG_NS ? 2 : 1;
+    int64_t runs = SHARE * calls * plain_ns / Py_MAX(plan_ns, 1);
     return (int32_t)Py_MAX(1, Py_MIN(runs, MOST_WAIT));
 }
 
@@ -88,7 +91,7 @@ sample_choose(Sample *sample, bool may)
     if (rests) sample->until--;
     if (rests || call_is_timed || report_wanted())
         return sample->slower ? SAMPLE_LEFT : SAMPLE_NONE;
-    if (may) return sample->stage == STAGE_PLAIN ? SAMPLE_PLAIN : SAMPLE_PLAN;
+    if (may) return sample->stage >= STAGE_WARM ? SAMPLE_PLAIN : SAMPLE_PLAN;
     sample->wait = MOST_WAIT;
     return SAMPLE_NONE;
 }
@@ -209,15 +212,17 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
     int64_t took = way == SAMPLE_PLAIN ? sample_plain_took(began) : sample_took(began);
     if (way == SAMPLE_PLAIN) call_is_timed = false;
     if (!done) { /* the pair is lost */
-        if (sample->stage == STAGE_PLAIN) sample->stage = STAGE_PLAN;
+        if (sample->stage >= STAGE_WARM) sample->stage = STAGE_PLAN;
         if (!sample->slower) sample->wait = FIRST_LOOK;
+    } else if (sample->stage == STAGE_WARM) {
+        sample->stage = STAGE_PLAIN;
     } else if (way == SAMPLE_PLAIN) {
         judge_pair(sample, code, took);
     } else if (sample->stage == STAGE_LENGTH) {
         judge_length(sample, took, least_ns, took + saved);
     } else {
         sample->plan_ns = took;
-        sample->stage = STAGE_PLAIN;
+        sample->stage = took < LONG_NS ? STAGE_WARM : STAGE_PLAIN;
     }
 }
 

@@ -22,7 +22,7 @@ typedef enum {
     SAMPLE_PAUSED_TIMED, /* … and timed */
 } SampleWay;             /* in this order: sample_is_plain, sample_is_paused */
 
-typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_PLAIN } SampleStage;
+typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_WARM, STAGE_PLAIN } SampleStage;
 
 typedef struct {
     int32_t wait;  /* calls until the next decision; 0: each call asks */

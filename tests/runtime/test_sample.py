@@ -92,6 +92,18 @@ def test_short_calls_are_compared_when_there_have_been_many(took):
     assert call(compiled, 50, X)["plan_runs"] == 0
 
 
+def test_a_short_plain_call_counts_once_it_is_warm(took):
+    """The first one after many runs of the plan takes longer than plain calls in a row."""
+    compiled = sampled(polynomial)
+    runs, ran = 0, True
+    for _ in range(5000):
+        took(5_000, 5_500 if ran else 4_000)
+        compiled(X)
+        ran = compiled.stats()["plan_runs"] > runs
+        runs += ran
+    assert compiled.stats()["slower"] == 1
+
+
 @pytest.mark.parametrize("plan, plain", [(5_000, 4_800), (900, 100)])  # in ns
 def test_short_calls_that_would_gain_nothing_by_it_keep_their_plan(took, plan, plain):
     """Calls that are left to CPython cost something, too; and the clock is too coarse."""
