@@ -86,7 +86,7 @@ class Explanation:
             plain, compiled = self.seconds["plain"], self.seconds["compiled"]
             ratio = f"{plain / compiled:.3g} times as fast" if compiled else "too fast to tell"
             lines.append(f"plain {text(plain)}, compiled {text(compiled)}: {ratio}")
-            if compiled > plain:
+            if compiled > plain and plans:  # else Python has run them all
                 lines.append(
                     "later calls that stay slower are left to Python, except under fullgraph or "
                     "plan_always, and where compiled loops take long"

@@ -247,6 +247,16 @@ def test_it_runs_the_function_as_often_as_asked():
     assert found.seconds["plain"] > 0 and "plain " in str(found) and "compiled " in str(found)
 
 
+@pytest.mark.parametrize("x, has_plan", [(2.0, False), (BIG, True)])
+def test_only_where_there_are_plans_calls_are_left_to_python_later(x, has_plan):
+    def f(x):
+        return x * 2 + 1
+
+    found = pycompile.explain(f, runs=2)(x)
+    found.seconds.update(plain=1.0, compiled=2.0)
+    assert any("left to Python" in line for line in found.times()) == has_plan
+
+
 def test_its_runs_get_the_same_arguments():
     def halved(x):
         x *= 0.5
