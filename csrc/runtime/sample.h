@@ -22,6 +22,7 @@ typedef enum {
     SAMPLE_PAUSED_TIMED, /* … and timed */
 } SampleWay;             /* in this order: sample_is_plain, sample_is_paused */
 
+/* Of the next timed call.  From STAGE_WARM on it is plain; that of STAGE_WARM does not count. */
 typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_WARM, STAGE_PLAIN } SampleStage;
 
 typedef struct {
