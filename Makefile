@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-table · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-picture · bench-table · docs · recipes · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-table fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-picture bench-picture-drawn bench-table docs recipes fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -53,6 +53,9 @@ $(STAMP)-demo: $(STAMP)-base
 	@touch $@
 $(STAMP)-check: $(STAMP)-base
 	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5"
+	@touch $@
+$(STAMP)-docs: $(STAMP)-base
+	$(PIP) "mkdocs-material>=9.5"
 	@touch $@
 # The benchmarks run with the peers that are there; those that are asked for are installed.
 PACKAGES = $(filter-out numpy,$(subst $(comma), ,$(PEERS)))
@@ -113,9 +116,25 @@ conformance-numpy: build
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)
 
+# docs/bench.svg, and the times that README.md tells.  With the newest Python for which all of the peers are.
+PICTURED = numba,jax,torch
+bench-picture:
+	$(MAKE) --no-print-directory PEERS=$(PICTURED) bench-picture-drawn
+bench-picture-drawn: build $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
+	$(RUN) -m benchmarks.picture --write docs/bench.svg $(BENCH)
+
 # docs/speed.md: every program that runs longer than 100 us, against plain NumPy.
 bench-table: build $(STAMP)-demo $(STAMP)-test
 	$(RUN) -m benchmarks.table --write docs/speed.md
+
+# The pages as a site, in build/site.
+docs: $(STAMP)-docs
+	$(PY) -m mkdocs build --strict --quiet --site-dir build/site
+	@echo build/site/index.html
+
+# The patches of docs/recipes: each is applied to a copy of the sources, which is built and tested.
+recipes: $(STAMP)-test
+	$(PY) docs/replay_recipes.py $(RECIPES)
 
 fmt: $(STAMP)-check
 	$(VENV)/bin/clang-format -i $(C_FILES)

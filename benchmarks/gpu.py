@@ -116,26 +116,59 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
 ]
 
 
-PAGE = """# Speed on a GPU
+PAGE = """# On a GPU
 
-Written by `make bench-gpu`, in microseconds. *cold* and *warm* are the first call in a process whose
-first kernel is behind it, with an empty disk cache (NVRTC's own cache is off) and with one that has the kernels; *b2b* a call in a
-row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
-copy; *events* a call between two events, by the device's clock; *sync* a call with a wait for the device on both sides, by the host's; *host* how long a short call keeps the
-host. The peers are torch.compile, by default and with CUDA graphs (`mode="reduce-overhead"`), JAX's `jit` and, where it can run the program, CuPy's `fuse`. JAX has streams of its own, so that its times are the host's. Adam takes four lists of 60 arrays and gives a list of 180. Attention is written
-plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`. CuPy has no batched products of bfloat16: the
-benchmark gives it one, so that the program can be captured; the compiled one does not call it. The multi-layer perceptron (4096 by 4096, then 16384 and 4096 columns) and the transformer's
-block are written plainly with matrix products, which are cuBLASLt's with what is done with their elements; in torch with its functions for layernorm,
-attention and gelu. Both timings of them: in a row of calls, and with a wait. *max-autotune* is the `mode` of either library.
+The same decorator compiles functions of CuPy's arrays (experimental). It needs CuPy 14, a driver for CUDA 12 or
+later, and NVRTC; `python -m pycompile info` says what is there.
+
+```text
+@pycompile.compile
+def gelu(x, bias, residual):  # cupy.ndarrays: one CUDA kernel
+    y = x + bias
+    return 0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y))) + residual
+```
+
+| what | how |
+|---|---|
+| elementwise operations, reductions (`argmax` too), cumulative sums and products, views, in-place writes | fused kernels, for any strides; bfloat16 too, by `ml_dtypes` |
+| linear algebra, sorting, joining, complex numbers and the like | CuPy's own functions, called between the kernels of a plan |
+| matrix products of float32, float16, bfloat16 | cuBLASLt's (of the system, or the package `nvidia-cublas`), with a row or matrix that is added, `maximum(..., 0)` or the gelu with tanh; an element is rounded once, where CuPy rounds float16 after each operation; without cuBLASLt CuPy's. `mode="max-autotune"` times its algorithms and keeps the fastest |
+| attention, plainly written: `softmax(q @ k.swapaxes(-1, -2) * s) @ v` in float16 or bfloat16, head size 64, on Hopper also 32 and 128, with any elementwise mask or bias | one kernel, which skips keys that a mask hides as a whole: a NaN among their values does not spread |
+| elements by arrays of integers: `x[i]`, `take` | read in the kernels |
+| `x[mask] = number` | a kernel |
+| `x[i] = v` | the only write of its graph; of several values for one place the last stays, as in NumPy |
+| other parts by masks | not compiled yet: CuPy runs them, and the code between them is compiled |
+
+The bits of elementwise results are CuPy's; [inside/why/devices.md](inside/why/devices.md) says what holds for
+sums, products and attention.
+
+## Speed
+
+Written by `make bench-gpu`, in microseconds. *cold* and *warm* are the first call in a process whose first
+kernel is behind it, with an empty disk cache (NVRTC's own cache is off) and with one that has the kernels;
+*b2b* a call in a row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth
+of a copy; *events* a call between two events, by the device's clock; *sync* a call with a wait for the device
+on both sides, by the host's; *host* how long a short call keeps the host. The peers are torch.compile, by
+default and with CUDA graphs (`mode="reduce-overhead"`), JAX's `jit` and, where it can run the program, CuPy's
+`fuse`. JAX has streams of its own, so that its times are the host's. Adam takes four lists of 60 arrays and
+gives a list of 180. Attention is written plainly, with two products and a softmax; torch's is
+`scaled_dot_product_attention`. CuPy has no batched products of bfloat16: the benchmark gives it one, so that
+the program can be captured; the compiled one does not call it. The multi-layer perceptron (4096 by 4096, then
+16384 and 4096 columns) and the transformer's block are written plainly with matrix products, which are
+cuBLASLt's with what is done with their elements; in torch with its functions for layernorm, attention and
+gelu. Both timings of them: in a row of calls, and with a wait. *max-autotune* is the `mode` of either
+library.
 """
 
-NOTES = """What the host does takes longer on some machines than on others with the same card (torch's and JAX's calls as well): in nine runs on
-nine machines `x + 1` had 2.1 to 4.0 us of host time, the 150 operations 2.3 to 4.1 and Adam 41 to 71. A third of Adam's is in the C
-library, most of it `malloc` and `free`: we take them for those of the two vectors that each of CuPy's arrays has. The block was 429 to 450 us in a row of calls, 458 to 492 with a wait: products 304, of which the
-gelu's 107, attention 92, the two layernorms 24.
-The block's first call was 353 to 770 ms with an empty cache, 99 to 171 with a warm one: 85 to 128 of them are cuBLASLt's first product in a process, measured by itself, whether its
-heuristic is asked (90 and 3) or the algorithm is known (0 and 114).
-First calls with an empty cache of CuPy's own kernels may wait for CuPy, too: it compiles what a trial call needs (docs/architecture.md).
+NOTES = """What the host does takes longer on some machines than on others with the same card (torch's and JAX's calls as
+well): in ten runs on ten machines `x + 1` had 2.1 to 4.0 us of host time, the 150 operations 2.3 to 4.1 and
+Adam 41 to 75. A third of Adam's is in the C library, most of it `malloc` and `free`: we take them for those
+of the two vectors that each of CuPy's arrays has. The block was 429 to 456 us in a row of calls, 458 to 492
+with a wait: products 304, of which the gelu's 107, attention 92, the two layernorms 24. The block's first
+call was 353 to 770 ms with an empty cache, 99 to 171 with a warm one: 85 to 128 of them are cuBLASLt's first
+product in a process, measured by itself, whether its heuristic is asked (90 and 3) or the algorithm is known
+(0 and 114). First calls with an empty cache of CuPy's own kernels may wait for CuPy, too: it compiles what a
+trial call needs ([devices.md](inside/why/devices.md)).
 """
 
 
