@@ -101,6 +101,7 @@ bench-gpu:
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden
 	$(RUN) docs/make_graph_breaks.py
+	$(RUN) docs/make_folders.py
 
 # CPython's own tests, of the interpreter that the environment was made from.
 conformance: build
