@@ -1,4 +1,4 @@
-"""docs/graph-breaks.md is what its command makes, and its examples break as it says."""
+"""The pages of docs/ and README.md: what they say holds, their code runs, their links lead somewhere."""
 
 import collections
 import enum
@@ -55,7 +55,7 @@ def test_the_example_breaks_with_its_code(code, capsys):
     assert code in codes, records
 
 
-# What README's tour says of its functions: codes of the breaks.  One graph for each part.
+# What the tour says of its functions: codes of the breaks.  One graph for each part.
 TOUR = {
     "gelu": ("gelu(x, bias, x)", []),
     "step": ("step(x, [])", []),
@@ -78,15 +78,22 @@ print(json.dumps([sorted(functions), told], default=str), file=sys.stderr)
 """
 
 
-def test_the_readme_tour_is_what_it_says(tmp_path):
+def blocks(page):
+    return "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S))
+
+
+def run_child(script, *arguments, **more):
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | more
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env)
+
+
+def test_the_tour_is_what_it_says(tmp_path):
     """Each function of the tour, by `explain`: as many graphs and breaks as the text has it."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     script = tmp_path / "tour.py"
-    script.write_text("\n".join([*blocks, EXPLAIN_TOUR]))
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    script.write_text("\n".join([blocks("docs/tour.md"), EXPLAIN_TOUR]))
     calls = json.dumps({name: call for name, (call, _) in TOUR.items()})
-    command = [sys.executable, str(script), calls]
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    done = run_child(script, calls)
     assert done.returncode == 0, done.stderr
     others, told = json.loads(done.stderr.splitlines()[-1])
     assert others == []  # every function of the tour is looked at
@@ -101,17 +108,119 @@ def test_the_readme_tour_is_what_it_says(tmp_path):
             assert "# a graph break" in lines[item["line"] - 1]
 
 
-def test_the_readme_tour_runs(tmp_path):
-    """The Python blocks of README.md run one after another."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    script = tmp_path / "tour.py"
-    script.write_text("\n".join(blocks))
+# ---- the pages ----
+
+MADE = ("conformance", "graph-breaks", "python-coverage", "numpy-coverage", "speed", "inside/folders")
+PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+WRITTEN = [page for page in PAGES if not page.removeprefix("docs/").startswith(MADE)]
+
+RUN_PAGES = """
+import json, linecache, sys
+for page, code in json.loads(sys.stdin.read()).items():
+    linecache.cache[page] = len(code), None, code.splitlines(True), page
+    exec(compile(code, page, "exec"), {"__name__": page})
+"""
+
+
+def test_the_code_of_the_pages_runs(tmp_path):
+    """The Python blocks of a page run one after another; of README on smaller arrays."""
+    code = {page: blocks(page).replace("(4096", "(512").replace("4096)", "512)") for page in WRITTEN}
+    code = {page: text for page, text in code.items() if text}
+    assert {"README.md", "docs/tour.md", "docs/loops.md", "docs/coming-from.md"} <= set(code)
+    script = tmp_path / "run.py"
+    script.write_text(RUN_PAGES)
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        input=json.dumps(code),
+        capture_output=True,
+        text=True,
+        env=env,
+    )
     assert done.returncode == 0, done.stderr
 
 
-# ---- what README's limits say ----
+def anchors(page):
+    """The names that links may point to within a page: GitHub's, of its headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    found = re.findall(r"^#+ (.*)$", text, re.M)
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in found]
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    """A link is to a file of docs/, or from README into them; to an anchor that is there."""
+    here = ROOT / page
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", here.read_text(), flags=re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (here.parent / path).resolve() if path else here
+        assert target.is_file(), link
+        assert target.is_relative_to(ROOT / "docs"), f"{link}: the site has only docs/"
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_lines_are_short(page):
+    """Of at most 110 characters, but in tables and in what is quoted."""
+    text = re.sub(r"^```(?:text)?\n.*?^```", "", (ROOT / page).read_text(), flags=re.S | re.M)
+    long = [line for line in text.splitlines() if len(line) > 110 and not line.startswith("|")]
+    assert not long
+
+
+def test_the_readme_is_one_screen():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 700
+    first = re.search(r"```python\n(.*?)```", text, re.S)[1]
+    assert len([line for line in first.splitlines() if line]) == 6
+    assert re.search(r"<!-- measured -->NumPy takes [^<]* times as fast\.<!-- end -->", text)
+    assert (ROOT / "docs" / "bench.svg").is_file()
+
+
+def test_the_glossary_has_thirty_words_that_lead_on():
+    rows = re.findall(r"^\| .*\|$", (ROOT / "docs" / "glossary.md").read_text(), re.M)[1:]
+    words = [row.split("|")[1].strip() for row in rows]
+    assert len(words) == 30 and words == sorted(words)
+    assert all(row.split("|")[3].strip().startswith("[") for row in rows)
+
+
+def test_the_site_has_every_page_once():
+    listed = re.findall(r"^ +- .*?([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    assert sorted(listed) == sorted(page.removeprefix("docs/") for page in PAGES[1:])
+
+
+def test_the_pages_of_folders_are_up_to_date():
+    command = [sys.executable, str(ROOT / "docs" / "make_folders.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr or "run python docs/make_folders.py"
+
+
+def in_order(lines, text):
+    """Those of `lines` that `text` does not have, as parts of its lines and in this order."""
+    rest = iter(text)
+    return [line for line in lines if not any(line in found for found in rest)]
+
+
+def test_the_dumps_of_the_map_are_what_the_logs_show(tmp_path):
+    page = (ROOT / "docs" / "inside" / "map.md").read_text()
+    dumps = re.findall(r"<!-- dump: (\w+) -->\n```text\n(.*?)```", page, re.S)
+    channels = {"graph": "graph:all"}
+    logs = ",".join(sorted({channels.get(channel, channel) for channel, _ in dumps}))
+    script = tmp_path / "gelu.py"
+    script.write_text(blocks("docs/inside/map.md"))
+    done = run_child(script, PYCOMPILE_LOGS=logs)
+    assert done.returncode == 0, done.stderr
+    shown = done.stderr.replace(f"{tmp_path}/", "").splitlines()
+    assert len(dumps) == 6
+    for channel, dump in dumps:
+        missing = in_order([line for line in dump.splitlines() if line != "..."], shown)
+        assert not missing, channel
+
+
+# ---- what docs/limits.md says ----
 
 
 class Shown:
@@ -196,7 +305,7 @@ def times(number):
         (times(Kind.DOUBLE), []),
     ],
 )
-def test_what_the_readme_says_is_captured(function, codes, monkeypatch):
+def test_what_the_limits_say_is_captured(function, codes, monkeypatch):
     for name in ("stdout", "stderr"):  # pytest's are of classes of its own
         monkeypatch.setattr(sys, name, io.StringIO())
     explained = pycompile.explain(function)(np.linspace(0, 1, 5000))
@@ -219,7 +328,7 @@ def is_compared(x, name):
 @pytest.mark.parametrize(
     ("function", "most"), [(looked_up, (3, 3)), (is_member, (3, 3)), (is_compared, (2, 3))]
 )
-def test_what_the_readme_says_of_strings(function, most):
+def test_what_the_limits_say_of_strings(function, most):
     compiled = pycompile.compile(function)
     for name in "abc" * 3:
         compiled(np.linspace(0, 1, 50000), name)
@@ -263,10 +372,9 @@ def names_read():
 
 
 def told():
-    """README.md and the page of settings that it points to."""
-    readme = (ROOT / "README.md").read_text()
-    assert "](docs/settings.md)" in readme
-    return readme + (ROOT / "docs" / "settings.md").read_text()
+    """The page of settings, to which README.md points."""
+    assert "](docs/settings.md)" in (ROOT / "README.md").read_text()
+    return (ROOT / "docs" / "settings.md").read_text()
 
 
 def test_every_variable_is_documented():
@@ -274,7 +382,7 @@ def test_every_variable_is_documented():
     assert {"PYCOMPILE_LOGS", "OMP_NUM_THREADS", "CC", "PYCOMPILE_BUILD_FLAGS"} <= set(read)
     missing = {name: where for name, where in read.items() if f"`{name}`" not in text}
     missing.pop("PYTHONFAULTHANDLER", None)  # set for what is run, not read
-    assert not missing, "neither in README.md nor in docs/settings.md"
+    assert not missing, "not in docs/settings.md"
 
 
 def test_every_option_is_documented_with_its_default():

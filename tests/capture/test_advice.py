@@ -745,7 +745,7 @@ def test_an_overflow_is_told_as_one():
     assert "an int beyond 64 bits, in a loop" in text and "run to its end" not in text
 
 
-# ---- what README.md says of calls in loops ----
+# ---- what docs/loops.md says of calls in loops ----
 
 
 def plus_one(v):

@@ -255,7 +255,7 @@ def test_loops_and_branches(text, dtype):
         )
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # what is left of the two NaNs that a complex product may add: README, Limits
+            # what is left of the two NaNs that a complex product may add: docs/limits.md
             check(program(text), x, y, calls=2, captured=False, one_nan=dtype in "FD")
 
 
