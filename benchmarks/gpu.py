@@ -118,8 +118,8 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
 
 PAGE = """# On a GPU
 
-The same decorator compiles functions of CuPy's arrays (experimental). It needs CuPy 14, a driver for CUDA 12 or
-later, and NVRTC; `python -m pycompile info` says what is there.
+The same decorator compiles functions of CuPy's arrays (experimental). It needs CuPy 14, a driver for CUDA 12
+or later, and NVRTC; `python -m pycompile info` says what is there.
 
 ```text
 @pycompile.compile
