@@ -130,7 +130,7 @@ bench-table: build $(STAMP)-demo $(STAMP)-test
 
 # The pages as a site, in build/site.
 docs: $(STAMP)-docs
-	$(PY) -m mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --site-dir build/site
 	@echo build/site/index.html
 
 # The patches of docs/recipes: each is applied to a copy of the sources, which is built and tested.

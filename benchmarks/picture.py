@@ -78,7 +78,7 @@ def measure(name: str, chosen: list[str], quick: bool) -> tuple[dict[str, float]
             missing[contender] = type(why).__name__
         else:
             calls[contender] = call
-    rounds, at_least = (2, 0.001) if quick else (40, 0.02)
+    rounds, at_least = (2, 0.001) if quick else (20, 0.02)
     return interleaved(calls, rounds, at_least, min), missing
 
 
@@ -129,7 +129,7 @@ def bars(row: dict[str, Any], chosen: list[str], y: float, most: float) -> list[
     for contender in chosen:
         seconds = row["seconds"].get(contender)
         if seconds is None:
-            shown = f"- ({row['missing'][contender]})"
+            shown = f"{CONTENDERS[contender][0]}: {row['missing'][contender]}"
             lines.append(label(LEFT + 4, y + BAR - 3, shown, 'font-style="italic"'))
         else:
             times = row["seconds"]["numpy"] / seconds
@@ -153,7 +153,7 @@ def drawn(rows: list[dict[str, Any]], chosen: list[str], machine: str) -> str:
     parts = [*legend(chosen), *axis(most, bottom)]
     for place, row in enumerate(rows):
         parts += bars(row, chosen, TOP + step * place, most)
-    note = "times as fast as NumPy, logarithmic; - : cannot run the function as it stands"
+    note = "times as fast as NumPy, logarithmic; no bar: cannot run the function as it stands"
     parts += [label(12, bottom + 34, note), label(12, bottom + 50, machine)]
     size = f'width="{WIDTH}" height="{bottom + 60}" viewBox="0 0 {WIDTH} {bottom + 60}"'
     ground = '<rect width="100%" height="100%" fill="#fff"/>'
