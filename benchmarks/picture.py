@@ -164,7 +164,9 @@ def drawn(rows: list[dict[str, Any]], chosen: list[str], machine: str) -> str:
 def told(seconds: dict[str, float]) -> str:
     """What README.md says below its example."""
     numpy, mine = seconds["numpy"], seconds["pycompile"]
-    return f"NumPy takes {amount(numpy)}, pycompile {amount(mine)}: {numpy / mine:.3g} times as fast."
+    return (
+        f"NumPy takes {amount(numpy)}, pycompile {amount(mine)}: {numpy / mine:.3g} times as fast."
+    )
 
 
 def main() -> int:

@@ -239,8 +239,7 @@ def escaped(line: str) -> str:
     """Outside of `code`, what Markdown or HTML would take for its own is taken literally."""
     parts = re.split(r"(`[^`]*`)", line)
     return "".join(
-        part if part.startswith("`") else ESCAPED.sub(r"\\\g<0>", part)
-        for part in parts
+        part if part.startswith("`") else ESCAPED.sub(r"\\\g<0>", part) for part in parts
     )
 
 

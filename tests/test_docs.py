@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import break_examples  # noqa: E402
 import make_graph_breaks  # noqa: E402
+
+from benchmarks import picture  # noqa: E402
 
 EXAMPLES = {c: e for c, e in break_examples.EXAMPLES.items() if not isinstance(e, str)}
 
@@ -110,7 +113,14 @@ def test_the_tour_is_what_it_says(tmp_path):
 
 # ---- the pages ----
 
-MADE = ("conformance", "graph-breaks", "python-coverage", "numpy-coverage", "speed", "inside/folders")
+MADE = (
+    "conformance",
+    "graph-breaks",
+    "python-coverage",
+    "numpy-coverage",
+    "speed",
+    "inside/folders",
+)
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 WRITTEN = [page for page in PAGES if not page.removeprefix("docs/").startswith(MADE)]
 
@@ -124,7 +134,9 @@ for page, code in json.loads(sys.stdin.read()).items():
 
 def test_the_code_of_the_pages_runs(tmp_path):
     """The Python blocks of a page run one after another; of README on smaller arrays."""
-    code = {page: blocks(page).replace("(4096", "(512").replace("4096)", "512)") for page in WRITTEN}
+    code = {
+        page: blocks(page).replace("(4096", "(512").replace("4096)", "512)") for page in WRITTEN
+    }
     code = {page: text for page, text in code.items() if text}
     assert {"README.md", "docs/tour.md", "docs/loops.md", "docs/coming-from.md"} <= set(code)
     script = tmp_path / "run.py"
@@ -179,6 +191,18 @@ def test_the_readme_is_one_screen():
     assert len([line for line in first.splitlines() if line]) == 6
     assert re.search(r"<!-- measured -->NumPy takes [^<]* times as fast\.<!-- end -->", text)
     assert (ROOT / "docs" / "bench.svg").is_file()
+
+
+def test_the_picture_has_a_bar_or_a_reason_for_each_contender():
+    rows = [
+        {"name": "a & b", "seconds": {"numpy": 1.0, "pycompile": 0.1}, "missing": {}},
+        {"name": "c", "seconds": {"numpy": 1.0}, "missing": {"pycompile": "x < y"}},
+    ]
+    tree = ElementTree.fromstring(picture.drawn(rows, ["numpy", "pycompile"], "here"))
+    texts = [text.text for text in tree.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a & b", "1e+03 ms", "10x", "pycompile: x < y", "here"} <= set(texts)
+    bars = [r for r in tree.iter("{http://www.w3.org/2000/svg}rect") if r.get("height") == "11"]
+    assert len(bars) == 3
 
 
 def test_the_glossary_has_thirty_words_that_lead_on():
