@@ -223,6 +223,19 @@ def test_the_pages_of_folders_are_up_to_date():
     assert done.returncode == 0, done.stderr or "run python docs/make_folders.py"
 
 
+PATCHES = sorted((ROOT / "docs" / "recipes").glob("*.patch"))
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda path: path.stem)
+def test_the_patch_of_a_recipe_applies(patch):
+    """That it also builds and passes, `make recipes` shows.  The page tells how to replay it."""
+    page = patch.with_suffix(".md").read_text()
+    assert f"make recipes RECIPES={patch.stem}" in " ".join(page.split())
+    command = ["git", "apply", "--check", "-C1", "--recount", str(patch)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def in_order(lines, text):
     """Those of `lines` that `text` does not have, as parts of its lines and in this order."""
     rest = iter(text)
