@@ -121,7 +121,7 @@ PAGE = """# On a GPU
 The same decorator compiles functions of CuPy's arrays (experimental). It needs CuPy 14, a driver for CUDA 12
 or later, and NVRTC; `python -m pycompile info` says what is there.
 
-```text
+```py
 @pycompile.compile
 def gelu(x, bias, residual):  # cupy.ndarrays: one CUDA kernel
     y = x + bias
