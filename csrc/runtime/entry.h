@@ -89,16 +89,24 @@ typedef enum {
 typedef struct Counter Counter;   /* program.c */
 typedef struct LiveCode LiveCode; /* live.c */
 
+/* What candidates have done so far (earn.c). */
+typedef struct {
+    int32_t calls, work;
+} Heat;
+
 /* In the code's extra slot. */
 typedef struct {
-    CodeState *states; /* one per config */
+    CodeState *states; /* one per config and namespace, the one looked up last first */
+    Decoded *decoded;  /* theirs; NULL: there is none yet */
+    int32_t left;      /* calls left to CPython since … */
+    int32_t wait;      /* … of that many one looks for a namespace whose place it may take */
+    bool told;         /* the program was told that some are left */
     Counter *counter;  /* NULL: calls are not counted */
     LiveCode *live;    /* its loops; NULL: they are not counted */
     uint8_t verdict;
     uint8_t calls;     /* calls examined so far */
     uint16_t idle;     /* calls in a row in which no plan ran */
-    int32_t seen;      /* calls of the candidate; this and the following: earn.c */
-    int32_t heat;      /* the work of these calls */
+    Heat heat;         /* of installed code; this and the following: earn.c */
     int32_t price;     /* heat at which it is captured; 0: unknown */
     uint8_t fruitless; /* captures without a plan since it was hot */
     bool installed;    /* code of an installed package */
@@ -135,13 +143,20 @@ typedef struct {
 struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
-    Decoded *decoded;
+    /* The namespace, which may be gone: addresses that are only compared with those of a frame or a
+       function, which are alive.  Another dict that has got such an address is the namespace then:
+       the guards of plans look into it anew. */
+    PyObject *globals, *builtins;
+    int running;          /* frames that run through it: it keeps its namespace */
+    long long runs_seen;  /* plan_runs when a namespace was looked for last */
+    Heat heat;            /* whole programs, of the program's own code */
+    Decoded *decoded;     /* the note's */
     Entry **entries; /* by number of the Instr; NULL: never reached */
     bool aside;      /* never captured: generators, class bodies, library code */
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     bool recurses;              /* capture followed too many calls of a function by itself */
-    CodeState *other;           /* the same code under another config */
+    CodeState *other;           /* the same code in another namespace, or under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
     long long deopts_timed; /* of these, and what was lost with them */
@@ -173,6 +188,12 @@ PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
 /* Calls `visit` for every state that there is. */
 void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
 
+/* Is it of this namespace? */
+static inline bool
+state_serves(const CodeState *state, PyObject *globals, PyObject *builtins)
+{
+    return state->globals == globals && state->builtins == builtins;
+}
 /* NULL with the error set. */
 Entry *entry_at(CodeState *state, int number);
 /* NULL when none. */

@@ -28,9 +28,11 @@ typedef struct {
 static CodeState *
 current_state(CompiledFunction *self)
 {
-    PyCodeObject *code = (PyCodeObject *)self->function->func_code, *before = self->code;
-    if (code == before) return self->state;
-    CodeState *state = code_state(code, self->config);
+    PyFunctionObject *function = self->function;
+    PyCodeObject *code = (PyCodeObject *)function->func_code, *before = self->code;
+    PyObject *globals = function->func_globals, *builtins = function->func_builtins;
+    if (code == before && state_serves(self->state, globals, builtins)) return self->state;
+    CodeState *state = code_state(code, globals, builtins, self->config);
     if (state == NULL) {
         PyErr_Clear();
         return NULL;

@@ -513,14 +513,14 @@ static void
 note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *patience)
 {
     Text where = {0};
-    const CodeNote *seen = code_note_peek(r->state->code);
+    int64_t calls = earn_calls(code_note_peek(r->state->code), r->state);
     int64_t wanted = earn_calls_wanted(patience, note->on_disk, note->gain);
-    entry->earned_at = Py_MAX(wanted, (int64_t)seen->seen + 1);
+    entry->earned_at = Py_MAX(wanted, calls + 1);
     entry->unearned = note->exit != EXIT_RETURN ? note->at : -1;
     describe(r->state, r->number, &where);
     log_emit(LOG_PERF_HINTS,
              "%s: left to CPython for %lld calls: until then compiling costs more than it saves",
-             where.data ? where.data : "?", (long long)(entry->earned_at - seen->seen));
+             where.data ? where.data : "?", (long long)(entry->earned_at - calls));
     text_free(&where);
 }
 
@@ -530,13 +530,14 @@ is_unearned(Runner *r, const Entry *entry, Turn *turn)
 {
     const CodeNote *note = code_note_peek(r->state->code);
     if (!r->patient) return false;
-    if (note->seen < entry->earned_at) {
+    if (earn_calls(note, r->state) < entry->earned_at) {
         *turn = pass_unearned(r, entry);
         return true;
     }
     *turn = TURN_RESUME;
-    if (!earn_is_hot(note)) end_trail(r);
-    return !earn_is_hot(note);
+    bool hot = earn_is_hot(note, r->state);
+    if (!hot) end_trail(r);
+    return !hot;
 }
 
 /* The compiler was just started for this place: code after it may get one of its own. */
@@ -578,7 +579,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     Answer answer = compile_plan(&request, reason, patience, plan, note);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
-    if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
+    if (earned != NULL) earn_by_capture(earned, r->state, note->useful && !note->postponed);
     entry->ticket = note->ticket;
     if (note->postponed) {
         if (note->ticket == 0) note_unearned(r, entry, note, &patience);
@@ -671,7 +672,8 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (program_is_running()) goto plain; /* the callee is intercepted anyway */
     if (function_is_library(function)) goto plain;
-    CodeState *state = code_state((PyCodeObject *)function->func_code, config);
+    CodeState *state = code_state((PyCodeObject *)function->func_code, function->func_globals,
+                                  function->func_builtins, config);
     if (state == NULL)
         PyErr_Clear();
     else if (!state->aside)
@@ -870,6 +872,9 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     r.began_saved = thread_saved;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
+    if (!state_serves(state, frame_globals(frame), frame_builtins(frame)))
+        return resume(&r, held); /* another namespace has got its place meanwhile */
+    state->running++;
     /* Threads that wait for the GIL set the eval breaker all the time; that must not prevent the
        plan. The breaker is served after the prologue, since a signal's handler may read the free
        variables. */
@@ -878,5 +883,6 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     end_trail(&r);
     PyObject *result = end_frame(&r, held, turn);
     end_watch(&r, result != NULL);
+    state->running--;
     return result;
 }

@@ -74,6 +74,7 @@ struct Value {
     bool compared; /* a text of which only comparisons are guarded */
     /* V_FUNCTION */
     Value *globals_of;
+    PyObject *builtins; /* of the frame that made it: its own where its globals name none */
     /* V_INSTANCE */
     Exception *exception; /* of an exception class, else NULL */
     /* V_ITER */
