@@ -134,14 +134,20 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
 }
 
 /* Other functions may have the same code: those made by the same statement, where that is executed
-   again. */
+   again.  Guarded once. */
 static int
 guard_namespace(Interp *in, Value *function)
 {
     if (function->source == NO_SOURCE) return 0;
+    const void *key = (const void *)((((uintptr_t)function->source + 1) << 4) | 4);
+    if (map_get(&in->sources.by_source, key) != NULL) return 0;
+    if (map_put(in, &in->sources.by_source, key, in->null) < 0) return -1;
     const PyFunctionObject *object = (PyFunctionObject *)function->object;
-    if (guard_simple(in, GUARD_GLOBALS, function->source, object->func_globals) < 0) return -1;
-    return guard_simple(in, GUARD_BUILTINS, function->source, object->func_builtins);
+    Guard guard = {.kind = GUARD_NAMESPACE,
+                   .source = function->source,
+                   .other = source_of_const(in, object->func_builtins),
+                   .object = object->func_globals};
+    return guard.other == NO_SOURCE ? -1 : guard_add(in, &guard);
 }
 
 /* The builtins of a function made here: those that its globals name, borrowed from there, else those
