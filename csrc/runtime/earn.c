@@ -176,8 +176,8 @@ heat_of(const CodeNote *note, const CodeState *state, PyFunctionObject *function
     return 1 + sight.turns / (state->loops == 1 ? TURNS_PER_CALL : NESTED_TURNS_PER_CALL);
 }
 
-/* The program's own code is hot by namespace: a template that is executed again and again is called a
-   few times each time. */
+/* The program's own code is hot by namespace: a template that is executed again and again is called
+   a few times each time. */
 static const Heat *
 heat_in(const CodeNote *note, const CodeState *state)
 {

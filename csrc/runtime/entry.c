@@ -173,7 +173,8 @@ has_paid(const CodeState *state)
     return false;
 }
 
-/* One in which no plan has run since this was asked last: the one looked up longest ago; or NULL. */
+/* One in which no plan has run since this was asked last: the one looked up longest ago; or NULL.
+ */
 static CodeState *
 find_idle(const CodeNote *note, const Config *config)
 {
@@ -226,8 +227,8 @@ count_entries(const CodeState *state)
     return count;
 }
 
-/* Gives the state to another namespace.  The plans' ends may run code of the program, even code that
-   frees the state's. */
+/* Gives the state to another namespace.  The plans' ends may run code of the program, even code
+   that frees the state's. */
 static int
 hand_over(CodeState *state, PyObject *globals, PyObject *builtins)
 {

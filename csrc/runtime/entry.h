@@ -147,12 +147,12 @@ struct CodeState {
        function, which are alive.  Another dict that has got such an address is the namespace then:
        the guards of plans look into it anew. */
     PyObject *globals, *builtins;
-    int running;          /* frames that run through it: it keeps its namespace */
-    long long runs_seen;  /* plan_runs when a namespace was looked for last */
-    Heat heat;            /* whole programs, of the program's own code */
-    Decoded *decoded;     /* the note's */
-    Entry **entries; /* by number of the Instr; NULL: never reached */
-    bool aside;      /* never captured: generators, class bodies, library code */
+    int running;         /* frames that run through it: it keeps its namespace */
+    long long runs_seen; /* plan_runs when a namespace was looked for last */
+    Heat heat;           /* whole programs, of the program's own code */
+    Decoded *decoded;    /* the note's */
+    Entry **entries;     /* by number of the Instr; NULL: never reached */
+    bool aside;          /* never captured: generators, class bodies, library code */
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     bool recurses;              /* capture followed too many calls of a function by itself */

@@ -249,8 +249,8 @@ static PyMethodDef compiled_methods[] = {
     {"__deepcopy__", compiled_copy, METH_O, NULL},
     {"stats", compiled_stats, METH_NOARGS,
      "stats() -> dict\n\n"
-     "Counts of the function's code with these options. What is compiled from the same function "
-     "with\n"
+     "Counts of the function's code in its namespace with these options. What is compiled from the "
+     "same function with\n"
      "the same options shares its plans, and so these counts, which pycompile.reset() sets to "
      "0.\n\n"
      "entries     places of the code at which a plan was looked for\n"

@@ -45,7 +45,7 @@ enum {
 };
 
 typedef struct {
-    int head; /* idx */
+    int head;          /* idx */
     PyObject *globals; /* of the frame that made the last turn; compared only */
     int64_t turns, next;
     uint8_t looks, tries, deopts;

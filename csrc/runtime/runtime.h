@@ -212,10 +212,10 @@ bool plan_left_early(Plan *plan, int64_t turns);
 
 /* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
 typedef struct CodeState CodeState;
-/* The state for a code object in a namespace (the globals and builtins of its frames) under a config,
-   made at first use, kept in the code's extra slot and freed with the code.  NULL with the error set;
-   without one: the code runs in too many namespaces, and CPython runs this call.  May run code of the
-   program then. */
+/* The state for a code object in a namespace (the globals and builtins of its frames) under a
+   config, made at first use, kept in the code's extra slot and freed with the code.  NULL with the
+   error set; without one: the code runs in too many namespaces, and CPython runs this call.  May
+   run code of the program then. */
 CodeState *code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins,
                       const Config *config);
 int entry_init(void);

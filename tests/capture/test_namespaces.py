@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import gc
 import importlib
 import os
 import subprocess
@@ -41,7 +42,9 @@ def bits(value: Any) -> Any:
     return type(value), value
 
 
-def agree(pairs: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]], rounds: int = 3) -> None:
+def agree(
+    pairs: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]], rounds: int = 3
+) -> None:
     """Each function gives what the plain one gives, whatever ran before; plans did run."""
     for _ in range(rounds):
         for plain, compiled, args in pairs:
@@ -131,7 +134,9 @@ def test_a_module_that_is_loaded_again(tmp_path, monkeypatch):
 
 
 def test_a_second_copy_of_a_module():
-    code = compile("def h(x): return x * A\nclass C:\n    def m(self, x): return h(x) + A", "copy", "exec")
+    code = compile(
+        "def h(x): return x * A\nclass C:\n    def m(self, x): return h(x) + A", "copy", "exec"
+    )
     use = spaces("def f(x): return m.h(x) + m.C().m(x)", [0.0], m=None)[0]
     compiled = pycompile.compile(use["f"])
     for value in VALUES * 2:
@@ -180,7 +185,10 @@ CALLED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "an item of a dict": (lambda x, g: g["k"](x) + 1, lambda g: {"k": g}),
     "an attribute": (lambda x, g: g.call(x) + 1, Holder),
     "a callable instance": (lambda x, g: g(x) + 1, Holder),
-    "a bound method": (lambda x, g: g(x) + 1, lambda g: types.MethodType(lambda self, x: x * g.__globals__["A"], 0)),
+    "a bound method": (
+        lambda x, g: g(x) + 1,
+        lambda g: types.MethodType(lambda self, x: x * g.__globals__["A"], 0),
+    ),
     "a method of the function": (lambda x, g: g() + 1, lambda g: types.MethodType(g, X)),
     "a partial": (lambda x, g: g() + 1, lambda g: functools.partial(g, X)),
     "a keyword": (lambda x, g: (lambda *, call: call(x))(call=g) + 1, lambda g: g),
@@ -188,9 +196,14 @@ CALLED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "a sort's key": (lambda x, g: sorted([2.0, 1.0], key=g)[0] * x + g(x), lambda g: g),
     "a generator": (
         lambda x, g: sum(g(x)),
-        lambda g: types.FunctionType(generated.__code__, {**g.__globals__, "range": range, "__builtins__": builtins}),
+        lambda g: types.FunctionType(
+            generated.__code__, {**g.__globals__, "range": range, "__builtins__": builtins}
+        ),
     ),
-    "a property": (lambda x, g: g.p * x + 1, lambda g: type("C", (), {"p": property(lambda s: g(1.0))})()),
+    "a property": (
+        lambda x, g: g.p * x + 1,
+        lambda g: type("C", (), {"p": property(lambda s: g(1.0))})(),
+    ),
     "a decorator's": (lambda x, g: g(x) + 1, lambda g: functools.wraps(g)(lambda x: g(x))),
     "a compiled function": (lambda x, g: g(x) + 1, pycompile.compile),
 }
@@ -238,15 +251,21 @@ def test_a_called_function_in_a_global():
 
 def test_an_entered_function_has_its_own_builtins():
     code = compile("def f(x): return abs(x) * 2", "template", "exec")
-    found: list[dict[str, Any]] = [{"__builtins__": {"abs": lambda x, k=k: x - k}} for k in range(3)]
+    found: list[dict[str, Any]] = [
+        {"__builtins__": {"abs": lambda x, k=k: x - k}} for k in range(3)
+    ]
     for space in [{}, *found]:
         exec(code, space)
     entered([{}, *found][1:])
 
 
-@pytest.mark.parametrize("kind", [types.MappingProxyType, type("Dict", (dict,), {"__missing__": lambda d, k: abs})])
+@pytest.mark.parametrize(
+    "kind", [types.MappingProxyType, type("Dict", (dict,), {"__missing__": lambda d, k: abs})]
+)
 def test_builtins_that_are_no_dict(kind):
-    space: dict[str, Any] = {"__builtins__": kind({"abs": lambda x: x - 7} if kind is types.MappingProxyType else {})}
+    space: dict[str, Any] = {
+        "__builtins__": kind({"abs": lambda x: x - 7} if kind is types.MappingProxyType else {})
+    }
     exec(compile("def f(x): return x * 2 + abs(x)", "template", "exec"), space)
     compiled = pycompile.compile(space["f"])
     for _ in range(3):
@@ -287,7 +306,10 @@ def test_builtins_replaced_between_two_functions():
 
 def test_an_inner_function_of_a_function_with_other_builtins():
     space: dict[str, Any] = {"__builtins__": {"abs": lambda x: x - 7}}
-    exec("def outer(x):\n    def h(y): return abs(y) * 2\n    return h\ndef call(h, x): return h(x)", space)
+    exec(
+        "def outer(x):\n    def h(y): return abs(y) * 2\n    return h\ndef call(h, x): return h(x)",
+        space,
+    )
 
     def f(x, outer, call):
         h = outer(x)
@@ -305,7 +327,9 @@ def test_an_inner_function_of_a_function_with_other_builtins():
 
 
 def test_twenty_namespaces_have_a_plan_each():
-    found = spaces("def h(x): return x * A\ndef f(x): return h(x) + A", [float(k) for k in range(20)])
+    found = spaces(
+        "def h(x): return x * A\ndef f(x): return h(x) + A", [float(k) for k in range(20)]
+    )
     calls = [pycompile.compile(space["f"]) for space in found]
     agree([(space["f"], call, (X,)) for space, call in zip(found, calls)])
     for call in calls:
@@ -323,9 +347,33 @@ def test_a_copy_with_the_same_namespace_shares_plans():
     assert second.stats()["compiles"] == 1 and second.stats()["plan_runs"] == 2
 
 
+def test_namespaces_that_come_and_go():
+    """A dict may get the address of one that is gone, with the same code's functions in it."""
+    code = compile("def h(x): return x * A\ndef f(x): return h(x) + w", "template", "exec")
+
+    def calls(x, g):
+        return g(x) + 1
+
+    follows = pycompile.compile(calls)
+    for k in range(200):
+        space = {"A": float(k), "w": np.full(6, k + 0.5), "np": np}
+        exec(code, space)
+        call = pycompile.compile(space["f"])
+        want = space["f"](X)
+        assert bits(call(X)) == bits(call(X)) == bits(want)
+        assert bits(follows(X, space["f"])) == bits(want + 1)
+        del space, call
+        if k % 50 == 49:
+            gc.collect()
+
+
 def test_more_namespaces_than_are_kept():
     """Plans are given up in turn; the calls stay right, and those of one namespace get a plan again."""
-    found = spaces("def f(x):\n    y = x * A\n    return y + seen(A)", [float(k) for k in range(150)], seen=float)
+    found = spaces(
+        "def f(x):\n    y = x * A\n    return y + seen(A)",
+        [float(k) for k in range(150)],
+        seen=float,
+    )
     calls = [pycompile.compile(space["f"]) for space in found]
     for _ in range(2):
         for space, call in zip(found, calls):
@@ -381,7 +429,10 @@ def test_namespaces_that_are_left_are_told_of(caplog):
         for space in found:
             pycompile.compile(space["f"])(X)
     told = [record.getMessage() for record in caplog.records]
-    assert len([line for line in told if "f (template:1) runs in more than 64 namespaces" in line]) == 1, told
+    assert (
+        len([line for line in told if "f (template:1) runs in more than 64 namespaces" in line])
+        == 1
+    ), told
 
 
 # ---- whole programs ----
@@ -433,9 +484,20 @@ def test_a_whole_program(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     root = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
-    environment = {**os.environ, "PYTHONPATH": root, "PYCOMPILE_BACKGROUND": "0", "PYCOMPILE_PLAN_ALWAYS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": root,
+        "PYCOMPILE_BACKGROUND": "0",
+        "PYCOMPILE_PLAN_ALWAYS": "1",
+    }
     runs = [
-        subprocess.run([sys.executable, *way, str(path)], env=environment, capture_output=True, text=True, timeout=120)
+        subprocess.run(
+            [sys.executable, *way, str(path)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         for way in ([], ["-m", "pycompile", "run"])
     ]
     assert runs[0].returncode == 0, runs[0].stderr

@@ -150,8 +150,8 @@ guard_namespace(Interp *in, Value *function)
     return guard.other == NO_SOURCE ? -1 : guard_add(in, &guard);
 }
 
-/* The builtins of a function made here: those that its globals name, borrowed from there, else those
-   of the frame that made it.  Code that names nothing has no use for them. */
+/* The builtins of a function made here: those that its globals name, borrowed from there, else
+   those of the frame that made it.  Code that names nothing has no use for them. */
 static Answer
 made_builtins(Interp *in, const Value *function, PyObject **out)
 {
@@ -254,7 +254,8 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
             return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
     Activation *activation = activation_new(in, decoded);
     if (activation == NULL) return ANSWER_ERROR;
-    if (!made && (guard_part(in, function, "__code__", code) < 0 || guard_namespace(in, function) < 0))
+    if (!made &&
+        (guard_part(in, function, "__code__", code) < 0 || guard_namespace(in, function) < 0))
         return ANSWER_ERROR;
     activation->function = function;
     activation->globals =
