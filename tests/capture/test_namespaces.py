@@ -330,9 +330,7 @@ def test_an_inner_function_of_a_function_with_other_builtins():
 
 
 def test_twenty_namespaces_have_a_plan_each():
-    found = spaces(
-        "def h(x): return x * A\ndef f(x): return h(x) + A", MANY[:20]
-    )
+    found = spaces("def h(x): return x * A\ndef f(x): return h(x) + A", MANY[:20])
     calls = [pycompile.compile(space["f"]) for space in found]
     agree([(space["f"], call, (X,)) for space, call in zip(found, calls)])
     for call in calls:
