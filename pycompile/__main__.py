@@ -107,7 +107,7 @@ def _cuda_rows() -> list[tuple[str, Any]]:
     return rows
 
 
-_NO_FOLDER = "no cache folder: it cannot be made or trusted"
+_NO_FOLDER = "no cache folder: PYCOMPILE_CACHE=0, or it cannot be made or trusted"
 
 
 def _age(seconds: float) -> str:

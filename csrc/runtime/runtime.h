@@ -15,6 +15,8 @@ const Config *config_from_options(PyObject *options);
 /* A number from the environment; of bytes (…_BYTES) also as 5M.  `otherwise` where the variable is
    not set, or not from `low` to `high`; `told`: warn of that. */
 int64_t number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told);
+/* A switch from the environment. */
+bool bool_from(const char *variable, bool otherwise);
 
 /* ---- log.c ---- */
 typedef enum {
@@ -48,6 +50,9 @@ bool log_wants_pass(const char *pass);
 void backend_raised(PyObject *backend);
 /* Sets BackendError: the backend returned `made`, which cannot be called. */
 void backend_gave_no_callable(PyObject *backend, PyObject *made);
+/* Sets BackendError: the backend returned None, which leaves the graph to CPython, and fullgraph
+   asks for a plan. */
+void backend_declined(PyObject *backend);
 /* The function that the backend made raised the set exception, which stays set. */
 void backend_call_raised(PyObject *backend);
 /* It returned something else than the graph's outputs: `what`, a predicate. */

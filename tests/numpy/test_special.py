@@ -371,10 +371,10 @@ def test_others_are_themselves(monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_float32_of_all_magnitudes(name):
-    """One in 61 of all; PYCOMPILE_EVERY_FLOAT=1 takes each, in some ten minutes."""
+    """One in 61 of all; PYCOMPILE_TEST_EVERY_FLOAT=1 takes each, in some ten minutes."""
     function = program(name, "special.{0}(x) * np.float32(1)")
     made = compiled(function)
-    every = 1 if os.environ.get("PYCOMPILE_EVERY_FLOAT") == "1" else 61
+    every = 1 if os.environ.get("PYCOMPILE_TEST_EVERY_FLOAT") == "1" else 61
     with np.errstate(all="ignore"):
         for first in range(0, 1 << 32, every << 20):
             bits = np.arange(first, min(first + (every << 20), 1 << 32), every, dtype=np.uint32)

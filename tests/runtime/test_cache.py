@@ -40,6 +40,15 @@ def child(code, **variables):
     return done.stdout, done.stderr
 
 
+def test_switched_off(tmp_path):
+    """Nothing is written, nothing is read, and nothing is said about it."""
+    code = f"print(_C.test_code_run({source(7)!r}))"
+    for _ in range(2):
+        out, err = child(code, PYCOMPILE_CACHE="0", PYCOMPILE_CACHE_DIR=str(tmp_path / "cache"))
+        assert (out, err) == ("7\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128, 1000])
 def test_hash(size):
     data = bytes(range(256)) * 4

@@ -253,12 +253,26 @@ def test_backend_that_fails(backend, text):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("made", [None, 3, [np.zeros(4)]])
+def test_a_backend_may_decline():
+    """None leaves the graph to CPython, without a warning, and is not asked again for such calls."""
+    asked = []
+    f = pycompile.compile(roots, backend=lambda graph, inputs: asked.append(len(inputs)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            assert (f(np.ones(4)) == 3).all()
+    assert asked == [1]
+    f = pycompile.compile(roots, backend=lambda graph, inputs: None, fullgraph=True)
+    with pytest.raises(pycompile.BackendError, match="declined the graph"):
+        f(np.ones(4))
+
+
+@pytest.mark.parametrize("made", [3, [np.zeros(4)]])
 def test_backend_that_makes_nothing_to_call(made):
     f = pycompile.compile(roots, backend=lambda graph, inputs: made)
     for _ in range(2):
         with pytest.raises(
-            pycompile.BackendError, match="backend .*<lambda> must return a callable, not"
+            pycompile.BackendError, match="backend .*<lambda> must return a callable, or None"
         ):
             f(np.ones(4))
 
