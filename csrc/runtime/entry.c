@@ -190,6 +190,9 @@ entry_reset(void)
         state->deopt_why[0] = '\0';
         state->varied.len = 0;
         state->calls = (SampledCalls){0};
+        state->account = (Account){0};
+        state->planned = false;
+        state->ticket = 0;
         for (int i = 0; i < state->decoded->count; i++) {
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;

@@ -2,6 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ENTRY_H
 #define PYCOMPILE_RUNTIME_ENTRY_H
 
+#include "account.h"
 #include "cache.h"
 #include "plan.h"
 
@@ -138,6 +139,7 @@ struct CodeState {
     Decoded *decoded;
     Entry **entries; /* by number of the Instr; NULL: never reached */
     bool aside;      /* never captured: generators, class bodies, library code */
+    Account account;
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     bool recurses;              /* capture followed too many calls of a function by itself */
@@ -148,6 +150,8 @@ struct CodeState {
     int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
+    bool planned;              /* a place of it has, or had, a plan */
+    CodeTicket ticket;         /* else: what the last capture waits for; 0: nothing */
     bool judged;               /* `loops` and `open_loop` are known */
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */

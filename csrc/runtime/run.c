@@ -574,12 +574,18 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         patience = earn_patience(earned, r->state, r->number,
                                  request.slots + r->decoded->nlocalsplus, request.depth);
         request.effort = earn_effort(earned);
+    } else if (r->held->accounts) {
+        patience.later = true;
+        request.effort = account_effort(&r->state->account, r->decoded->count);
     }
+    int64_t began = clock_ns();
     Answer answer = compile_plan(&request, reason, patience, plan, note);
+    account_captured(&r->state->account, r->decoded->count, clock_ns() - began, note->waited_ns,
+                     answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
     if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
-    entry->ticket = note->ticket;
+    entry->ticket = r->state->ticket = note->ticket;
     if (note->postponed) {
         if (note->ticket == 0) note_unearned(r, entry, note, &patience);
         return answer;
@@ -596,6 +602,12 @@ try_capture(Runner *r, Entry *entry)
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
     if (entry->ticket != 0 && background_runs(entry->ticket)) {
+        r->trail = NULL;
+        r->waits = true;
+        return TURN_RESUME;
+    }
+    if (r->held->accounts &&
+        !account_allows(&r->state->account, r->decoded->count, entry->ticket != 0)) {
         r->trail = NULL;
         r->waits = true;
         return TURN_RESUME;
@@ -632,6 +644,7 @@ try_capture(Runner *r, Entry *entry)
         return TURN_NONE;
     }
     entry_take(entry, plan, limit);
+    r->state->planned = true;
     return TURN_GO;
 }
 

@@ -254,6 +254,7 @@ typedef struct {
                           background */
     int gain;          /* Capture.gain */
     int saves;         /* Capture.saves */
+    int64_t waited_ns; /* for the C compiler */
     int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
                          compiler's */
     uint64_t text;    /* of the kernels' source; 0: it came to none */
@@ -267,11 +268,12 @@ typedef struct {
     char detail[DETAIL_NOTED];
     GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */
 } CompileNote;
-/* The saving per run below which a plan is postponed; zeros: none is. */
+/* The saving per run below which a plan is postponed; zeros: none is.  And whether it waits. */
 typedef struct {
     int64_t load,
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
+    bool later;    /* the C compiler is waited for only where this call alone pays for it */
 } Patience;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
    that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */
