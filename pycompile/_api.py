@@ -128,8 +128,7 @@ def _settings(
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
     if mode not in (None, "default", *_MODES):
         raise ValueError(
-            "mode must be None, 'default', 'wait', 'background' or 'max-autotune', "
-            f"not {mode!r}"
+            f"mode must be None, 'default', 'wait', 'background' or 'max-autotune', not {mode!r}"
         )
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")

@@ -14,6 +14,7 @@ typedef struct {
     int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
+    int32_t left;        /* the last result of account_leaves */
     bool running;        /* a timed call is under way: calls inside are part of it */
 } Account;
 
@@ -25,14 +26,17 @@ bool account_decides(const Config *config);
 bool account_allows(const Account *account, int instrs, bool again);
 /* The instructions that this capture may follow. */
 int64_t account_effort(const Account *account, int instrs);
-/* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a plan,
-   or to kernels that are compiled. */
+/* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a
+   plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
 /* All that compiling has cost this process so far. */
 int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
+/* How many calls like this one, which CPython runs, need not be looked at.  The more may change in
+   their work while their arguments stay of the same types, the fewer. */
+int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

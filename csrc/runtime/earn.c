@@ -22,7 +22,7 @@ enum {
     NESTED_TURNS_PER_CALL = 8,
     MOST_TURNS = 1 << 30,
     MOST_COUNTED = 1 << 14,
-    NS_PER_TURN = 40, /* of a loop in CPython, at least */
+    NS_PER_TURN = 40,     /* of a loop in CPython, at least */
     TURNS_UNKNOWN = 1000, /* assumed for a loop of unknown length */
     TURNS_UNKNOWN_INSTALLED = 16,
     MOST_LOOPS = 32,
@@ -320,7 +320,6 @@ earn_loops_around(const CodeState *state, int number, int *heads, int most)
 Patience
 earn_live_patience(int64_t runs)
 {
-    return (Patience){.load = Py_MAX(LOAD_COST / runs, 1),
-                      .compile = Py_MAX(COMPILE_COST / runs, 1),
-                      .turns = 1};
+    return (Patience){
+        .load = Py_MAX(LOAD_COST / runs, 1), .compile = Py_MAX(COMPILE_COST / runs, 1), .turns = 1};
 }

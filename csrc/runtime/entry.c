@@ -7,6 +7,7 @@
 
 #include <alloca.h>
 
+unsigned entry_epoch;
 static CodeState *all_states;
 
 /* Sets the entry to its initial state; the objects that it owned were taken over. */
@@ -176,6 +177,7 @@ void
 entry_reset(void)
 {
     int count = 0, room = 0;
+    entry_epoch++;
     for (CodeState *state = all_states; state != NULL; state = state->next)
         for (int i = 0; i < state->decoded->count; i++) room += state->entries[i] != NULL;
     Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(room + 1));

@@ -170,8 +170,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
 {
     Account *account = &state->account;
     if (state->planned) return false;
-    if (state->ticket != 0)
-        return !account_looks(account) || background_runs(state->ticket);
+    if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
@@ -186,6 +185,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Account *account = &state->account;
     bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
     bool timed = account_times(account);
+    if (plain && !timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
@@ -222,6 +222,8 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
                               : call_sampled(held, function, args, nargsf, kwnames);
     }
+    if (account_decides(state->config))
+        state->leaves = account_leaves(&state->account, args, PyVectorcall_NARGS(nargsf));
 plain:
     return function_call(function, args, nargsf, kwnames);
 }
