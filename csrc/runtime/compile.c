@@ -41,6 +41,8 @@ stage_capture(Job *job, CompileNote *note)
     if (job->capture == NULL) return ANSWER_ERROR;
     stage_done(job, "capture");
     counts.instructions += job->capture->ninstructions;
+    note->interrupted = job->postponed = job->capture->interrupted;
+    if (note->interrupted) return ANSWER_NO;
     note->useful = job->capture->useful;
     note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;

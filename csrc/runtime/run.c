@@ -587,7 +587,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
     entry->ticket = r->state->ticket = note->ticket;
     if (note->postponed) {
-        if (note->ticket == 0) note_unearned(r, entry, note, &patience);
+        if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
     r->state->compiles++;
@@ -628,6 +628,7 @@ try_capture(Runner *r, Entry *entry)
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
+    if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {
         r->leaves = note.raised >= 0;

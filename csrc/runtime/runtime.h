@@ -246,9 +246,10 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {
-    bool useful;    /* the graph has array work */
-    bool recurses;  /* Capture.recurses */
-    bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
+    bool useful;      /* the graph has array work */
+    bool recurses;    /* Capture.recurses */
+    bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
+    bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
                           background */
