@@ -18,6 +18,7 @@ if (
     _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
     os.environ["PYCOMPILE_CACHE_DIR"] = _folder.name
 os.environ.setdefault("PYCOMPILE_SAMPLE", "0")  # the clock decides nothing in tests
+os.environ.setdefault("PYCOMPILE_WAIT", "1")  # nor where calls are compared with plain ones
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
 
 

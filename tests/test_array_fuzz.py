@@ -223,6 +223,7 @@ def main() -> int:
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
         fuzz(options.examples, options.first)
         return 0

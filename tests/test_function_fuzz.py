@@ -129,6 +129,7 @@ def main() -> int:
     parser.add_argument("--here", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
         run_here(range(*options.here))
         return 0

@@ -121,6 +121,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.quick:
         os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+        os.environ.setdefault("PYCOMPILE_WAIT", "1")
     _C.test_variants(VARIANTS[options.variants])
     if options.show:
         print(of(options.first).program(options.first), *differ(options.first), sep="\n")

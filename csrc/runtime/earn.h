@@ -17,6 +17,10 @@ void earn_learn_code(CodeState *state);
    code. */
 void earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function,
                   PyObject *const *args, Py_ssize_t nargs);
+/* The ns that the loops of this call are expected to take in CPython, by the arrays, counts and
+   lengths in sight; 0: it has no loops. */
+int64_t earn_promise(CodeState *state, PyFunctionObject *function, PyObject *const *args,
+                     Py_ssize_t nargs);
 /* Whether it may be captured; `state` as above. */
 bool earn_is_hot(const CodeNote *note, const CodeState *state);
 /* Calls so far: of the code in this namespace, or, installed, of the code. */

@@ -18,6 +18,7 @@ enum {
     MOST_LEFT = 1 << 16,
 };
 
+unsigned entry_epoch;
 static CodeState *all_states;
 
 /* Sets the entry to its initial state; the objects that it owned were taken over. */
@@ -210,6 +211,9 @@ detach_entries(CodeState *state, Entry *to)
     state->deopt_why[0] = '\0';
     state->varied.len = 0;
     state->calls = (SampledCalls){0};
+    state->account = (Account){0};
+    state->planned = false;
+    state->ticket = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
         to[count++] = *state->entries[i];
@@ -296,6 +300,7 @@ void
 entry_reset(void)
 {
     int count = 0, room = 0;
+    entry_epoch++;
     for (CodeState *state = all_states; state != NULL; state = state->next)
         room += count_entries(state);
     Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(room + 1));

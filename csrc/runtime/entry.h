@@ -2,6 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ENTRY_H
 #define PYCOMPILE_RUNTIME_ENTRY_H
 
+#include "account.h"
 #include "cache.h"
 #include "plan.h"
 
@@ -153,6 +154,7 @@ struct CodeState {
     Decoded *decoded;    /* the note's */
     Entry **entries;     /* by number of the Instr; NULL: never reached */
     bool aside;          /* never captured: generators, class bodies, library code */
+    Account account;
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     bool recurses;              /* capture followed too many calls of a function by itself */
@@ -163,7 +165,10 @@ struct CodeState {
     int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
-    bool judged;               /* `loops` and `open_loop` are known */
+    int32_t leaves;       /* so many of the next calls need not be looked at: CPython runs them */
+    bool planned;         /* a place of it has, or had, a plan */
+    CodeTicket ticket;    /* else: what the last capture waits for; 0: nothing */
+    bool judged;          /* `loops` and `open_loop` are known */
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */
@@ -171,6 +176,9 @@ struct CodeState {
     VEC(VariedNote) varied; /* mem_alloc */
 };
 
+/* Changes when every plan is dropped, so that functions that were left alone are looked at again.
+ */
+extern unsigned entry_epoch;
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);
 /* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */

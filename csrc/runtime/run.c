@@ -575,14 +575,20 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         patience = earn_patience(earned, r->state, r->number,
                                  request.slots + r->decoded->nlocalsplus, request.depth);
         request.effort = earn_effort(earned);
+    } else if (r->held->accounts) {
+        patience.later = true;
+        request.effort = account_effort(&r->state->account, r->decoded->count);
     }
+    int64_t began = clock_ns();
     Answer answer = compile_plan(&request, reason, patience, plan, note);
+    account_captured(&r->state->account, r->decoded->count, clock_ns() - began, note->waited_ns,
+                     answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
     if (earned != NULL) earn_by_capture(earned, r->state, note->useful && !note->postponed);
-    entry->ticket = note->ticket;
+    entry->ticket = r->state->ticket = note->ticket;
     if (note->postponed) {
-        if (note->ticket == 0) note_unearned(r, entry, note, &patience);
+        if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
     r->state->compiles++;
@@ -597,6 +603,12 @@ try_capture(Runner *r, Entry *entry)
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
     if (entry->ticket != 0 && background_runs(entry->ticket)) {
+        r->trail = NULL;
+        r->waits = true;
+        return TURN_RESUME;
+    }
+    if (r->held->accounts &&
+        !account_allows(&r->state->account, r->decoded->count, entry->ticket != 0)) {
         r->trail = NULL;
         r->waits = true;
         return TURN_RESUME;
@@ -617,6 +629,7 @@ try_capture(Runner *r, Entry *entry)
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
+    if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {
         r->leaves = note.raised >= 0;
@@ -633,6 +646,7 @@ try_capture(Runner *r, Entry *entry)
         return TURN_NONE;
     }
     entry_take(entry, plan, limit);
+    r->state->planned = true;
     return TURN_GO;
 }
 

@@ -254,14 +254,16 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {
-    bool useful;    /* the graph has array work */
-    bool recurses;  /* Capture.recurses */
-    bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
+    bool useful;      /* the graph has array work */
+    bool recurses;    /* Capture.recurses */
+    bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
+    bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
                           background */
     int gain;          /* Capture.gain */
     int saves;         /* Capture.saves */
+    int64_t waited_ns; /* for the C compiler */
     int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
                          compiler's */
     uint64_t text;    /* of the kernels' source; 0: it came to none */
@@ -275,11 +277,12 @@ typedef struct {
     char detail[DETAIL_NOTED];
     GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */
 } CompileNote;
-/* The saving per run below which a plan is postponed; zeros: none is. */
+/* The saving per run below which a plan is postponed; zeros: none is.  And whether it waits. */
 typedef struct {
     int64_t load,
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
+    bool later;    /* the C compiler is waited for only where this call alone pays for it */
 } Patience;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
    that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */

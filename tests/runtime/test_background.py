@@ -250,6 +250,6 @@ def test_how_it_is_asked_for(options):
 
 
 def test_modes_that_are_none():
-    modes = "mode must be None, 'default', 'background' or 'max-autotune', not 'fast'"
+    modes = "mode must be None, 'default', 'wait', 'background' or 'max-autotune', not 'fast'"
     with pytest.raises(ValueError, match=modes):
         pycompile.compile(lambda x: x, mode="fast")

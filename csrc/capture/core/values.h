@@ -586,6 +586,7 @@ typedef struct Marks {
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
+    bool interrupted;  /* a signal came: all attempts end */
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     int64_t effort;    /* instructions that the attempts may still follow */
