@@ -138,25 +138,30 @@ key_gathers(Interp *in, Value *key)
 
 /* ---- stores ---- */
 
-/* A number that only the run tells, a list, or an array of integers. */
-static bool
-is_open(Interp *in, const Value *item)
+/* A number that only the run tells, a list, or an array of integers.  A number that may become
+   known does so here: as an index it would in any case. */
+static Answer
+is_open(Interp *in, Value *item)
 {
-    if (item->kind == V_LIST) return true;
-    if (item->kind != V_NODE || value_is_opaque(in, item)) return false;
+    int64_t known;
+    if (item->kind == V_LIST) return ANSWER_YES;
+    if (item->kind != V_NODE || value_is_opaque(in, item)) return ANSWER_NO;
     Type type = node_type(in, item->node);
-    if (type.dtype == DT_BOOL || !dtype_is_integer((DType)type.dtype)) return false;
-    return type.form != FORM_PYTHON || item->object == NULL;
+    if (type.dtype == DT_BOOL || !dtype_is_integer((DType)type.dtype)) return ANSWER_NO;
+    if (type.form == FORM_ARRAY) return ANSWER_YES;
+    Answer answer = value_as_int(in, item, &known);
+    return answer == ANSWER_YES ? ANSWER_NO : answer == ANSWER_NO ? ANSWER_YES : answer;
 }
 
 static Answer
 key_is_open(Interp *in, Value *key)
 {
-    if (key->kind != V_TUPLE) return is_open(in, key) ? ANSWER_YES : ANSWER_NO;
+    if (key->kind != V_TUPLE) return is_open(in, key);
     for (int i = 0; i < key->nitems; i++) {
         Value *item = value_item(in, key, i);
         if (item == NULL) return ANSWER_ERROR;
-        if (is_open(in, item)) return ANSWER_YES;
+        Answer answer = is_open(in, item);
+        if (answer != ANSWER_NO) return answer;
     }
     return ANSWER_NO;
 }
