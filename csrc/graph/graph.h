@@ -388,6 +388,10 @@ NodeId storage_first(const Graph *g, NodeId storage);
 /* Would the graph as it is now give the same output? Then the text need not say it. */
 bool output_is_evident(const Graph *g, const Output *output);
 
+/* ---- live.c ---- */
+/* By node: somebody needs it.  NULL with the error set. */
+uint8_t *graph_live(const Graph *g);
+
 /* ---- size.c ---- */
 /* NO_SIZE with the error set on failure; an argument that is NO_SIZE counts as 0. */
 SizeId size_const(Graph *g, int64_t value);
