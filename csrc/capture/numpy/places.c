@@ -203,27 +203,37 @@ key_now(Interp *in, Value *key, int depth, Value **out)
     return ANSWER_YES;
 }
 
-/* The plan goes on only where the integer is an index of an axis of this length. */
+/* The plan goes on only where `low` is below the other number, or the same if `equal`. */
+static Answer
+assert_order(Interp *in, NodeId low, NodeId high, bool equal)
+{
+    NodeId both[2] = {low, high}, test;
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    Op op = equal ? OP_py_le : OP_py_lt;
+    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
+    return ANSWER_YES;
+}
+
+/* … where the integer is an index of an axis of this length. */
 static Answer
 assert_index(Interp *in, Value *value, int64_t length)
 {
-    NodeId number, ends[2], within[2];
+    NodeId number, ends[2];
     TRY(operand(in, value, &number));
     if (node_type(in, number).dtype == DT_U64) return ANSWER_NO;
-    TRY(node_cast(in, number, DT_I64, &number));
-    TRY_NODE(ends[0], node_int(in, -length, DT_I64));
-    TRY_NODE(ends[1], node_int(in, length, DT_I64));
-    Type truth = type_scalar(DT_BOOL, FORM_SCALAR), python = type_scalar(DT_BOOL, FORM_PYTHON);
-    for (int i = 0; i < 2; i++) {
-        NodeId both[2] = {number, ends[i]};
-        Op op = i == 0 ? OP_greater_equal : OP_less;
-        TRY_NODE(within[i], graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    if (node_type(in, number).form != FORM_PYTHON) {
+        TRY(node_cast(in, number, DT_I64, &number));
+        TRY(node_form(in, number, FORM_PYTHON, &number));
     }
-    NodeId test;
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_logical_and, 2, within, &truth, NULL));
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_bool, 1, &test, &python, NULL));
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &python, NULL));
-    return ANSWER_YES;
+    for (int i = 0; i < 2; i++) {
+        Type type = type_scalar(DT_I64, FORM_PYTHON);
+        PyObject *end = keep(in, PyLong_FromLongLong(i == 0 ? -length : length));
+        if (end == NULL) return ANSWER_ERROR;
+        TRY_NODE(ends[i], graph_const(in->graph, in->region, end, &type));
+    }
+    TRY(assert_order(in, ends[0], number, true));
+    return assert_order(in, number, ends[1], false);
 }
 
 /* A slice that raises nothing: its bounds are integers, and its step is known. */
