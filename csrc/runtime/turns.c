@@ -132,7 +132,7 @@ end_window(Turns *t, const CodeState *state, int64_t turns)
 {
     int64_t took = sample_took(clock_ns() - (ran_ns() - t->began));
     if (state->compiles == t->compiles) {
-        t->doubtful = is_doubtful(t, took, turns);
+        t->doubtful = t->doubtful || is_doubtful(t, took, turns);
         if (t->windows++ == 0 || took * t->plan_turns < t->plan_ns * turns) {
             t->plan_ns = took;
             t->plan_turns = turns;
@@ -149,7 +149,7 @@ turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject 
     int64_t left = left_of(t->iterator), turns = t->left - left;
     t->next = t->runs + TURNS_FIRST;
     if (turns >= TURNS) end_window(t, state, turns);
-    bool done = t->windows == WINDOWS || (t->windows > 0 && !t->doubtful);
+    bool done = t->windows == WINDOWS;
     if (!done && t->runs < MOST_RUNS && left >= 2 * TURNS) return false;
     t->times = false;
     loops_timed--;

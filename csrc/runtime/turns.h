@@ -16,7 +16,7 @@ typedef struct {
     long long compiles;
     TimedLoops loops;
     int8_t windows; /* that were timed, … */
-    bool doubtful;  /* … and the plans of the last one may be slower */
+    bool doubtful;  /* … and in one of them plans may have been slower */
     int64_t plan_ns, plan_turns; /* of the fastest */
 } Turns;
 
