@@ -1,6 +1,6 @@
 """Random loops with stores of elements, under conditions and behind calls that are not followed, into
-arrays of up to a million elements: programs for test_loop_fuzz.py that touch few elements, so that a
-plan that makes more memory than MOST copies an array.
+arrays of up to a million elements: programs for test_loop_fuzz.py that touch few elements of them, so
+that a plan that makes more memory than MOST copies an array.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-SIZES = (40, 1000, 100_000, 1_000_000)
-MOST = 200_000  # bytes
+SIZES = (40, 100_000, 1_000_000)
+SMALL = 1000  # arrays that may be copied
+MOST = 90_000  # bytes: the smallest of the large arrays has more
 
 # How a turn gets its number `u`, and what is called in it that is not followed.
 CALLS = (
@@ -84,9 +85,13 @@ def program(number: int) -> str:
     )
 
 
+def size(number: int) -> int:
+    return SIZES[number % len(SIZES)]
+
+
 def arguments(number: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(number)
-    n = SIZES[number % len(SIZES)]
+    n = size(number)
     a, c = (np.full(n, 0.25, dtype) for dtype in ("f8", "f4"))
     a[:40], c[:40] = rng.random((2, 40))
     b, m = np.full(n, 3), np.full((n // 4, 4), 0.5)

@@ -6,17 +6,17 @@
 
 /* What a frame knows of it; all 0 at first. */
 typedef struct {
-    int32_t runs, next;    /* of plans in this frame, and at which number it is looked again */
-    bool times;            /* the turns are timed */
-    bool leaves;           /* CPython runs the rest of the frame, timed */
-    Entry *entry;          /* where the plan ran that was looked at first */
-    PyObject *iterator;    /* owned: it tells how many turns were made */
-    int64_t left;          /* … by what was left of it when a window began; also of then: */
+    int32_t runs, next; /* of plans in this frame, and at which number it is looked again */
+    bool times;         /* the turns are timed */
+    bool leaves;        /* CPython runs the rest of the frame, timed */
+    Entry *entry;       /* where the plan ran that was looked at first */
+    PyObject *iterator; /* owned: it tells how many turns were made */
+    int64_t left;       /* … by what was left of it when a window began; also of then: */
     int64_t began, saved;
     long long compiles;
     TimedLoops loops;
-    int8_t windows; /* that were timed, … */
-    bool doubtful;  /* … and in one of them plans may have been slower */
+    int8_t windows;              /* that were timed, … */
+    bool doubtful;               /* … and in one of them plans may have been slower */
     int64_t plan_ns, plan_turns; /* of the fastest */
 } Turns;
 

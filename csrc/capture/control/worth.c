@@ -122,12 +122,12 @@ takes_numbers(const Graph *g, const Node *node)
 typedef struct {
     Graph *graph;
     const Capture *capture;
-    bool *kept;   /* by storage: a library call takes an array of it */
-    bool *read;   /* by node: it is an argument or an output */
-    bool *used;   /* by node: it is an argument */
+    bool *kept;    /* by storage: a library call takes an array of it */
+    bool *read;    /* by node: it is an argument or an output */
+    bool *used;    /* by node: it is an argument */
     uint8_t *live; /* by node: graph_live */
-    bool *dead;   /* by node: made by an instruction that broke, or never used; or NULL */
-    bool certain; /* only loops count whose turns are known */
+    bool *dead;    /* by node: made by an instruction that broke, or never used; or NULL */
+    bool certain;  /* only loops count whose turns are known */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
     bool on_arrays;     /* … and on more than single numbers */
