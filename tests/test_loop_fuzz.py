@@ -24,6 +24,7 @@ import nest_programs
 import numpy as np
 import pytest
 import repeat_programs
+import store_programs
 from differential import differences, observe, refused
 
 import pycompile
@@ -92,6 +93,34 @@ def test_loops_cannot_be_told_from_python(first):
         lines = differ(number)
         assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines[:12])
     pycompile.reset()
+
+
+def copies(number: int) -> list[str]:
+    """What differs for program `number` of store_programs.py, and plans that copy whole arrays."""
+    text = store_programs.program(number)
+    scope: dict[str, Any] = {"np": np}
+    exec(text, scope)
+    compiled = pycompile.compile(scope["f"], options={"plan_always": False})
+    for turn in range(2):
+        plain = observe(scope["f"], store_programs.arguments(number + turn), {})
+        _C.report_begin()
+        try:
+            ours = observe(compiled, store_programs.arguments(number + turn), {})
+        finally:
+            made = [record.get("bytes_made", 0) for record in _C.report_end()]
+        lines = differences(plain, ours, one_nan=True)
+        if store_programs.size(number + turn) > store_programs.SMALL:
+            lines += [f"a plan makes {size} bytes" for size in made if size > store_programs.MOST]
+        if lines:
+            return [text, *lines]
+    return []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FIRST, FIRST + max(IN_CI // 50, 4), 4))
+def test_stores_copy_no_array(first):
+    for number in range(first, first + 4):
+        assert not (lines := copies(number)), f"program {number}:\n" + "\n".join(lines)
 
 
 @pytest.mark.parametrize("variants", list(VARIANTS)[1:])

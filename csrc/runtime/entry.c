@@ -29,6 +29,7 @@ entry_forget(Entry *entry)
     entry->given_up = entry->told = entry->left_early = false;
     entry->lost = NULL;
     entry->credit = (Credit){0};
+    entry->turns = (TurnsNote){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;
     entry->ticket = 0;

@@ -58,6 +58,12 @@ typedef struct {
     uint8_t sizes[SLOTS_WATCHED]; /* by slot, at the last try: bits of the number of elements */
 } Credit;
 
+/* Turns of a loop in which plans of the entry run: turns.c. */
+typedef struct {
+    int32_t rest, length; /* calls until they are compared again, and how many there were */
+    bool slower;          /* the last verdict: CPython has such turns */
+} TurnsNote;
+
 /* An entry is never freed before its code, so pointers to it stay valid across a reset. */
 typedef struct {
     int nplans, nrefusals;
@@ -69,6 +75,7 @@ typedef struct {
     char *lost;      /* what was told; mem_alloc, or NULL */
     Digest advice;   /* of what the warning said to change */
     Credit credit;
+    TurnsNote turns;
     Refusal behind; /* once given up: the refusal that says where to look next */
     int nvaried;
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */

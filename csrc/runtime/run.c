@@ -14,6 +14,7 @@
 #include "balance.h"
 #include "earn.h"
 #include "live.h"
+#include "turns.h"
 
 #include <alloca.h>
 
@@ -70,6 +71,7 @@ typedef struct {
     Plan *undone;          /* owned: the plan whose run was undone: CPython runs the call again */
     Plan *watched;         /* owned: the plan that is timed up to the end of the frame */
     int64_t watched_began;
+    Turns turns;
     Plan *failed; /* the plan whose guard failed last, for the message */
     int failed_guard;
 } Runner;
@@ -218,6 +220,14 @@ unwatch(Runner *r)
     r->watched = NULL;
 }
 
+/* A plan has run that begins at the Instr `number`: is the rest of the frame CPython's? */
+static bool
+leaves_turns(Runner *r, Entry *entry, int number)
+{
+    return turns_ran(&r->turns, r->state, entry, number,
+                     frame_slots(r->frame) + r->decoded->nlocalsplus, frame_depth(r->frame));
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
@@ -227,6 +237,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
                            .enter = enter_frame,
                            .leave = leave_frame,
                            .context = r};
+    int number = r->number;
     plan_acquire(plan);
     r->held->compared = plan_is_whole(plan);
     SampleWay way = sample_way(plan, r->state->config);
@@ -253,6 +264,8 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         r->idle_steps = r->idle_breaks = 0;
         if (leave->kind == EXIT_WAYS) note_turns(r, entry, plan, &outcome);
         turn = leave_plan(r, leave, &outcome);
+        if ((turn == TURN_STEP || turn == TURN_GO) && leaves_turns(r, entry, number))
+            turn = TURN_RESUME;
         break;
     case PLAN_DEOPT:
         balance_undone(r->state, plan, took, outcome.interrupted);
@@ -658,7 +671,7 @@ turn_here(Runner *r)
         PyErr_Clear();
         return TURN_RESUME;
     }
-    if (entry->left_early) return TURN_RESUME;
+    if (entry->left_early || turns_left_plain(entry)) return TURN_RESUME;
     for (int round = 0; round < 2; round++) {
         r->failed = NULL;
         Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
@@ -834,11 +847,23 @@ take_turn(Runner *r, Held *held)
     return turn;
 }
 
+/* The same, timed. */
+static PyObject *
+resume_turns(Runner *r)
+{
+    live_rests++;
+    PyObject *result = frame_resume(r->ts, r->frame, r->decoded->instrs[r->number].idx);
+    if (result != NULL) turns_judge(&r->turns, r->state);
+    live_rests--;
+    return result;
+}
+
 /* CPython runs the rest of the frame. */
 static PyObject *
 resume(Runner *r, Held *held)
 {
     const Instr *at = &r->decoded->instrs[r->number];
+    if (r->turns.leaves) return resume_turns(r);
     Plan *beaten = r->beaten, *undone = r->undone;
     if (beaten == NULL && undone == NULL) return frame_resume(r->ts, r->frame, at->idx);
     if (beaten != NULL) held->ran = sample_ran(r->way, held->ran);
@@ -896,6 +921,7 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     while (turn == TURN_GO) turn = take_turn(&r, held);
     end_trail(&r);
     PyObject *result = end_frame(&r, held, turn);
+    turns_end(&r.turns);
     end_watch(&r, result != NULL);
     state->running--;
     return result;

@@ -290,6 +290,8 @@ Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* Writes `value`, cast as by item assignment and broadcast, over all elements of `target`. */
 Answer node_write(Interp *in, Value *target, NodeId value);
+/* Is what the cast of the value gives what NumPy stores in elements of the dtype? */
+bool stores_as_cast(Interp *in, NodeId value, DType to);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
