@@ -22,6 +22,7 @@ enum {
     MAX_IDLE_STEPS = 400,  /* instructions stepped without a plan before CPython gets the rest */
     MAX_IDLE_BREAKS = 24,  /* refusals passed without a plan */
     MAX_SIDE_STEPS = 4000, /* of a turn that a loop was left in */
+    MOST_SIGNALS = 2,      /* in a frame, before CPython does what a signal has interrupted */
     MAX_FUTILE = 2,        /* times in a row that stepping from a refusal may not pay */
     WARNED_GAIN = 100,     /* a plan's saving per run from which its loss is worth a warning */
     /* in the units of capture/control/worth.c */
@@ -65,6 +66,7 @@ typedef struct {
     bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
+    int signals;           /* that came while plans of this frame ran */
     bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
     Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
     SampleWay way;         /* of that call */
@@ -764,27 +766,21 @@ handlers_change(const Runner *r)
 }
 
 /* A signal came while a plan ran, which has had no effect: the program's handler runs at the plan's
-   entry, and CPython continues from there.  Where a `try` may begin behind the entry, the signal is
-   most likely meant to be caught by it: then CPython continues first and serves the signal at its
-   next call or jump.  RESUME would serve it at the line of the def, which is never right. */
+   entry.  Then the plan runs again: most handlers change nothing that it has seen, and its guards ask.
+   After MOST_SIGNALS CPython continues from there, where each turn of a loop answers the next.  So it
+   does where a `try` may begin behind the entry: the signal is most likely meant to be caught by it, so
+   CPython goes there first and serves it at its next call or jump.  RESUME would serve it at the line
+   of the def, which is never right. */
 static Turn
 take_signal(Runner *r)
 {
-    if (r->number == r->decoded->first_traceable) r->number++;
+    int entry = r->number;
+    if (entry == r->decoded->first_traceable) r->number++;
     if (handlers_change(r)) return TURN_RESUME;
-    return look_up(r) == TURN_ERROR ? TURN_ERROR : TURN_RESUME;
-}
-
-PyObject *
-run_interrupted(PyThreadState *ts, Frame *frame, void *context)
-{
-    CodeState *state = ((Held *)context)->state;
-    Runner r = {
-        .ts = ts, .frame = frame, .held = context, .state = state, .decoded = state->decoded};
-    r.number = r.decoded->first_traceable;
-    if (frame_prologue(frame, r.decoded) < 0 || take_signal(&r) == TURN_ERROR)
-        return frame_raise(ts, frame, r.decoded, r.number);
-    return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
+    Turn turn = look_up(r);
+    if (turn != TURN_GO || ++r->signals > MOST_SIGNALS) return turn == TURN_GO ? TURN_RESUME : turn;
+    r->number = entry;
+    return TURN_GO;
 }
 
 static Turn
@@ -900,29 +896,64 @@ end_frame(Runner *r, Held *held, Turn turn)
                      : frame_raise(r->ts, r->frame, r->decoded, r->number);
 }
 
+/* `turn` of a frame that has just begun leads to the next ones, up to its end. */
+static PyObject *
+drive(Runner *r, Turn turn)
+{
+    while (turn == TURN_GO) turn = take_turn(r, r->held);
+    end_trail(r);
+    PyObject *result = end_frame(r, r->held, turn);
+    end_watch(r, result != NULL);
+    r->state->running--;
+    return result;
+}
+
+/* False: *result is the frame's, which another namespace than the state's has, or which has failed. */
+static bool
+begin_frame(Runner *r, PyObject **result)
+{
+    CodeState *state = r->state;
+    r->number = r->decoded->first_traceable;
+    r->began_saved = thread_saved;
+    r->held->ran = RAN_LEFT;
+    if (frame_prologue(r->frame, r->decoded) < 0) {
+        *result = frame_raise(r->ts, r->frame, r->decoded, r->number);
+        return false;
+    }
+    if (!state_serves(state, frame_globals(r->frame), frame_builtins(r->frame))) {
+        *result = resume(r, r->held); /* another namespace has got its place meanwhile */
+        return false;
+    }
+    state->running++;
+    return true;
+}
+
+static Runner
+runner_of(PyThreadState *ts, Frame *frame, Held *held)
+{
+    return (Runner){.ts = ts,
+                    .frame = frame,
+                    .held = held,
+                    .state = held->state,
+                    .decoded = held->state->decoded,
+                    .patient = held->patient};
+}
+
+PyObject *
+run_interrupted(PyThreadState *ts, Frame *frame, void *context)
+{
+    Runner r = runner_of(ts, frame, context);
+    PyObject *result;
+    return begin_frame(&r, &result) ? drive(&r, take_signal(&r)) : result;
+}
+
 PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
-    Held *held = context;
-    CodeState *state = held->state;
-    Runner r = {.ts = ts, .frame = frame, .held = held, .state = state, .decoded = state->decoded};
-    r.patient = held->patient;
-    r.number = r.decoded->first_traceable;
-    r.began_saved = thread_saved;
-    held->ran = RAN_LEFT;
-    if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
-    if (!state_serves(state, frame_globals(frame), frame_builtins(frame)))
-        return resume(&r, held); /* another namespace has got its place meanwhile */
-    state->running++;
+    Runner r = runner_of(ts, frame, context);
+    PyObject *result;
     /* Threads that wait for the GIL set the eval breaker all the time; that must not prevent the
        plan. The breaker is served after the prologue, since a signal's handler may read the free
        variables. */
-    Turn turn = look_up(&r);
-    while (turn == TURN_GO) turn = take_turn(&r, held);
-    end_trail(&r);
-    PyObject *result = end_frame(&r, held, turn);
-    turns_end(&r.turns);
-    end_watch(&r, result != NULL);
-    state->running--;
-    return result;
+    return begin_frame(&r, &result) ? drive(&r, look_up(&r)) : result;
 }

@@ -338,3 +338,31 @@ def test_a_capture_ends_when_a_signal_comes():
         signal.signal(signal.SIGALRM, before)
     assert seen[:-1] in ([], [400])
     assert seen[-1] - began < 20 * SOON
+
+
+def counts_up(y, n):
+    for i in range(n):
+        y[0] += i & 3
+    return y[0]
+
+
+def test_a_loop_runs_natively_again_once_the_handler_has_run():
+    """CPython would need a hundred times as long for it."""
+    compiled, seen = pycompile.compile(counts_up), []
+    n = 1 << 26
+    compiled(np.zeros(2), n)
+    before = signal.signal(signal.SIGALRM, lambda *unused: seen.append(1))
+    try:
+        for _ in range(20):
+            stats = compiled.stats()
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            assert compiled(np.zeros(2), n) == 1.5 * n
+            assert compiled.stats()["plan_runs"] == stats["plan_runs"] + 1
+            if compiled.stats()["deopts"] > stats["deopts"]:
+                break
+        else:
+            raise AssertionError("no signal came while the loop ran")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen
