@@ -20,6 +20,8 @@ _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
     ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
     ("PYCOMPILE_CUDA_DEBUG", "1: waits for each kernel on a device, and tells which one fails"),
+    ("PYCOMPILE_COMPILE_TIMEOUT", "seconds that the C compiler may take"),
+    ("PYCOMPILE_CACHE", "0: no disk cache"),
     ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
     ("PYCOMPILE_CACHE_BYTES", "how much of it"),
     ("CC", "the C compiler"),

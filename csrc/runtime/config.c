@@ -366,8 +366,13 @@ static void
 tell_unknown(void)
 {
     static const char *const known[] = {
-        "PYCOMPILE_LOGS",  "PYCOMPILE_DISABLE",   "PYCOMPILE_CUDA_DEBUG",
-        "PYCOMPILE_CACHE", "PYCOMPILE_CACHE_DIR", "PYCOMPILE_CACHE_BYTES",
+        "PYCOMPILE_LOGS",
+        "PYCOMPILE_DISABLE",
+        "PYCOMPILE_CUDA_DEBUG",
+        "PYCOMPILE_CACHE",
+        "PYCOMPILE_CACHE_DIR",
+        "PYCOMPILE_CACHE_BYTES",
+        "PYCOMPILE_COMPILE_TIMEOUT",
 #define OPTION(name, type, value, variable, ...) variable,
 #include "../config.def"
 #undef OPTION
@@ -414,6 +419,7 @@ config_init(void)
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
 #undef OPTION
+    number_from("PYCOMPILE_COMPILE_TIMEOUT", 0, 1, 1 << 20, true); /* toolchain.c, likewise */
     number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX, true); /* cache.c reads it when needed */
     tell_unknown();
     pool_set_limit((size_t)defaults.pool_bytes);

@@ -766,11 +766,11 @@ handlers_change(const Runner *r)
 }
 
 /* A signal came while a plan ran, which has had no effect: the program's handler runs at the plan's
-   entry.  Then the plan runs again: most handlers change nothing that it has seen, and its guards ask.
-   After MOST_SIGNALS CPython continues from there, where each turn of a loop answers the next.  So it
-   does where a `try` may begin behind the entry: the signal is most likely meant to be caught by it, so
-   CPython goes there first and serves it at its next call or jump.  RESUME would serve it at the line
-   of the def, which is never right. */
+   entry.  Then the plan runs again: most handlers change nothing that it has seen, and its guards
+   ask. After MOST_SIGNALS CPython continues from there, where each turn of a loop answers the next.
+   So it does where a `try` may begin behind the entry: the signal is most likely meant to be caught
+   by it, so CPython goes there first and serves it at its next call or jump.  RESUME would serve it
+   at the line of the def, which is never right. */
 static Turn
 take_signal(Runner *r)
 {
@@ -908,7 +908,8 @@ drive(Runner *r, Turn turn)
     return result;
 }
 
-/* False: *result is the frame's, which another namespace than the state's has, or which has failed. */
+/* False: *result is the frame's, which another namespace than the state's has, or which has failed.
+ */
 static bool
 begin_frame(Runner *r, PyObject **result)
 {

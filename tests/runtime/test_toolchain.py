@@ -64,6 +64,31 @@ def test_compiler_that_gives_no_output(tmp_path):
     assert f"CC={cc} cannot compile, and does not say why" in err
 
 
+HANGS = 'test "$1" = --version && exit 0\nexec sleep 1000\n'
+
+
+@pytest.mark.parametrize("mode", ["wait", "background"])
+def test_a_compiler_that_hangs_is_ended(tmp_path, mode):
+    """And is no compiler from then on: the second function does not wait for it."""
+    cc = script(tmp_path / "cc", HANGS)
+    code = f"""
+import numpy as np, pycompile, time
+f = pycompile.compile(lambda x: np.sqrt(x) * 2 + 1, mode={mode!r})
+g = pycompile.compile(lambda x: np.sqrt(x) * 3 + 1, mode={mode!r})
+began = time.perf_counter()
+while time.perf_counter() - began < 3:
+    assert f(np.ones(3))[0] == 3 and g(np.ones(3))[0] == 4
+print(f.stats()["plan_runs"], g.stats()["plan_runs"])
+"""
+    out, err = child(
+        code, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"), PYCOMPILE_COMPILE_TIMEOUT="1"
+    )
+    assert out == "0 0\n"
+    assert err.count("Warning") == 1
+    assert f"CC={cc} was ended after 1 s (PYCOMPILE_COMPILE_TIMEOUT) (correct or unset CC; " in err
+    assert subprocess.run(["pgrep", "-f", f"{cc} "], check=False).returncode == 1
+
+
 FUNCTION = """
 import numpy as np, pycompile
 @pycompile.compile
