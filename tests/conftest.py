@@ -5,7 +5,9 @@ child processes: in the folder that PYCOMPILE_CACHE_DIR names (`make test` keeps
 else in a temporary one.  A test that looks at compiling or at the cache names a folder of its own.
 """
 
+import collections
 import os
+import resource
 import tempfile
 
 import numpy as np
@@ -81,3 +83,47 @@ def pytest_collection_modifyitems(config, items):
         (left if again or (quick and not first) else kept).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+# ---- what each folder takes ----
+
+
+def _processor_seconds():
+    """Of this process and of the children that have ended: C compilers, mostly."""
+    mine, ended = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mine.ru_utime + mine.ru_stime, ended.ru_utime + ended.ru_stime
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.began = _processor_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """The report of a test's end, which a worker sends to the first process, has what the test took."""
+    if call.when == "teardown":
+        took = [end - begin for begin, end in zip(item.began, _processor_seconds(), strict=True)]
+        item.user_properties.append(("processor", took))
+    return (yield)
+
+
+def _folder_of(nodeid):
+    return "/".join(nodeid.partition("::")[0].split("/")[:2])
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Processor time, which what else the machine does changes little: sums of folders, and of the
+    files that lie in none."""
+    sums = collections.defaultdict(lambda: [0, 0.0, 0.0])
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            took = dict(getattr(report, "user_properties", ())).get("processor")
+            if took and report.when == "teardown":
+                for of in (_folder_of(report.nodeid), "all"):
+                    sums[of] = [a + b for a, b in zip(sums[of], (1, *took), strict=True)]
+    rows = sorted(sums.items(), key=lambda row: -sum(row[1][1:]))
+    if len(rows) > 2:
+        terminalreporter.write_sep("=", "processor seconds: tests, and the children that ended")
+    for of, (count, mine, ended) in rows if len(rows) > 2 else ():
+        terminalreporter.write_line(f"{mine:8.1f} {ended:8.1f}  {of} ({count})")
