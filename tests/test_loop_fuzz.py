@@ -30,7 +30,7 @@ from differential import differences, observe, refused
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 # With --quick, of each eight blocks seven are compiled without optimisation, and only what is worth
@@ -123,6 +123,7 @@ def test_stores_copy_no_array(first):
         assert not (lines := copies(number)), f"program {number}:\n" + "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", list(VARIANTS)[1:])
 def test_each_variant_of_a_loop_leaves_the_same(variants):
     _C.test_variants(VARIANTS[variants])
@@ -134,6 +135,7 @@ def test_each_variant_of_a_loop_leaves_the_same(variants):
         _C.test_variants(0)
 
 
+@pytest.mark.slow
 def test_most_programs_run_as_plans():
     assert sum(kept_loops(number) for number in range(40)) >= 15
 
