@@ -128,6 +128,7 @@ def reflects(a, copies=False):
     return r
 
 
+@pytest.mark.slow
 def test_the_arrays_that_overlap_are_named():
     a = np.sin(np.arange(30.0)).reshape(6, 5)
     item = next(i for i in pycompile.explain(reflects)(a).breaks if i["code"] == "PC0019")

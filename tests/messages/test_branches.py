@@ -327,6 +327,7 @@ def writes_a_copy_of_it(x):
     return rows + 1
 
 
+@pytest.mark.slow
 def test_what_stops_a_side_is_what_is_to_be_changed():
     text, hint = said_first(swaps_rows, ROWS, code="PC0006")
     assert "a list of numbers as an index" in text, text
@@ -417,6 +418,7 @@ def sums_of_windows(ring, x):
     return total
 
 
+@pytest.mark.slow
 def test_the_loop_is_around_the_branch():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pycompile.PycompileWarning)

@@ -169,6 +169,7 @@ def steps(y, end):
     return y, times
 
 
+@pytest.mark.slow
 def test_a_loop_over_arrays_is_none_that_would_stay_one():
     """Even where the graph begins at its test, and has seen numbers only."""
     found = breaks(steps, X, 2.0)

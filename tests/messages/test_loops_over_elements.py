@@ -709,6 +709,7 @@ def test_what_a_loop_changes_is_named_with_its_line(function, argument, what, wh
     assert f"did not stay a loop: it changes {what}, line {line_of_code(where)}" in text, text
 
 
+@pytest.mark.slow
 def test_numbers_in_place_of_attributes_stay_in_the_loop():
     check(draws_of_a_number, F64.copy(), 3, whole=True)
     check(draws_of_another, F64[:300].copy(), Generator(3), captured=False)
@@ -969,6 +970,7 @@ def sums_what_is_smoothed(n):
     return total
 
 
+@pytest.mark.slow
 def test_the_array_of_a_called_function_is_named():
     text = " ".join(str(pycompile.explain(sums_what_is_smoothed)(40)).split())
     line = line_of_code(averages)

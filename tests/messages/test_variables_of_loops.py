@@ -79,6 +79,7 @@ def computed_slice_of_both_axes(x, y):
         y[i] = (table[:, i:] * 2.0).sum()  # here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "why"),
     [
@@ -138,6 +139,7 @@ def test_what_keeps_a_loop_is_named(function, why):
     assert "did not stay a loop: " + why.format(line) in item["detail"], item["detail"]
 
 
+@pytest.mark.slow
 def test_an_outer_loop_is_told_what_kept_the_inner_one():
     x = LONG[:5000]
     item = only_break(calls_numpy_inside, x, x.copy(), code="PC0013")
@@ -241,6 +243,7 @@ def writes_a_view_on_one_side(x):
     return y * 2, z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -329,6 +332,7 @@ def fills_an_array(x):
     return out
 
 
+@pytest.mark.slow
 def test_a_comprehension_is_kept_as_a_loop_is():
     check(lists_elements, MANY, whole=True)
     check(fills_an_array, MANY, whole=True)
@@ -382,6 +386,7 @@ def marks_by_a_variable_of_uint8(x):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [marks, marks_by_a_variable])
 def test_one_of_two_constants_is_told_to_be_of_the_dtype(function):
     text = reasons(function, MANY)
@@ -502,6 +507,7 @@ def calls_a_loop_of_calls(x):
     return smoothed_by_calls(y) * 2 + y
 
 
+@pytest.mark.slow
 def test_calls_of_functions_with_loops():
     assert not breaks(calls_without_a_loop, MANY)
     check(calls_with_a_loop, MANY, whole=True)
@@ -674,6 +680,7 @@ def after_a_list(x):
     return v, n
 
 
+@pytest.mark.slow
 def test_what_a_loop_cannot_carry_is_told_as_what_it_is():
     assert "'v', which holds an array before it, another one behind each turn" in told(
         selected, SIGNED
