@@ -607,7 +607,7 @@ def makes_calls(helper):
     ],
 )
 def test_the_reason_is_the_inner_one(helper, inner, words):
-    text = told(makes_calls(helper), RNG.random(700), 600)
+    text = told(makes_calls(helper), RNG.random(480), 450)
     assert words in text and f"line {line_of(inner)}" in text, text
     assert f"the loop of '{inner.__name__}', which it calls, did not stay one" in text, text
 
