@@ -608,6 +608,7 @@ assert outputs(x)[0].tobytes() == kept[0].tobytes()
 """
 
 
+@pytest.mark.slow
 def test_reset_gives_memory_back():
     done = run_child(MEMORY)
     assert done.returncode == 0, done.stderr
@@ -779,6 +780,7 @@ print(pycompile.compile(f).__wrapped__ is f.__wrapped__, list(pycompile.compile(
 """
 
 
+@pytest.mark.slow
 def test_disabled_by_the_environment():
     on, off = run_child(CODE), run_child(CODE, PYCOMPILE_DISABLE="1")
     assert on.returncode == 0 and off.returncode == 0, on.stderr + off.stderr

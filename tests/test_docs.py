@@ -78,6 +78,7 @@ print(json.dumps([sorted(functions), told], default=str), file=sys.stderr)
 """
 
 
+@pytest.mark.slow
 def test_the_readme_tour_is_what_it_says(tmp_path):
     """Each function of the tour, by `explain`: as many graphs and breaks as the text has it."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
@@ -331,6 +332,7 @@ def test_every_channel_is_documented():
         assert channel in pycompile.set_logs.__doc__
 
 
+@pytest.mark.slow
 def test_info_tells_of_every_variable_of_a_user():
     done = subprocess.run(
         [sys.executable, "-m", "pycompile", "info"], capture_output=True, text=True

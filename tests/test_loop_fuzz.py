@@ -30,7 +30,7 @@ from differential import differences, observe, refused
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 # With --quick, of each eight blocks seven are compiled without optimisation, and only what is worth
@@ -123,19 +123,22 @@ def test_stores_copy_no_array(first):
         assert not (lines := copies(number)), f"program {number}:\n" + "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", list(VARIANTS)[1:])
 def test_each_variant_of_a_loop_leaves_the_same(variants):
+    """Of the first programs, whose kernels there are."""
     _C.test_variants(VARIANTS[variants])
     try:
-        for number in range(40):
+        for number in range(FIRST, FIRST + 40):
             lines = differ(number)
             assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines)
     finally:
         _C.test_variants(0)
 
 
+@pytest.mark.slow
 def test_most_programs_run_as_plans():
-    assert sum(kept_loops(number) for number in range(40)) >= 15
+    assert sum(kept_loops(number) for number in range(FIRST, FIRST + 40)) >= 15
 
 
 def main() -> int:

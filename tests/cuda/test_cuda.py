@@ -177,10 +177,14 @@ def all_operations():
 needs_nvrtc = pytest.mark.skipif(_C.cuda_info()["nvrtc"] == (0, 0), reason="no NVRTC")
 
 
-@pytest.mark.kernels_alone
 @needs_nvrtc
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("graph", [*GRAPHS, *all_operations()])
+@pytest.mark.parametrize(
+    "graph, arch",
+    [
+        *((graph, arch) for graph in GRAPHS for arch in ("sm_80", "sm_90", "sm_100")),
+        *((graph, "sm_80") for graph in all_operations()),
+    ],
+)
 def test_nvrtc_compiles(graph, arch):
     _, source = _C.lower_cuda(graph)
     cubin, log = _C.cuda_compile(source, arch)
@@ -188,6 +192,7 @@ def test_nvrtc_compiles(graph, arch):
     assert cubin.count(b"\x7fELF") == 1
 
 
+@pytest.mark.slow
 @needs_nvrtc
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 @pytest.mark.parametrize("graph", [ATTENTION, WIDE_HEADS, NARROW_HEADS])
@@ -207,6 +212,7 @@ def test_attention_takes_the_copy_engine_on_hopper_only():
         assert "wgmma" not in source
 
 
+@pytest.mark.slow
 @needs_nvrtc
 def test_kernels_are_compiled_side_by_side():
     lines = [f"%{k}: f32@cuda[{9 + k},{9 + k}] = input({k})" for k in range(4)]
@@ -225,6 +231,7 @@ def test_kernels_are_compiled_side_by_side():
     assert "flat" in log
 
 
+@pytest.mark.slow
 @needs_nvrtc
 @pytest.mark.parametrize(
     "dtype, summed", [("f32", "f32"), ("i8", "i64"), ("f16", "f32"), ("f64", "f64")]
@@ -401,7 +408,7 @@ def build(folder, options):
         subprocess.run([*command, str(folder / f"{source}.o")], check=True)
 
 
-@pytest.mark.kernels_alone
+@pytest.mark.slow
 @pytest.mark.longest
 @pytest.mark.parametrize(
     "tests",

@@ -295,6 +295,7 @@ def test_wrong_channels_change_nothing():
     assert _C.test_log_emit("cache", "a") and not _C.test_log_emit("guards", "b")
 
 
+@pytest.mark.slow
 def test_hints_that_are_asked_for_while_the_program_runs():
     code = """
 import numpy as np, pycompile

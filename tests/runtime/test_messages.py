@@ -95,6 +95,7 @@ def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
     assert text in first
 
 
+@pytest.mark.slow
 def test_no_folder_to_compile_in_is_told(tmp_path):
     (tmp_path / "file").touch()
     folders = {
@@ -349,6 +350,7 @@ def test_report_is_written_to_the_folder_where_the_program_was_started(tmp_path)
     assert (tmp_path / "counts").read_text()[0] == "[" and not list((tmp_path / "other").iterdir())
 
 
+@pytest.mark.slow
 def test_cache_list_into_a_closed_pipe(tmp_path):
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
@@ -680,6 +682,7 @@ def test_limit_names_all_that_differed():
     assert "compute with it" in remedies and "fewer different texts" in remedies
 
 
+@pytest.mark.slow
 def test_a_fact_of_several_plans_is_counted_once():
     def all_of(*arrays):
         total = np.sqrt(arrays[0]).sum()

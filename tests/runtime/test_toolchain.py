@@ -137,6 +137,7 @@ def info(**variables):
     return {name: value.strip() for name, _, value in rows if name}, done.stderr
 
 
+@pytest.mark.slow
 def test_info_tries_the_compiler(tmp_path):
     folder = str(tmp_path / "c")
     good, _ = info(PYCOMPILE_CACHE_DIR=folder)
@@ -179,6 +180,7 @@ def test_cc_with_arguments(tmp_path):
     assert out == f"41\n{cc}\n"
 
 
+@pytest.mark.slow
 def test_quotes_in_cc_are_characters(tmp_path):
     cc = shutil.which("cc")
     folder = str(tmp_path / "c")
@@ -198,6 +200,7 @@ def test_cc_that_is_missing_falls_back(tmp_path):
     assert child(RUN, CC="/nowhere/cc", PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))[0] == "41\n"
 
 
+@pytest.mark.slow
 def test_version_is_asked_once(tmp_path):
     log = tmp_path / "log"
     cc = script(tmp_path / "cc", f'echo "$1" >> {log}\nexec {shutil.which("cc")} "$@"\n')
@@ -208,6 +211,7 @@ def test_version_is_asked_once(tmp_path):
     assert len(log.read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_other_compiler_is_another_entry(tmp_path):
     variables = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
     child(RUN, **variables)
@@ -266,6 +270,7 @@ LINKED = [] if X86_LINUX and shutil.which("ld") else [None]  # what the compiler
 X86_GCC = platform.machine() == "x86_64" and "clang" not in os.popen("cc --version").read()
 
 
+@pytest.mark.slow
 def test_straight_code_gets_flags_of_its_own(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
     assert child(f"{STRAIGHT}\n{OPTIMISED}", **variables) == ("41\n41\n", "")
@@ -289,6 +294,7 @@ def test_clang_is_not_asked_for_gccs_flags(tmp_path):
     assert compiles(tmp_path) == [False]
 
 
+@pytest.mark.slow
 def test_which_programs_are_straight(tmp_path):
     """Loops over vectors are; scalars, and what goes through lanes one by one, are the optimiser's."""
     code = """
@@ -353,6 +359,7 @@ def parts(tmp_path):
     return sorted((match and (int(match[1]), int(match[2])) for match in found), key=str)
 
 
+@pytest.mark.slow
 def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
     one, three = LINKED or [(1, 0)], [(3, 0), (3, 1), (3, 2), *LINKED]
@@ -363,6 +370,7 @@ def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
         (tmp_path / "calls").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(LINKED != [], reason="the compiler links here")
 def test_parts_that_the_linker_refuses_are_linked_by_the_compiler(tmp_path):
     folder = tmp_path / "bin"
@@ -378,6 +386,7 @@ def test_parts_that_the_linker_refuses_are_linked_by_the_compiler(tmp_path):
     assert parts(tmp_path) == [(2, 0), (2, 1), None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_file_whose_parts_fail_is_compiled_as_a_whole(tmp_path, ignored):
     before = "    import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)" if ignored else ""

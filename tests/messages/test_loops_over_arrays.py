@@ -1,13 +1,20 @@
-"""What is said of loops over whole arrays that end by a value of one, and of branches in them, is so;
-what a hint says to do makes the loop one plan."""
+"""What is said of loops over whole arrays that end by a value of one, or hand arrays on, is so; what a hint
+says to do makes the loop one plan."""
 
 import numpy as np
 import pytest
 
+from pycompile import _explain_text
 from tests.differential import check
-from tests.reports import breaks, line_of_code
+from tests.reports import (
+    breaks,
+    line_of_code,
+)
+
+X = np.linspace(1.0, 2.0, 3000)
 
 
+# ---- loops that end by a value of one ----
 def converges(x):
     for _ in range(200):
         new = np.cos(x)
@@ -142,3 +149,32 @@ def test_a_branch_within_a_side_is_told_as_one():
     (item,) = [item for item in found if "if x[0]" in item["stack"]]
     line = line_of_code(makes_a_list_on_one_side)
     assert item["detail"].startswith(f"one side has the branch of line {line}: its sides change")
+
+
+# ---- loops that hand on arrays ----
+
+
+def steps(y, end):
+    """A solver: the step is chosen by the error."""
+    t, h, times = 0.0, 0.01, []
+    while t < end:  # here
+        h = min(h, end - t)
+        better = y + h * np.tanh(y) - h * h / 2 * y
+        error = np.max(np.abs(better - (y + h * y)))
+        if error <= 0.01:
+            t += h
+            y = better
+            times.append(t)
+        h *= min(5, max(0.2, 0.9 * (0.01 / (error + 1e-30)) ** 0.2))
+    return y, times
+
+
+@pytest.mark.slow
+def test_a_loop_over_arrays_is_none_that_would_stay_one():
+    """Even where the graph begins at its test, and has seen numbers only."""
+    found = breaks(steps, X, 2.0)
+    ends = [item for item in found if item["line"] == line_of_code(steps)]
+    assert ends
+    for item in ends:
+        assert "did not stay a loop" not in _explain_text.reason(item), item["detail"]
+        assert "`while` loops stay loops" not in item["hint"], item["hint"]
