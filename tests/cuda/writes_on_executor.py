@@ -206,6 +206,60 @@ def test_writes_of_reductions(function):
             check_writes(function, np.rint(x), np.rint(y))
 
 
+def quotient(xp, x, y):
+    x[1, 3] = y.sum() / 98
+
+
+def mean(xp, x, y):
+    x[0, 0] = y.mean()
+
+
+def rows_of_quotient(xp, x, y):
+    x[:2] = y.max() / 3 + 1
+
+
+def added_to_element(xp, x, y):
+    x[0, 1] += y.max()
+
+
+def scaled_by_sum(xp, x, y):
+    total = y.sum() * 2
+    x *= total
+    y[0] = total - 1
+    return total
+
+
+def one_value_twice(xp, x, y):
+    value = x.min() - y.sum() / 7
+    x[0] = value
+    y[:, 1] = value * value
+    return value + 1
+
+
+def element_of_both(xp, x, y):
+    x[2, 2] = x[0, 0] * y[1, 1] - x[1, 2]
+    y[...] = y.sum(axis=0) / 4
+
+
+OF_NUMBERS = [
+    quotient,
+    mean,
+    rows_of_quotient,
+    added_to_element,
+    scaled_by_sum,
+    one_value_twice,
+    element_of_both,
+]
+
+
+@pytest.mark.parametrize("function", OF_NUMBERS)
+def test_stores_of_what_a_reduction_gives(function):
+    """The kernel that stores it takes the value that another kernel has made."""
+    for shape in ((5, 6), (3, 30_000)):
+        for x, y in pairs(shape, "f8"):
+            check_writes(function, np.rint(x * 4), np.rint(y * 4))
+
+
 @pytest.mark.parametrize("function", ALL)
 def test_writes_of_halves(function):
     for x, y in pairs((5, 6), "f2"):
