@@ -120,9 +120,8 @@ result_type(Interp *in, Type *out, DType dtype, int nargs, const NodeId *args)
     return ANSWER_YES;
 }
 
-/* bfloat16 is of devices only: a number of the host is converted there. */
-static Answer
-operand_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
+Answer
+device_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
 {
     Type type = node_type(in, node);
     if (dtype != DT_BF16 || type.device != DEVICE_HOST ||
@@ -153,7 +152,7 @@ device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, 
     if (!op_is_on(OP_cast, dtype, device))
         return interp_break(in, BREAK_DEVICE, "a result of %s on %s", dtype_long_name(dtype),
                             device_name(device));
-    for (int i = 0; i < nargs; i++) TRY(operand_cast(in, args[i], ins[i], device, &cast[i]));
+    for (int i = 0; i < nargs; i++) TRY(device_cast(in, args[i], ins[i], device, &cast[i]));
     TRY(result_type(in, &type, dtype, nargs, cast));
     TRY_NODE(*out, graph_add(in->graph, in->region, op, nargs, cast, &type, NULL));
     return ANSWER_YES;
