@@ -353,6 +353,24 @@ def test_a_number_is_rounded_to_a_half_once():
     check_writes(store, np.zeros((3, 4), "f2"))
 
 
+def written_and_cast(xp, x, y):
+    x[...] = y * 2
+    y[:] -= 1
+    return x.astype("f8"), y.astype("i4")
+
+
+def test_a_cast_keeps_the_layout_of_what_was_written():
+    for shape in ((5, 6), (3, 1)):
+        for x, y in pairs(shape, "f4"):
+            given = device(x.copy("K")), device(y.copy("K"))
+            compiled = once(lambda x, y: written_and_cast(cp, x, y))
+            for made, wanted in zip(
+                compiled(*given), written_and_cast(np, x, y), strict=True
+            ):
+                assert made.strides == wanted.strides or 1 in shape
+                np.testing.assert_array_equal(host(made), wanted)
+
+
 def test_writes_beside_kernels_launched_together():
     def function(xp, *arrays):
         made = []

@@ -266,7 +266,9 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if ((DType)from.dtype == dtype || type_elements(in->graph, &from) == 0 ||
         !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device))
         return device_break(in, args[0], "astype to this dtype");
-    if (type_like(in->graph, &type, dtype, &from) < 0) return ANSWER_ERROR;
+    /* the array's own layout: what was written into it may have another */
+    Type layout = node_type(in, args[0]->node);
+    if (type_like(in->graph, &type, dtype, &layout) < 0) return ANSWER_ERROR;
     TRY_NODE(node, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
     return push_node(in, node, out);
 }
