@@ -185,7 +185,7 @@ class Array:
 
     @property
     def T(self) -> Array:
-        return Array(self.a.T)
+        return self if self.a.ndim < 2 else Array(self.a.T)
 
 
 def _give_operators() -> None:
@@ -246,7 +246,7 @@ def _where(condition: Array, x: Any, y: Any) -> Array:
 # ---- arguments ----
 
 LAYOUTS = ("C", "C", "C", "C", "F", "strided", "reversed", "late", "wide", "axes")
-SMALL = ((5,), (3, 4), (3, 1), (1, 4), (4,), (2, 3, 4), (4, 4), (), (1,), (7, 8), (8,))
+SMALL = ((5,), (3, 4), (3, 4), (3, 1), (1, 4), (4,), (2, 3, 4), (4, 4), (), (7, 8), (8,), (40,), (98,))
 ROWS = ((300,), (3, 300), (3, 1), (1, 300), (300, 3), (2, 3, 300), (3,), ())
 LONG = ((40_003,), (40_003,), (3,), (2, 40_003), (), (9000, 3), (2, 3, 9000))
 
@@ -317,10 +317,11 @@ class Draft:
         self.rng = random.Random(seed)
         pick = self.rng.random()
         self.shapes = SMALL if pick < 0.8 else ROWS if pick < 0.94 else LONG
+        usual = self.pick(DTYPES)  # other dtypes are other kernels: few of them share one
         self.recipes: list[Recipe] = [
             (
                 self.pick(self.shapes),
-                self.pick(DTYPES),
+                usual if self.rng.random() < 0.6 else self.pick(DTYPES),
                 self.rng.randrange(100),
                 self.pick(LAYOUTS),
             )
