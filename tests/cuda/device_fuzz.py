@@ -207,9 +207,10 @@ def without_breaks(draft, ours):
                 compiled(*Arguments(draft.recipes, number, ours).all())
             return compiled
         except pycompile.GraphBreakError as error:
-            if not 2 <= error.line < 2 + len(draft.lines):
+            at = error.line - 1 - programs.HEAD.count("\n")
+            if not 0 <= at < len(draft.lines):
                 raise
-            draft.drop(error.line - 2)
+            draft.drop(at)
 
 
 def outcome(function, arguments):

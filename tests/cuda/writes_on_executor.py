@@ -364,9 +364,7 @@ def test_a_cast_keeps_the_layout_of_what_was_written():
         for x, y in pairs(shape, "f4"):
             given = device(x.copy("K")), device(y.copy("K"))
             compiled = once(lambda x, y: written_and_cast(cp, x, y))
-            for made, wanted in zip(
-                compiled(*given), written_and_cast(np, x, y), strict=True
-            ):
+            for made, wanted in zip(compiled(*given), written_and_cast(np, x, y), strict=True):
                 assert made.strides == wanted.strides or 1 in shape
                 np.testing.assert_array_equal(host(made), wanted)
 
