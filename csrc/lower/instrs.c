@@ -499,8 +499,8 @@ instr_member(Nest *n, NodeId id)
     }
 }
 
-/* A value that is computed into an input at commit (commit.c): stored then, and only computed
-   before. */
+/* A value that is computed into an input at commit (commit.c): stored then, and before only
+   computed for its flags, of which a device has none. */
 static int
 emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
 {
@@ -512,6 +512,8 @@ emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
         instr.kind = INSTR_STORE;
         if ((instr.operand = instr_operand(n, &access, true)) < 0) return -1;
         instr.level = operand_level(n, instr.operand);
+    } else if (n->kernel->device != DEVICE_HOST) {
+        return 0;
     }
     return instr_args(n, instr, 1, &value) < 0 ? -1 : 0;
 }
