@@ -226,7 +226,7 @@ class Plain:
         lambda x, i, axis=None: Array(np.asarray(np.take(x.a, i.a, axis), order="C"))
     )
     broadcast_to = staticmethod(lambda x, shape: Array(np.broadcast_to(x.a, shape)))
-    flip = staticmethod(lambda x, axis=None: Array(np.flip(x.a, axis)))
+    flip = staticmethod(lambda x, axis=None: Array(np.asarray(np.flip(x.a, axis))))
     cumsum = staticmethod(lambda x, axis=None: x.cumsum(axis))
     concatenate = staticmethod(lambda parts: Array(sure(np.concatenate(raw(parts)))))
 

@@ -467,6 +467,12 @@ def read_elsewhere(x):
     return x.sum()
 
 
+def read_number(x):
+    element = x[0, 0]
+    element[...] = 1.5
+    return element < 2
+
+
 def integer_of_float(x):
     n = x.astype("i4")
     n += 1.5
@@ -547,6 +553,7 @@ def number_that_may_not_fit(x):
     [
         (second_write, "a second write, to another part, of a CuPy array"),
         (read_elsewhere, "a read, where another part was written, of a CuPy array"),
+        (read_number, "a read, where a number of the host was stored, of a CuPy array"),
         (mask_of_rows, "a part, not by known numbers and slices, of a CuPy array"),
         (array_by_mask, "a part, not by known numbers and slices, of a CuPy array"),
         (number_that_may_not_fit, "a part, not by known numbers and slices, of a CuPy array"),

@@ -44,6 +44,8 @@ device_contents(Interp *in, Value *value, NodeId *out)
     Type written = node_type(in, *out);
     if (!type_same_place(in->graph, &type, &place) || !type_same_shape(&written, &place))
         return device_break(in, value, "a read, where another part was written,");
+    if (written.device == DEVICE_HOST)
+        return device_break(in, value, "a read, where a number of the host was stored,");
     return ANSWER_YES;
 }
 
