@@ -180,16 +180,16 @@ virtual_value(Nest *n, NodeId id)
     return value;
 }
 
-/* Has another kernel put the virtual value into memory before this one runs?  Kernels are built in
-   the order in which they run, but for those that copy values at commit.  These come first, and
-   take values from memory alone: what such a value follows from need not be there, or has been
-   written. */
+/* Has another kernel put the virtual value into memory before this one runs, in the order of the
+   groups?  Those that copy values at commit are the last, and take values from memory alone: what
+   such a value follows from need not be there, or has been written. */
 static bool
-is_in_memory(const Lowering *lw, const Group *g, NodeId storage)
+is_in_memory(const Nest *n, NodeId storage)
 {
-    Op op = graph_node(lw->graph, storage)->op;
-    if (group_copies(g)) return lw->needed[storage] && lw->group_of[storage] >= 0;
-    return lw->buffer[storage] != NO_BUFFER && op != OP_const && op != OP_full;
+    Op op = graph_node(n->lw->graph, storage)->op;
+    int made_by = n->lw->group_of[storage];
+    if (op == OP_full && !group_copies(n->group)) return false;
+    return made_by >= 0 && made_by < n->number;
 }
 
 /* The instruction that computes or loads `value`, an argument of `member`. */
@@ -203,7 +203,7 @@ argument(Nest *n, NodeId member, NodeId value)
     if (lw->group_of[storage] == n->number && nest_instr(n, storage) >= 0 &&
         op_info(root->op)->kind != KIND_SCATTER)
         return nest_instr(n, storage);
-    if (node_is_virtual(&lw->virtuals, storage) && !is_in_memory(lw, n->group, storage))
+    if (node_is_virtual(&lw->virtuals, storage) && !is_in_memory(n, storage))
         return virtual_value(n, storage);
     Access access;
     if (node_is_virtual(&lw->virtuals, member)) {

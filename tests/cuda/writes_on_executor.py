@@ -273,6 +273,21 @@ def test_writes_of_halves(function):
         check_writes(function, x, y)
 
 
+def test_a_kernel_that_runs_before_the_number_is_made():
+    def function(xp, x, y, z):
+        double = x * 2
+        z[...] = -y[0, 0]  # converted; what reads it converts it back
+        return double - z
+
+    for number in (3.0, 4.0):
+        check_writes(
+            function,
+            values((5, 6)),
+            np.rint(values((5, 6), seed=int(number)) * 4),
+            np.array(number, "f2"),
+        )
+
+
 def test_one_axis_and_none():
     def function(xp, x, y):
         x[1:] -= x[:-1]
