@@ -178,6 +178,9 @@ Answer device_method(Interp *in, Value *array, const char *name, int nargs, Valu
 /* Adds the libraries' functions to the table of core/callables.c. */
 int device_callables(void);
 
+/* The node cast to the dtype; bfloat16 is of devices only, where a number of the host becomes an
+   array of rank 0. */
+Answer device_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out);
 /* The ufunc of this name on nodes; of bools, sums and products are logic. */
 Answer device_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 
