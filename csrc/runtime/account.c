@@ -82,10 +82,16 @@ price_of(const Account *account, int instrs)
 }
 
 bool
+account_affords(const Account *account, int instrs)
+{
+    return spent_ns + price_of(account, instrs) <= elapsed() / SHARE + ALLOWANCE;
+}
+
+bool
 account_allows(const Account *account, int instrs, bool again)
 {
-    int64_t price = price_of(account, instrs), most = elapsed() / SHARE + ALLOWANCE;
-    if (spent_ns + price > most) return false;
+    int64_t price = price_of(account, instrs);
+    if (!account_affords(account, instrs)) return false;
     if (again) return true;
     int64_t here = account->plain_ns + account->promised_ns;
     bool earned = here >= TIMES * (account->paid_ns + price) ||

@@ -21,6 +21,8 @@ typedef struct {
 /* Does the account decide about captures under this config?  Else they come at once, and the C
    compiler is waited for. */
 bool account_decides(const Config *config);
+/* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
+bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);

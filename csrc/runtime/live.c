@@ -654,8 +654,17 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
         .again = entry->nplans > 0,
     };
     Patience patience = {0};
+    Account *account = &l->state->account;
+    bool accounts = account_decides(config);
     if (!config->plan_always) patience = earn_live_patience(runs);
-    return compile_plan(&request, NULL, patience, plan, note);
+    if (accounts)
+        request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
+    int64_t began = clock_ns();
+    Answer answer = compile_plan(&request, NULL, patience, plan, note);
+    if (accounts)
+        account_captured(account, l->decoded->count, clock_ns() - began, note->waited_ns,
+                         answer == ANSWER_YES || note->ticket != 0);
+    return answer;
 }
 
 /* Does the plan that was not made end in the loop, so that it would run once for each
@@ -684,6 +693,10 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     Roots roots = live_roots(l);
     int64_t limit = config->recompile_limit;
     if (!credit_allows(entry, limit, &roots, 1) || loop->tries >= TRIES) return EDGE_DONE;
+    if (account_decides(config) && !account_affords(&l->state->account, l->decoded->count)) {
+        loop->next = loop->turns + Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
+        return EDGE_GO;
+    }
     counts.looks++;
     loop->tries++;
     if (l->failed != NULL) entry_varied(entry, plan_guards(l->failed), l->failed_guard);

@@ -590,9 +590,11 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         patience = earn_patience(earned, r->state, r->number,
                                  request.slots + r->decoded->nlocalsplus, request.depth);
         request.effort = earn_effort(earned);
-    } else if (r->held->accounts) {
-        patience.later = true;
-        request.effort = account_effort(&r->state->account, r->decoded->count);
+    }
+    if (r->held->accounts) {
+        int64_t effort = account_effort(&r->state->account, r->decoded->count);
+        patience.later = earned == NULL;
+        request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
     int64_t began = clock_ns();
     Answer answer = compile_plan(&request, reason, patience, plan, note);

@@ -176,6 +176,15 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     return !account_allows(account, state->decoded->count, false);
 }
 
+/* Whole programs do not compare calls in parts with plain ones. */
+static PyObject *
+call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                PyObject *kwnames)
+{
+    return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
+                         : call_sampled(held, function, args, nargsf, kwnames);
+}
+
 /* A call that no plan covers: CPython's time in it is what compiling is earned with. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
@@ -188,8 +197,9 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (plain && !timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
+    if (plain) held->ran = RAN_WAITS;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
-                             : call_sampled(held, function, args, nargsf, kwnames);
+                             : call_with_frame(held, function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
         if (held->ran != RAN_WHOLE)
@@ -217,10 +227,9 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         if (answer != ANSWER_NO) return result;
     }
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames)) {
-        if (held->patient) return hook_call(function, args, nargsf, kwnames, run_frame, held);
         held->accounts = account_decides(state->config);
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
-                              : call_sampled(held, function, args, nargsf, kwnames);
+                              : call_with_frame(held, function, args, nargsf, kwnames);
     }
     if (account_decides(state->config))
         state->leaves = account_leaves(&state->account, args, PyVectorcall_NARGS(nargsf));
@@ -244,8 +253,13 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
 PyObject *
 run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
-    Held held = {.state = state, .patient = state->patient};
+    Held held = {
+        .state = state, .patient = state->patient, .accounts = account_decides(state->config)};
+    bool timed = held.accounts && account_times(&state->account);
+    int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     PyObject *result = run_frame(ts, frame, &held);
+    if (timed && held.ran != RAN_WHOLE)
+        account_plain(&state->account, clock_ns() - began - (account_spent() - spent));
     *ran = held.ran;
     return result;
 }
