@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-picture · bench-table · docs · recipes · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-picture bench-picture-drawn bench-table docs recipes fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -128,6 +128,10 @@ bench-picture-drawn: build $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 bench-table: build $(STAMP)-demo $(STAMP)-test
 	$(RUN) -m benchmarks.table --write docs/speed.md
 
+# Whole programs from their first call on: exits with 1 where one is slower than it may be.
+bench-programs: build $(STAMP)-demo
+	$(RUN) -m benchmarks.programs $(BENCH)
+
 # The pages as a site, in build/site.
 docs: $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --site-dir build/site
@@ -154,23 +158,27 @@ check: $(STAMP)-check
 
 # With assertions, which verify graphs between passes.  What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
 # ASan keeps freed memory.  Under UBSan gcc adds the operands of a sum the other way round, and with them goes the sign of a NaN.
-SANITIZED ?= tests -k "not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)"
+# What a process that ended has said is printed at the end.  The C compiler is not looked at: it would take twice the time.
+SANITIZED ?= tests
+UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)
 
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
+	@rm -f build/$(1)/said*
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:allocator_may_return_null=1 \
-	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
-	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x --capture=sys -p no:cacheprovider -o pythonpath="tests tests/python" $(SANITIZED)
+	    $(3)=log_path=$(CURDIR)/build/$(1)/said:$(4) \
+	    CC="$(CURDIR)/tests/unwatched_cc.sh -fsanitize=$(1)" UNWATCHED_CC="$(CC)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYCOMPILE_CACHE_DIR=$(KERNELS) \
+	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -n $(JOBS) --dist worksteal --capture=sys \
+	    --assert=plain -p no:cacheprovider -o pythonpath="tests tests/python" -k "$(UNFIT)" $(SANITIZED) \
+	    || { cat build/$(1)/said* 2>/dev/null; exit 1; }
 endef
 
 asan: $(STAMP)-test
-	$(call sanitize,address,libasan.so)
+	$(call sanitize,address,libasan.so,ASAN_OPTIONS,detect_leaks=0:detect_odr_violation=0:allocator_may_return_null=1)
 
 ubsan: $(STAMP)-test
-	$(call sanitize,undefined,libubsan.so)
+	$(call sanitize,undefined,libubsan.so,UBSAN_OPTIONS,halt_on_error=1:print_stacktrace=1)
 
 leaks: build $(STAMP)-test
 	PYCOMPILE_LEAK_CALLS=350000 $(RUN) -m pytest tests/test_leaks.py

@@ -18,7 +18,9 @@ from pathlib import Path
 import cupy as cp
 from cupyx.scipy import special
 
-import pycompile
+os.environ.setdefault("PYCOMPILE_WAIT", "1")
+
+import pycompile  # noqa: E402
 from benchmarks.gpu_clock import back_to_back, host, times_of
 from benchmarks.gpu_peers import PEERS, alternate, time_program
 

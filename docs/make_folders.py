@@ -57,7 +57,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Nodes, regions, sizes, types; how an operation is done; printing, parsing, verifying.",
         [
             ("Nodes", "build ops size type constant object"),
-            ("What is known of them", "way attention product virtual output"),
+            ("What is known of them", "way attention product virtual output live"),
             ("Text and Python", "print parse verify view module_graph"),
         ],
     ),
@@ -196,7 +196,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
             ("Calls", "function run_call run program live"),
-            ("Entries and what pays", "entry credit earn sample sample_calls balance"),
+            (
+                "Entries and what pays",
+                "entry account credit earn sample sample_calls balance turns",
+            ),
             (
                 "Guards",
                 "guards guards_reach guards_watch guards_weak guards_text guards_name guards_value "

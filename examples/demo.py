@@ -23,7 +23,7 @@ def main() -> int:
     print(
         f"pycompile {pycompile.__version__}, NumPy {np.__version__}, Python {sys.version.split()[0]}"
     )
-    print("first: with an empty disk cache, compiling included; steady: median of 15\n")
+    print("first: the first call; steady: median of 15, once the C compiler has ended\n")
     agree = [example.main(out) for example in (photo, terrain, options, network)]
     print("\nexplain(sharpen):\n")
     print(pycompile.explain(photo.sharpen)(photo.load(), 1.5))

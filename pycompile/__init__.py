@@ -62,7 +62,20 @@ _HOMES = {
 }
 
 
+# Names that are planned, and what does today what can be done today.
+_PLANNED = {
+    "grad": "derivatives: docs/coming-from.md",
+    "value_and_grad": "derivatives: docs/coming-from.md",
+    "vmap": "batches: docs/coming-from.md",
+    "export": "libraries without Python: docs/coming-from.md",
+    "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
+    "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PLANNED:
+        raise AttributeError(f"pycompile.{name} is not there yet; see {_PLANNED[name]}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -20,6 +20,8 @@ _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
     ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
     ("PYCOMPILE_CUDA_DEBUG", "1: waits for each kernel on a device, and tells which one fails"),
+    ("PYCOMPILE_COMPILE_TIMEOUT", "seconds that the C compiler may take"),
+    ("PYCOMPILE_CACHE", "0: no disk cache"),
     ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
     ("PYCOMPILE_CACHE_BYTES", "how much of it"),
     ("CC", "the C compiler"),
@@ -107,7 +109,7 @@ def _cuda_rows() -> list[tuple[str, Any]]:
     return rows
 
 
-_NO_FOLDER = "no cache folder: it cannot be made or trusted"
+_NO_FOLDER = "no cache folder: PYCOMPILE_CACHE=0, or it cannot be made or trusted"
 
 
 def _age(seconds: float) -> str:

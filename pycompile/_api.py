@@ -96,9 +96,11 @@ def compile(
                raise, or that meet what the plan did not foresee; functions marked with
                `disable`; threads that are traced, profiled or monitored; and after a
                PycompileWarning, where there is no working C compiler or the backend fails.
-    mode       None or "default"; "background": the function runs in Python until the C compiler,
-               for which it does not wait, has ended; or "max-autotune": on a device, algorithms
-               for matrix products are timed when a plan is made, and the fastest is kept.
+    mode       None or "default": calls run in Python until compiling has paid for itself, the C
+               compiler runs beside the program, and plans take over when it has ended; "wait": the
+               first call compiles and waits; "background": the first call starts to compile, and
+               none waits; or "max-autotune": on a device, algorithms for matrix products are timed
+               when a plan is made, and the fastest is kept.
     numerics   "numpy": the same bits as NumPy. "fast": products and sums may be contracted,
                elementary functions come from the vector math library, and floating-point
                warnings may be missing: see docs/numerics.md. None: as the option of that name
@@ -111,7 +113,8 @@ def compile(
     return _compile(function, settings)
 
 
-_MODES = {"background": "background", "max-autotune": "autotune"}  # the options that they set
+# The options that they set.
+_MODES = {"background": "background", "wait": "wait", "max-autotune": "autotune"}
 
 
 def _settings(
@@ -125,7 +128,7 @@ def _settings(
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
     if mode not in (None, "default", *_MODES):
         raise ValueError(
-            f"mode must be None, 'default', 'background' or 'max-autotune', not {mode!r}"
+            f"mode must be None, 'default', 'wait', 'background' or 'max-autotune', not {mode!r}"
         )
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")

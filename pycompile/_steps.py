@@ -40,6 +40,15 @@ def put(template, array, value, *indices):
     return result
 
 
+def fits(array, key, shape):
+    """Can a value of that shape be stored at array[key]?"""
+    there = array[key].shape
+    try:
+        return np.broadcast_shapes(shape, there) == there
+    except ValueError:
+        return False
+
+
 def _nested(item, rest):
     """Nested lists with their holes filled in order."""
     if item is HOLE:

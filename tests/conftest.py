@@ -5,7 +5,9 @@ child processes: in the folder that PYCOMPILE_CACHE_DIR names (`make test` keeps
 else in a temporary one.  A test that looks at compiling or at the cache names a folder of its own.
 """
 
+import collections
 import os
+import resource
 import tempfile
 
 import numpy as np
@@ -18,6 +20,7 @@ if (
     _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
     os.environ["PYCOMPILE_CACHE_DIR"] = _folder.name
 os.environ.setdefault("PYCOMPILE_SAMPLE", "0")  # the clock decides nothing in tests
+os.environ.setdefault("PYCOMPILE_WAIT", "1")  # nor where calls are compared with plain ones
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
 
 
@@ -47,36 +50,101 @@ def _random_numbers(request):
 
 # ---- make test-quick, and the later Pythons of .ci/run ----
 
+# What is not asked of each Python in full.  CPython's versions differ in csrc/python/ alone, as
+# test_folders.py demands, and with it in what capture reads: tests that are not named here ask that.
+# Once there is a graph, its kernels are the same with each Python, and with each NumPy but for the
+# results that they are compared with.  Random loops are here since nearly all of their time is the C
+# compiler's: each Python has some of its own.
+ASKS = {
+    "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
+    "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
+}
+KIND = {place: kind for kind, places in ASKS.items() for place in places}
+
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="one case of each test that is not slow")
+    parser.addoption("--whole", default="", help="with --quick: the files of which all is run")
     parser.addoption(
-        "--kernels-seen",
-        action="store_true",
-        help="without the tests of kernels alone, which were run with another Python and its NumPy",
+        "--seen",
+        default="",
+        help="kernels, or kernels,numpy: what an earlier run asked with another Python, the same NumPy, too;"
+        " of these tests one case each",
     )
 
 
 def pytest_configure(config):
-    config.addinivalue_line(
-        "markers", "kernels_alone: asks nothing in which Pythons with one NumPy differ"
-    )
-    config.addinivalue_line("markers", "slow: takes more than a second; not in `make test-quick`")
+    config.addinivalue_line("markers", "slow: takes more than 0.3 s; not in `make test-quick`")
     config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
+    unknown = {kind for kind in config.getoption("--seen").split(",") if kind} - set(ASKS)
+    if unknown:
+        raise pytest.UsageError(f"--seen: there are {', '.join(ASKS)}, not {', '.join(unknown)}")
+
+
+def _is_chosen(item, first, config):
+    """Is a test run, that is the first case of its function or a later one?"""
+    file = item.nodeid.partition("::")[0]
+    if config.getoption("--quick"):
+        if file in config.getoption("--whole").split(","):
+            return True
+        return first and not item.get_closest_marker("slow")
+    if KIND.get(file.split("/")[1]) in config.getoption("--seen").split(","):
+        return first and not item.get_closest_marker("longest")
+    return True
 
 
 def pytest_collection_modifyitems(config, items):
-    """What takes long comes first, so that no worker has to wait for it at the end.  With
-    --quick: of each test function its first case, if it is not marked as slow; with --kernels-seen
-    not what was run with another Python."""
+    """What takes long comes first, so that no worker has to wait for it at the end.  With --quick, of
+    each test function its first case, if it is not marked as slow; of what was --seen the first case."""
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
-    quick, kernels_seen = config.getoption("--quick"), config.getoption("--kernels-seen")
-    seen, kept, left = set(), [], []
+    met, kept, left = set(), [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
-        first = function not in seen and not item.get_closest_marker("slow")
-        seen.add(function)
-        again = kernels_seen and item.get_closest_marker("kernels_alone")
-        (left if again or (quick and not first) else kept).append(item)
+        (kept if _is_chosen(item, function not in met, config) else left).append(item)
+        met.add(function)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+# ---- what each folder takes ----
+
+
+def _processor_seconds():
+    """Of this process and of the children that have ended: C compilers, mostly."""
+    mine, ended = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mine.ru_utime + mine.ru_stime, ended.ru_utime + ended.ru_stime
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.began = _processor_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """The report of a test's end, which a worker sends to the first process, has what the test took."""
+    if call.when == "teardown":
+        took = [end - begin for begin, end in zip(item.began, _processor_seconds(), strict=True)]
+        item.user_properties.append(("processor", took))
+    return (yield)
+
+
+def _folder_of(nodeid):
+    return "/".join(nodeid.partition("::")[0].split("/")[:2])
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Processor time, which what else the machine does changes little: sums of folders, and of the
+    files that lie in none."""
+    sums = collections.defaultdict(lambda: [0, 0.0, 0.0])
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            took = dict(getattr(report, "user_properties", ())).get("processor")
+            if took and report.when == "teardown":
+                for of in (_folder_of(report.nodeid), "all"):
+                    sums[of] = [a + b for a, b in zip(sums[of], (1, *took), strict=True)]
+    rows = sorted(sums.items(), key=lambda row: -sum(row[1][1:]))
+    if len(rows) > 2:
+        terminalreporter.write_sep("=", "processor seconds: tests, and the children that ended")
+    for of, (count, mine, ended) in rows if len(rows) > 2 else ():
+        terminalreporter.write_line(f"{mine:8.1f} {ended:8.1f}  {of} ({count})")

@@ -22,6 +22,47 @@ def breaks(function, *args, code=None):
     return [item for item in found if code in (None, item["code"])]
 
 
+def reasons(function, *args):
+    """All breaks' reasons."""
+    return " | ".join(_explain_text.reason(item) for item in breaks(function, *args))
+
+
+def details(function, *args):
+    """All breaks' details."""
+    return " | ".join(item["detail"] for item in breaks(function, *args))
+
+
+def only_break(function, *args, code=None):
+    (item,) = breaks(function, *args, code=code)
+    return item
+
+
+def said(function, *args):
+    """The only break's reason and hint."""
+    item = only_break(function, *args)
+    return _explain_text.reason(item), item["hint"]
+
+
+def said_first(function, *args, code=None):
+    """The first break's reason and hint."""
+    item = breaks(function, *args, code=code)[0]
+    return _explain_text.reason(item), item["hint"]
+
+
+def said_here(function, *args):
+    """The only break's reason and hint, which names the line `# here`."""
+    item = only_break(function, *args)
+    assert item["line"] == line_of_code(function), item
+    return _explain_text.reason(item), item["hint"]
+
+
+def loop_reason(function, *args):
+    """What keeps the loop of the function from staying one, told with the line `# here`."""
+    item = only_break(function, *args, code="PC0013")
+    assert item["detail"].endswith(f", line {line_of_code(function)}"), item
+    return item["detail"]
+
+
 def keeps_loop(function, *args):
     """Has the call's plan a loop that was not unrolled?"""
     told = _explain_text.verbose(pycompile.explain(function)(*args))

@@ -608,6 +608,7 @@ assert outputs(x)[0].tobytes() == kept[0].tobytes()
 """
 
 
+@pytest.mark.slow
 def test_reset_gives_memory_back():
     done = run_child(MEMORY)
     assert done.returncode == 0, done.stderr
@@ -779,6 +780,7 @@ print(pycompile.compile(f).__wrapped__ is f.__wrapped__, list(pycompile.compile(
 """
 
 
+@pytest.mark.slow
 def test_disabled_by_the_environment():
     on, off = run_child(CODE), run_child(CODE, PYCOMPILE_DISABLE="1")
     assert on.returncode == 0 and off.returncode == 0, on.stderr + off.stderr
@@ -864,3 +866,13 @@ def test_a_program_that_ends_by_an_error_names_it():
     code = "import pycompile\n@pycompile.compile(fullgraph=True)\ndef f(): yield 1\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "\npycompile.GraphBreakError: PC0020" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["grad", "value_and_grad", "vmap", "export", "set_stance", "mark_dynamic"]
+)
+def test_what_is_planned_says_so(name):
+    """And is not there, for programs that look."""
+    assert not hasattr(pycompile, name) and name not in dir(pycompile)
+    with pytest.raises(AttributeError, match=f"pycompile.{name} is not there yet; see "):
+        getattr(pycompile, name)

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 CHUNK = 100
 OTHER_ARGUMENTS = (1, 2, 3)  # what is added to the seeds of a program's arguments
@@ -223,6 +223,7 @@ def main() -> int:
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
         fuzz(options.examples, options.first)
         return 0

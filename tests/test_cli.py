@@ -43,6 +43,7 @@ def test_info():
         assert option in done.stdout
 
 
+@pytest.mark.slow
 def test_info_counts_over_all_processes(tmp_path):
     folder = str(tmp_path / "cache")
     for _ in range(3):
@@ -142,6 +143,7 @@ def test_wrong_numbers_are_told():
     assert "PYCOMPILE_RECOMPILE_LIMIT=-1 is too small" in done.stderr
 
 
+@pytest.mark.slow
 def test_no_cache_folder(tmp_path):
     (tmp_path / "file").touch()
     for action in ("list", "clear"):
@@ -218,6 +220,7 @@ except IndexError:
 """
 
 
+@pytest.mark.slow
 def test_cache_list_names_the_function_of_a_loop_by_pythons_rules(tmp_path):
     """The variant of a loop that is compiled when the usual one has met what Python raises at."""
     (tmp_path / "program.py").write_text(BEFORE_THE_FIRST)
@@ -229,6 +232,7 @@ def test_cache_list_names_the_function_of_a_loop_by_pythons_rules(tmp_path):
     assert all(row.endswith("program.py:5") for row in rows), rows
 
 
+@pytest.mark.slow
 def test_cache_list_has_a_line_for_each_function(tmp_path):
     (tmp_path / "program.py").write_text(MANY)
     folder = str(tmp_path / "cache")

@@ -91,6 +91,7 @@ def run_child(script, *arguments, **more):
     return subprocess.run(command, capture_output=True, text=True, env=env)
 
 
+@pytest.mark.slow
 def test_the_tour_is_what_it_says(tmp_path):
     """Each function of the tour, by `explain`: as many graphs and breaks as the text has it."""
     script = tmp_path / "tour.py"
@@ -477,6 +478,7 @@ def test_every_channel_is_documented():
         assert channel in pycompile.set_logs.__doc__
 
 
+@pytest.mark.slow
 def test_info_tells_of_every_variable_of_a_user():
     done = subprocess.run(
         [sys.executable, "-m", "pycompile", "info"], capture_output=True, text=True

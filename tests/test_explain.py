@@ -493,6 +493,7 @@ def beyond(x):
     return np.sqrt(x), n * n
 
 
+@pytest.mark.slow
 def test_a_run_that_is_undone_names_its_line(caplog):
     inside = helper_of_logs.__code__.co_firstlineno + 1 - logs_inside.__code__.co_firstlineno
     event = "which NumPy warns of or raises"

@@ -19,6 +19,13 @@ def test_a_folder_of_sources_has_one_of_tests(folder):
     assert sorted((HERE / folder).glob("test_*.py"))
 
 
+def test_cpythons_versions_differ_in_one_folder():
+    """So what tests of other folders ask of a graph is asked of one Python (conftest.py)."""
+    texts = [p for p in (HERE.parent / "csrc").rglob("*.*") if p.suffix in (".c", ".h", ".def")]
+    of_versions = {p.parent.name for p in texts if "PY_VERSION_HEX" in p.read_text()}
+    assert of_versions == {"python"}
+
+
 @pytest.mark.parametrize(
     "owner, climbing", [("codegen/part", 1), ("lower/part", 0), ("graph/part", 0)]
 )

@@ -24,7 +24,7 @@ from differential import differences, observe
 
 import pycompile
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 NATIVE = 8  # one program in so many goes through the C compiler, the others through `eager`
@@ -129,6 +129,7 @@ def main() -> int:
     parser.add_argument("--here", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
         run_here(range(*options.here))
         return 0

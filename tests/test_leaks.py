@@ -134,6 +134,7 @@ def call(function, count, *args):
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_calls_leave_nothing(function):
     compiled = pycompile.compile(function)
@@ -154,6 +155,7 @@ def test_calls_leave_nothing(function):
     assert min(memory) < 4_000_000
 
 
+@pytest.mark.slow
 def test_compiling_again_and_again_leaves_nothing():
     x = np.ones(8)
 
@@ -210,6 +212,7 @@ def test_functions_are_freed():
     assert wrapper() is None and function() is None
 
 
+@pytest.mark.slow
 def test_results_and_arguments_are_freed():
     import weakref
 

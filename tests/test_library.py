@@ -205,6 +205,7 @@ FIRST_CALL = """
 """
 
 
+@pytest.mark.slow
 def test_first_call_imports_what_it_needs_alone():
     code = textwrap.dedent(FIRST_CALL)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -24,12 +24,13 @@ import nest_programs
 import numpy as np
 import pytest
 import repeat_programs
+import store_programs
 from differential import differences, observe, refused
 
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 # With --quick, of each eight blocks seven are compiled without optimisation, and only what is worth
@@ -94,19 +95,50 @@ def test_loops_cannot_be_told_from_python(first):
     pycompile.reset()
 
 
+def copies(number: int) -> list[str]:
+    """What differs for program `number` of store_programs.py, and plans that copy whole arrays."""
+    text = store_programs.program(number)
+    scope: dict[str, Any] = {"np": np}
+    exec(text, scope)
+    compiled = pycompile.compile(scope["f"], options={"plan_always": False})
+    for turn in range(2):
+        plain = observe(scope["f"], store_programs.arguments(number + turn), {})
+        _C.report_begin()
+        try:
+            ours = observe(compiled, store_programs.arguments(number + turn), {})
+        finally:
+            made = [record.get("bytes_made", 0) for record in _C.report_end()]
+        lines = differences(plain, ours, one_nan=True)
+        if store_programs.size(number + turn) > store_programs.SMALL:
+            lines += [f"a plan makes {size} bytes" for size in made if size > store_programs.MOST]
+        if lines:
+            return [text, *lines]
+    return []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FIRST, FIRST + max(IN_CI // 50, 4), 4))
+def test_stores_copy_no_array(first):
+    for number in range(first, first + 4):
+        assert not (lines := copies(number)), f"program {number}:\n" + "\n".join(lines)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", list(VARIANTS)[1:])
 def test_each_variant_of_a_loop_leaves_the_same(variants):
+    """Of the first programs, whose kernels there are."""
     _C.test_variants(VARIANTS[variants])
     try:
-        for number in range(40):
+        for number in range(FIRST, FIRST + 40):
             lines = differ(number)
             assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines)
     finally:
         _C.test_variants(0)
 
 
+@pytest.mark.slow
 def test_most_programs_run_as_plans():
-    assert sum(kept_loops(number) for number in range(40)) >= 15
+    assert sum(kept_loops(number) for number in range(FIRST, FIRST + 40)) >= 15
 
 
 def main() -> int:
@@ -121,6 +153,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.quick:
         os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+        os.environ.setdefault("PYCOMPILE_WAIT", "1")
     _C.test_variants(VARIANTS[options.variants])
     if options.show:
         print(of(options.first).program(options.first), *differ(options.first), sep="\n")

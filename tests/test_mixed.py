@@ -41,6 +41,7 @@ def arguments(seed, scale):
     return random.standard_normal((5, 7)), random.standard_normal(7), scale, []
 
 
+@pytest.mark.slow
 def test_mixed_function():
     check(
         mixed,
@@ -70,6 +71,7 @@ def test_mixed_function_with_shared_memory():
     check(mixed, x, x[2], scale, log, captured=False)
 
 
+@pytest.mark.slow
 def test_mixed_function_with_strided_arguments():
     x = np.random.default_rng(7).standard_normal((10, 14))
     check(mixed, x[::2, ::2], x[1, ::2].copy(), 1.5, [], calls=2)

@@ -315,6 +315,7 @@ def script(tmp_path, text):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_main_and_multiprocessing(tmp_path, method):
     code = f"""
@@ -331,6 +332,7 @@ def test_main_and_multiprocessing(tmp_path, method):
     assert done.stdout == "done\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"PYCOMPILE_DISABLE": "1"}])
 def test_main_and_loky(tmp_path, options):
     pytest.importorskip("joblib")
@@ -350,6 +352,7 @@ def test_main_and_loky(tmp_path, options):
     assert done.stdout == "done\n", done.stderr
 
 
+@pytest.mark.slow
 def test_main_to_another_program(tmp_path):
     """By value out of __main__, into a process that has none of it."""
     pytest.importorskip("cloudpickle")

@@ -311,6 +311,7 @@ def test_compiled_calls_are_counted():
     assert compiled_calls(smooth) >= 1
 
 
+@pytest.mark.slow
 def test_exit_while_threads_are_in_plans():
     code = """
 import threading, time

@@ -100,6 +100,7 @@ def main() -> int:
     parser.add_argument("--backend", default="c")
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    os.environ.setdefault("PYCOMPILE_WAIT", "1")
     failed = 0
     for seed in range(options.seed, options.seed + options.programs):
         if options.show:

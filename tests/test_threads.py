@@ -80,6 +80,7 @@ def test_exceptions_stay_in_their_thread():
     assert found == found[:8] * 8
 
 
+@pytest.mark.slow
 def test_reset_while_others_run():
     compiled = pycompile.compile(work)
     wanted = [work(*arguments(i)) for i in range(8)]

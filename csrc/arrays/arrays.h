@@ -373,6 +373,10 @@ PyObject *pool_serve_begin(void);
 void pool_serve_end(PyObject *handler);
 void pool_set_limit(size_t bytes);
 size_t pool_held(void);
+/* Gives all of it back where nothing was taken or given since *seen was set, which this call sets
+   anew (UINT64_MAX: the first call).  True: nothing is kept, and the program has nothing of the
+   pool's. */
+bool pool_rests(uint64_t *seen);
 void pool_clear(void);
 
 /* ---- module_arrays.c: adds this folder's functions to the module; 0 or -1 ---- */

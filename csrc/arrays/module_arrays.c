@@ -326,6 +326,15 @@ py_pool_held(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
+py_pool_rests(PyObject *Py_UNUSED(self), PyObject *seen)
+{
+    uint64_t clock = PyLong_AsUnsignedLongLong(seen);
+    if (PyErr_Occurred()) return NULL;
+    bool rests = pool_rests(&clock);
+    return Py_BuildValue("NK", PyBool_FromLong(rests), (unsigned long long)clock);
+}
+
+static PyObject *
 py_pool_clear(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     pool_clear();
@@ -409,6 +418,7 @@ static PyMethodDef methods[] = {
     {"test_fp_flags", test_fp_flags, METH_VARARGS, "Flags raised by a / b, and after clearing."},
     {"pool_set_limit", py_pool_set_limit, METH_O, "Bounds the bytes that the pool keeps."},
     {"pool_held", py_pool_held, METH_NOARGS, "Bytes that the pool keeps."},
+    {"pool_rests", py_pool_rests, METH_O, "(nothing is kept or in use, clock): after a second."},
     {"pool_clear", py_pool_clear, METH_NOARGS, "Gives the pool's memory back."},
     {NULL, NULL, 0, NULL},
 };

@@ -2,9 +2,11 @@
    costs as much as the write itself or more.
 
    A block is one mapping: a page with the header, then the data.  Freed blocks of the size classes
-   (four per octave) are kept on a list per class, newest first; when these would exceed the limit,
-   the blocks freed longest ago are unmapped.  NumPy reaches all this through a data-memory handler
-   that is set in each array, so its own code frees and resizes the data.
+   (four per octave) are kept on a list per class, newest first, and serve the two classes below,
+   too. Kept is at most what the program itself has held lately, within the limit: beyond that the
+   blocks freed longest ago are unmapped.  All of it goes back when nothing has been taken or given
+   for a second (pool_rests).  NumPy reaches all this through a data-memory handler that is set in
+   each array, so its own code frees and resizes the data.
 
        mapping: | ... Block: size, list links | data ...                         |
                                               ^ page boundary, of a huge page where that pays
@@ -29,7 +31,14 @@ typedef struct Block {
     uint64_t freed_at;
 } Block;
 
-enum { HUGE_PAGE = 2 << 20, CLASSES = 4 * 48 };
+enum {
+    HUGE_PAGE = 2 << 20,
+    CLASSES = 4 * 48,
+    LARGER =
+        2, /* classes that serve a smaller size, too: a third of such a block is unused at most */
+    LEAST_KEPT = 16 << 20,
+    FORGETS = 64, /* blocks given back until two thirds of a peak are forgotten */
+};
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14; older ones refuse it, which is harmless */
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -39,7 +48,8 @@ static struct {
     pthread_mutex_t lock;
     Block *newest[CLASSES], *oldest[CLASSES];
     size_t held, limit;
-    uint64_t clock;
+    size_t live, peak; /* what the program has, and has had lately */
+    uint64_t clock;    /* of takes and gives */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30};
 
 /* The class for `size` bytes, and its blocks' size in *rounded; -1, and whole pages, for sizes that
@@ -123,7 +133,7 @@ list_add(Block *block, int class)
     block->older = pool.newest[class];
     *(block->older ? &block->older->newer : &pool.oldest[class]) = block;
     pool.newest[class] = block;
-    block->freed_at = pool.clock++;
+    block->freed_at = pool.clock;
     pool.held += block->size;
 }
 
@@ -158,6 +168,36 @@ unmap_all(Block *block)
     }
 }
 
+/* Under the lock, as long as the program has the block. */
+static void
+count_live(size_t more, size_t less)
+{
+    pool.clock++;
+    pool.live += more - less;
+    if (pool.live > pool.peak) pool.peak = pool.live;
+}
+
+static size_t
+most_kept(void)
+{
+    size_t most = pool.peak + pool.peak / 8; /* the peak is forgotten a little with each block */
+    if (most < LEAST_KEPT) most = LEAST_KEPT;
+    return most < pool.limit ? most : pool.limit;
+}
+
+/* A kept block of this class or a little larger, or NULL. */
+static Block *
+take_kept(int class)
+{
+    for (int c = class; c <= class + LARGER && c < CLASSES; c++) {
+        Block *block = pool.newest[c];
+        if (block == NULL) continue;
+        list_remove(block, c);
+        return block;
+    }
+    return NULL;
+}
+
 void *
 pool_take(size_t bytes)
 {
@@ -167,14 +207,19 @@ pool_take(size_t bytes)
     Block *block = NULL;
     if (class >= 0) {
         pthread_mutex_lock(&pool.lock);
-        block = pool.newest[class];
-        if (block != NULL) list_remove(block, class);
+        if ((block = take_kept(class)) != NULL) size = block->size;
+        count_live(size, 0);
         pthread_mutex_unlock(&pool.lock);
     }
     if (block == NULL) block = block_map(size, bytes);
     if (block == NULL) { /* the kept blocks may be the memory that is missing */
         pool_clear();
         block = block_map(size, bytes);
+    }
+    if (block == NULL && class >= 0) {
+        pthread_mutex_lock(&pool.lock);
+        count_live(0, size);
+        pthread_mutex_unlock(&pool.lock);
     }
     return block != NULL ? block_data(block) : NULL;
 }
@@ -188,8 +233,11 @@ pool_give(void *data)
     block->older = NULL;
     if (class >= 0) {
         pthread_mutex_lock(&pool.lock);
-        if (block->size <= pool.limit) {
-            out = shrink_to(pool.limit - block->size);
+        count_live(0, block->size);
+        size_t most = most_kept();
+        pool.peak -= (pool.peak - pool.live) / FORGETS;
+        if (block->size <= most) {
+            out = shrink_to(most - block->size);
             list_add(block, class);
         }
         pthread_mutex_unlock(&pool.lock);
@@ -205,6 +253,22 @@ pool_set_limit(size_t bytes)
     Block *out = shrink_to(bytes);
     pthread_mutex_unlock(&pool.lock);
     unmap_all(out);
+}
+
+bool
+pool_rests(uint64_t *seen)
+{
+    Block *out = NULL;
+    pthread_mutex_lock(&pool.lock);
+    if (*seen == pool.clock) {
+        out = shrink_to(0);
+        pool.peak = pool.live;
+    }
+    *seen = pool.clock;
+    bool used = pool.held + pool.live > 0;
+    pthread_mutex_unlock(&pool.lock);
+    unmap_all(out);
+    return !used;
 }
 
 size_t
@@ -288,13 +352,15 @@ handler_realloc(void *context, void *data, size_t bytes)
         handler_free(context, data, before);
         return moved;
     }
-    Block *block = block_of(data);
-    size_t size;
-    class_of(bytes, &size);
-    if (size == block->size) return data;
-    char *memory = mremap((char *)data - page, page + block->size, page + size, MREMAP_MAYMOVE);
+    size_t size, before = block_of(data)->size, unused;
+    int class = class_of(bytes, &size), class_before = class_of(before, &unused);
+    if (size == before) return data;
+    char *memory = mremap((char *)data - page, page + before, page + size, MREMAP_MAYMOVE);
     if (memory == MAP_FAILED) return NULL;
     block_of(memory + page)->size = size;
+    pthread_mutex_lock(&pool.lock);
+    count_live(class >= 0 ? size : 0, class_before >= 0 ? before : 0);
+    pthread_mutex_unlock(&pool.lock);
     return memory + page;
 }
 

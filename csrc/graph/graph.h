@@ -25,7 +25,9 @@
      (passes/arms.c): nested like brackets. `join` has two arguments for each result, the values of
      the two arms; an `empty` stands for no value.
    - attrs.index of `scatter` and `loop` says where they write (`Write`); that of `copy` whether the
-     copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. attrs.index of a `where`
+     copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. A copy that an arm leaves
+     for a write at commit, and the program does not make, is COPY_LEFT:
+     capture/control/merge_writes.c. attrs.index of a `where`
      may say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
      That of a `choose` may say that its arrays are versions of one storage, and so is the choice
      (CHOICE_VERSION): capture/control/merge_writes.c; and that it is in the memory of args[2]
@@ -260,7 +262,7 @@ enum {
     PRODUCT_GELU = 8,     /* … then x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))) */
 };
 
-enum { COPY_KEPT = 1 };
+enum { COPY_KEPT = 1, COPY_LEFT = 2 };
 enum { WHERE_GUARDS = 1 };
 enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
 /* attrs.index of a ufunc in a kept loop: its arguments are elements of rows, of which the library
@@ -387,6 +389,10 @@ int graph_output(Graph *g, NodeId node);
 NodeId storage_first(const Graph *g, NodeId storage);
 /* Would the graph as it is now give the same output? Then the text need not say it. */
 bool output_is_evident(const Graph *g, const Output *output);
+
+/* ---- live.c ---- */
+/* By node: somebody needs it.  NULL with the error set. */
+uint8_t *graph_live(const Graph *g);
 
 /* ---- size.c ---- */
 /* NO_SIZE with the error set on failure; an argument that is NO_SIZE counts as 0. */

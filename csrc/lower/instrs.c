@@ -180,6 +180,18 @@ virtual_value(Nest *n, NodeId id)
     return value;
 }
 
+/* Has another kernel put the virtual value into memory before this one runs, in the order of the
+   groups?  Those that copy values at commit are the last, and take values from memory alone: what
+   such a value follows from need not be there, or has been written. */
+static bool
+is_in_memory(const Nest *n, NodeId storage)
+{
+    Op op = graph_node(n->lw->graph, storage)->op;
+    int made_by = n->lw->group_of[storage];
+    if (op == OP_full && !group_copies(n->group)) return false;
+    return made_by >= 0 && made_by < n->number;
+}
+
 /* The instruction that computes or loads `value`, an argument of `member`. */
 static int32_t
 argument(Nest *n, NodeId member, NodeId value)
@@ -191,8 +203,7 @@ argument(Nest *n, NodeId member, NodeId value)
     if (lw->group_of[storage] == n->number && nest_instr(n, storage) >= 0 &&
         op_info(root->op)->kind != KIND_SCATTER)
         return nest_instr(n, storage);
-    if (node_is_virtual(&lw->virtuals, storage) &&
-        !(lw->buffer[storage] != NO_BUFFER && root->op != OP_const && root->op != OP_full))
+    if (node_is_virtual(&lw->virtuals, storage) && !is_in_memory(n, storage))
         return virtual_value(n, storage);
     Access access;
     if (node_is_virtual(&lw->virtuals, member)) {
@@ -488,8 +499,8 @@ instr_member(Nest *n, NodeId id)
     }
 }
 
-/* A value that is computed into an input at commit (commit.c): stored then, and only computed
-   before. */
+/* A value that is computed into an input at commit (commit.c): stored then, and before only
+   computed for its flags, of which a device has none. */
 static int
 emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
 {
@@ -501,6 +512,8 @@ emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
         instr.kind = INSTR_STORE;
         if ((instr.operand = instr_operand(n, &access, true)) < 0) return -1;
         instr.level = operand_level(n, instr.operand);
+    } else if (n->kernel->device != DEVICE_HOST) {
+        return 0;
     }
     return instr_args(n, instr, 1, &value) < 0 ? -1 : 0;
 }

@@ -370,8 +370,7 @@ build_groups(Lowering *lw, bool *divided)
     for (int copies = 1; copies >= 0; copies--) /* the first kernels at commit run last */
         for (int i = 0; i < lw->groups.len; i++) {
             Group *g = &lw->groups.at[i];
-            bool copy = g->scatters > 0 && g->commits > 0;
-            if (copy != (copies == 1)) continue;
+            if (group_copies(g) != (copies == 1)) continue;
             if (build_group(lw, g, divided) < 0) return -1;
             if (lw->why != NULL) return 0;
         }

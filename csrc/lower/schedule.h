@@ -32,6 +32,13 @@ typedef struct {
     VEC(NodeId) nodes;
 } Group;
 
+/* Is it a kernel that copies a value into an input on a device, at commit (commit.c)? */
+static inline bool
+group_copies(const Group *g)
+{
+    return g->scatters > 0 && g->commits > 0;
+}
+
 /* How an access walks a group's domain: bytes per dimension. */
 typedef struct {
     NodeId storage;

@@ -33,6 +33,8 @@ evaluate(const Graph *g, NodeId id)
     PyObject *value = view == NULL ? NULL : PyObject_CallMethod(eager, "fold", "O", view);
     Py_XDECREF(eager);
     Py_XDECREF(view);
+    if (value != NULL && value != Py_NotImplemented && graph_node(g, id)->type.dtype == DT_BF16)
+        Py_SETREF(value, PyNumber_Float(value)); /* a number stands for it: array_box */
     return value;
 }
 

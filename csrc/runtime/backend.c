@@ -89,8 +89,22 @@ backend_gave_no_callable(PyObject *backend, PyObject *made)
 {
     PyObject *category = errors_class("BackendError"), *name = name_of(backend);
     if (category != NULL)
-        PyErr_Format(category, "backend %S must return a callable, not %s", name,
-                     Py_TYPE(made)->tp_name);
+        PyErr_Format(category,
+                     "backend %S must return a callable, or None to decline the graph, not %s",
+                     name, Py_TYPE(made)->tp_name);
+    Py_XDECREF(category);
+    Py_DECREF(name);
+}
+
+void
+backend_declined(PyObject *backend)
+{
+    PyObject *category = errors_class("BackendError"), *name = name_of(backend);
+    if (category != NULL)
+        PyErr_Format(category,
+                     "backend %S declined the graph (it returned None), and "
+                     "fullgraph=True asks for a plan",
+                     name);
     Py_XDECREF(category);
     Py_DECREF(name);
 }

@@ -16,12 +16,11 @@
 #include "clock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LONGEST = 600 }; /* seconds: later it has been killed, with the shell around it */
 
 typedef struct Running Running;
 struct Running {
@@ -65,7 +64,20 @@ find_key(const Digest *key)
     return at;
 }
 
-/* The compiler's exit status, or -1 while it runs. */
+/* It has taken too long: the shell, which has ended, was the leader of the compiler's group. */
+static void
+end_group(const Running *r)
+{
+    char path[CACHE_PATH + 16], text[16] = {0};
+    snprintf(path, sizeof(path), "%s/group", r->folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0) close(fd);
+    pid_t group = length > 0 ? (pid_t)atoi(text) : 0;
+    if (group > 1 && kill(-group, SIGKILL) == 0) toolchain_outlasted();
+}
+
+/* The compiler's exit status, or -1 while it runs; 1 where it had to be ended. */
 static int
 status_of(const Running *r)
 {
@@ -75,7 +87,9 @@ status_of(const Running *r)
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
     if (fd >= 0) close(fd);
     if (length > 0 && text[length - 1] == '\n') return atoi(text);
-    return clock_seconds() - r->began > LONGEST ? 1 : -1;
+    if (clock_seconds() - r->began < (double)toolchain_timeout()) return -1;
+    end_group(r);
+    return 1;
 }
 
 bool

@@ -143,6 +143,8 @@ Answer toolchain_compile(const char *source, bool straight, const char *folder,
 /* Starts that as a process that ends by itself, with its exit status in `folder`/ended.  False: it
    could not be started. */
 bool toolchain_start(const char *source, bool straight, const char *folder);
+int64_t toolchain_timeout(void); /* seconds that the compiler may take */
+void toolchain_outlasted(void); /* it took longer and was ended: there is no compiler from now on */
 /* The end of such a compile: the file's name in `out`; ANSWER_NO as above. */
 Answer toolchain_ended(const char *source, bool failed, const char *folder, char out[CACHE_PATH],
                        double seconds);

@@ -135,11 +135,21 @@ tell(const char *name, const char *why)
                  name, why);
 }
 
+/* PYCOMPILE_CACHE=0 switches the cache off: nothing is read, nothing is kept. */
+static bool
+is_off(void)
+{
+    static int off = -1;
+    if (off < 0) off = !bool_from("PYCOMPILE_CACHE", true);
+    return off != 0;
+}
+
 const char *
 cache_folder(void)
 {
     static char name[CACHE_PATH];
     char why[REASON];
+    if (is_off()) return NULL;
     Use use = folder_name(name, why) ? judge(name, why) : FOLDER_NONE;
     if (use == FOLDER_NONE) tell(name, why);
     return use != FOLDER_NONE ? name : NULL;
@@ -151,6 +161,7 @@ cache_folder_to_store(void)
     static char name[CACHE_PATH];
     char why[REASON];
     struct statvfs space;
+    if (is_off()) return NULL;
     Use use = folder_name(name, why) ? judge(name, why) : FOLDER_NONE;
     if (use == FOLDER_WRITTEN) {
         if (statvfs(name, &space) < 0 ||

@@ -3,6 +3,7 @@
    KeyboardInterrupt and errors that were asked for (fullgraph) are raised. */
 #include "compile.h"
 
+#include "clock.h"
 #include "entry.h"
 #include "hooks.h"
 #include "target.h"
@@ -40,6 +41,8 @@ stage_capture(Job *job, CompileNote *note)
     if (job->capture == NULL) return ANSWER_ERROR;
     stage_done(job, "capture");
     counts.instructions += job->capture->ninstructions;
+    note->interrupted = job->postponed = job->capture->interrupted;
+    if (note->interrupted) return ANSWER_NO;
     note->useful = job->capture->useful;
     note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;
@@ -97,13 +100,14 @@ origin_of(const Job *job)
                         code->co_firstlineno};
 }
 
-/* Whole programs: do the loops of this call alone take so much longer than the C compiler that it
-   is waited for?  Perhaps there is no other call. */
+/* Do the loops of this call alone take so much longer than the C compiler that it is waited for?
+   Perhaps there is no other call.  Not where the user asked that nobody waits. */
 static bool
 pays_at_once(const Job *job)
 {
     enum { TIMES = 2 };
-    return job->patience.compile > 0 && job->capture->certain >= TIMES * COMPILE_COST;
+    bool asks = job->patience.compile > 0 || (job->patience.later && !job->config->background);
+    return asks && job->capture->certain >= TIMES * COMPILE_COST;
 }
 
 /* The code of the program's kernels on one device. */
@@ -116,13 +120,16 @@ make_code(Job *job, Device device)
     if (targets[device].emit(job->capture->graph, job->program, false, &source, &straight) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
-        CodeHow how = job->capture->gain < job->patience.compile      ? CODE_FOUND
-                      : job->config->background && !pays_at_once(job) ? CODE_LATER
-                                                                      : CODE_COMPILED;
+        bool later = job->config->background || job->patience.later;
+        CodeHow how = job->capture->gain < job->patience.compile ? CODE_FOUND
+                      : later && !pays_at_once(job)              ? CODE_LATER
+                                                                 : CODE_COMPILED;
         job->text ^= text_hash(source.data) | 1;
         const CodeOrigin origin = origin_of(job);
+        int64_t began = clock_ns();
         answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
                            &job->codes.on[device]);
+        if (how == CODE_COMPILED) job->waited_ns += clock_ns() - began;
         if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
         if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");
         stage_done(job, "compile");
@@ -211,7 +218,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->codes = (Codes){{NULL}};
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
-    if (job->config->background) plan_compile_later(*out);
+    if (job->config->background || job->patience.later) plan_compile_later(*out);
     record_string(job->record, "kind", "plan");
     return ANSWER_YES;
 }
@@ -297,6 +304,7 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
     note->text = job.text;
     note->on_disk = job.on_disk;
     note->ticket = job.ticket;
+    note->waited_ns = job.waited_ns;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     counts.captures++;
     counts.plans += answer == ANSWER_YES;
@@ -312,13 +320,14 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
 static PyObject *
 py_compile_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "captures", counts.captures, "instructions",
-                         counts.instructions, "plans", counts.plans, "postponed", counts.postponed);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d}", "captures", counts.captures, "instructions",
+                         counts.instructions, "plans", counts.plans, "postponed", counts.postponed,
+                         "seconds", 1e-9 * (double)account_spent());
 }
 
 PyMethodDef compile_methods[] = {
     {"compile_counts", py_compile_counts, METH_NOARGS,
      "compile_counts() -> dict\n\nCaptures so far, the instructions that they followed in the end, "
-     "plans made, and plans that did not pay yet."},
+     "plans made, plans that did not pay yet, and what all of it has cost the program."},
     {NULL, NULL, 0, NULL},
 };

@@ -12,6 +12,7 @@ typedef struct {
     const char *reason;
     Patience patience;
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
+    int64_t waited_ns;       /* for the C compiler */
     CodeTicket ticket;       /* postponed: it is compiled in the background */
     uint64_t text;           /* a fingerprint of the source */
     Capture *capture;

@@ -76,6 +76,12 @@ stage_backend(Job *job)
         backend_raised(job->config->backend_call);
         goto done;
     }
+    if (callable == Py_None) {
+        fail_softly(job, "backend", "it declined this graph: it returned None");
+        if (job->config->fullgraph) backend_declined(job->config->backend_call);
+        answer = job->config->fullgraph ? ANSWER_ERROR : ANSWER_NO;
+        goto done;
+    }
     if (!PyCallable_Check(callable)) {
         backend_gave_no_callable(job->config->backend_call, callable);
         goto done;

@@ -339,17 +339,21 @@ tell_program(Job *job)
             tell_text(job, LOG_OUTPUT_CODE, "source", &text);
         }
     }
-    long long read = 0, written = 0;
+    long long read = 0, written = 0, made = 0;
     for (int i = 0; i < job->program->buffers.len; i++) {
         const Buffer *buffer = &job->program->buffers.at[i];
         if (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST)
             read += buffer_bytes(job, buffer);
         if (buffer->kind == BUFFER_OUTPUT && buffer->released == 0)
             written += buffer_bytes(job, buffer);
+        if (buffer->kind == BUFFER_OUTPUT || buffer->kind == BUFFER_TEMP ||
+            buffer->kind == BUFFER_EXTERN)
+            made += buffer_bytes(job, buffer);
     }
     record_int(job->record, "kernels", job->program->kernels.len);
     record_int(job->record, "bytes_read", read);
     record_int(job->record, "bytes_written", written);
+    record_int(job->record, "bytes_made", made);
     record_int(job->record, "bytes_arena", job->program->arena_bytes[DEVICE_HOST]);
 }
 

@@ -279,7 +279,7 @@ number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, 
     return otherwise;
 }
 
-static bool
+bool
 bool_from(const char *variable, bool otherwise)
 {
     static const char *const words[2][4] = {{"0", "false", "no", "off"},
@@ -349,21 +349,43 @@ option_meant(const char *variable, size_t length)
     return asked;
 }
 
-/* Warns of variables whose names are almost those of variables, or are those of options that no
-   variable sets; other names with the same prefix may belong to other programs. */
+/* Of the build, the tests and the benchmarks; PYCOMPILE_TEST_… are theirs, too. */
+static bool
+is_of_development(const char *variable, size_t length)
+{
+    static const char *const known[] = {"PYCOMPILE_BUILD_FLAGS", "PYCOMPILE_FUZZ",
+                                        "PYCOMPILE_GOLDEN",      "PYCOMPILE_LEAK_CALLS",
+                                        "PYCOMPILE_OUTCOMES",    "PYCOMPILE_TESTS"};
+    for (int i = 0; i < COUNT_OF(known); i++)
+        if (strlen(known[i]) == length && strncmp(variable, known[i], length) == 0) return true;
+    return strncmp(variable, "PYCOMPILE_TEST_", 15) == 0;
+}
+
+/* Warns of variables with the prefix that are none: what they were meant for does not happen. */
 static void
-tell_misspelt(void)
+tell_unknown(void)
 {
     static const char *const known[] = {
-        "PYCOMPILE_LOGS",      "PYCOMPILE_DISABLE",     "PYCOMPILE_CUDA_DEBUG",
-        "PYCOMPILE_CACHE_DIR", "PYCOMPILE_CACHE_BYTES",
+        "PYCOMPILE_LOGS",
+        "PYCOMPILE_DISABLE",
+        "PYCOMPILE_CUDA_DEBUG",
+        "PYCOMPILE_CACHE",
+        "PYCOMPILE_CACHE_DIR",
+        "PYCOMPILE_CACHE_BYTES",
+        "PYCOMPILE_COMPILE_TIMEOUT",
 #define OPTION(name, type, value, variable, ...) variable,
 #include "../config.def"
 #undef OPTION
     };
     for (char **variable = environ; *variable != NULL; variable++) {
         size_t length = strcspn(*variable, "=");
-        if (strncmp(*variable, "PYCOMPILE_", 10) != 0 || length > LONGEST_VARIABLE) continue;
+        if (strncmp(*variable, "PYCOMPILE_", 10) != 0 || length == 10 ||
+            is_of_development(*variable, length))
+            continue;
+        if (length > LONGEST_VARIABLE) {
+            log_warn("%.*s… is no variable of pycompile's: ignored", LONGEST_VARIABLE, *variable);
+            continue;
+        }
         const char *nearest = NULL;
         int least = MISSPELT + 1;
         for (int i = 0; i < COUNT_OF(known); i++) {
@@ -375,9 +397,10 @@ tell_misspelt(void)
         if (meant != NULL)
             log_warn("%.*s is no variable of pycompile's: ignored; there is pycompile.compile(%s)",
                      (int)length, *variable, meant);
-        else if (least > 0 && nearest != NULL)
-            log_warn("%.*s is no variable of pycompile's: ignored; did you mean %s?", (int)length,
-                     *variable, nearest);
+        else if (least > 0)
+            log_warn("%.*s is no variable of pycompile's: ignored%s%s%s", (int)length, *variable,
+                     nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                     nearest != NULL ? "?" : "");
     }
 }
 
@@ -396,8 +419,9 @@ config_init(void)
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
 #undef OPTION
+    number_from("PYCOMPILE_COMPILE_TIMEOUT", 0, 1, 1 << 20, true); /* toolchain.c, likewise */
     number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX, true); /* cache.c reads it when needed */
-    tell_misspelt();
+    tell_unknown();
     pool_set_limit((size_t)defaults.pool_bytes);
     threads_ask(defaults.threads);
     return 0;

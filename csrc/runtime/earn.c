@@ -21,6 +21,8 @@ enum {
     TURNS_PER_CALL = 64,         /* iterations of a loop that count as a call */
     NESTED_TURNS_PER_CALL = 8,
     MOST_TURNS = 1 << 30,
+    MOST_COUNTED = 1 << 14,
+    NS_PER_TURN = 40,     /* of a loop in CPython, at least */
     TURNS_UNKNOWN = 1000, /* assumed for a loop of unknown length */
     TURNS_UNKNOWN_INSTALLED = 16,
     MOST_LOOPS = 32,
@@ -176,21 +178,51 @@ heat_of(const CodeNote *note, const CodeState *state, PyFunctionObject *function
     return 1 + sight.turns / (state->loops == 1 ? TURNS_PER_CALL : NESTED_TURNS_PER_CALL);
 }
 
-void
-earn_by_call(CodeNote *note, const CodeState *state, PyFunctionObject *function,
-             PyObject *const *args, Py_ssize_t nargs)
+/* The program's own code is hot by namespace: a template that is executed again and again is called
+   a few times each time. */
+static const Heat *
+heat_in(const CodeNote *note, const CodeState *state)
 {
+    return note->installed ? &note->heat : &state->heat;
+}
+
+void
+earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function, PyObject *const *args,
+             Py_ssize_t nargs)
+{
+    Heat *heat = note->installed ? &note->heat : &state->heat;
     if (note->price == 0) note->price = note->installed ? HOT_INSTALLED : HOT;
-    if (note->seen < INT32_MAX) note->seen++;
-    if (note->heat >= note->price) return;
-    int64_t heat = note->heat + heat_of(note, state, function, args, nargs);
-    note->heat = (int32_t)Py_MIN(heat, note->price);
+    if (heat->calls < INT32_MAX) heat->calls++;
+    if (heat->work >= note->price) return;
+    int64_t work = heat->work + heat_of(note, state, function, args, nargs);
+    heat->work = (int32_t)Py_MIN(work, note->price);
+}
+
+int64_t
+earn_promise(CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    Sight sight = {0};
+    if (!state->judged) earn_learn_code(state);
+    state->judged = true;
+    if (state->loops == 0) return 0;
+    nargs = Py_MIN(nargs, LOOKED_ARGS);
+    for (Py_ssize_t i = 0; i < nargs; i++) see(&sight, args[i]);
+    see_around(&sight, function, args, nargs);
+    int64_t counted = Py_MIN(sight.turns - sight.elements, MOST_COUNTED);
+    if (state->loops > 1) counted = counted * counted / 4;
+    return Py_MAX(counted, sight.elements) * NS_PER_TURN;
 }
 
 bool
-earn_is_hot(const CodeNote *note)
+earn_is_hot(const CodeNote *note, const CodeState *state)
 {
-    return note->heat >= note->price;
+    return heat_in(note, state)->work >= note->price;
+}
+
+int64_t
+earn_calls(const CodeNote *note, const CodeState *state)
+{
+    return heat_in(note, state)->calls;
 }
 
 bool
@@ -207,15 +239,15 @@ earn_effort(const CodeNote *note)
 }
 
 void
-earn_by_capture(CodeNote *note, bool fruitful)
+earn_by_capture(CodeNote *note, CodeState *state, bool fruitful)
 {
     if (fruitful) {
-        if (note->installed) note->heat = 0;
+        if (note->installed) note->heat.work = 0;
         return;
     }
     if (!note->installed && ++note->fruitless < FRUITLESS) return;
     note->fruitless = 0;
-    note->heat = 0;
+    note->heat.work = state->heat.work = 0;
     if (!earn_is_hopeless(note)) note->price *= 2;
 }
 
@@ -258,8 +290,8 @@ earn_patience(const CodeNote *note, const CodeState *state, int number, PyObject
               int depth)
 {
     int64_t turns = state->loops > 0 ? turns_to_come(note, state, number, stack, depth) : 1;
-    int64_t runs = Py_MAX(note->seen, 1) * turns;
-    return (Patience){LOAD_COST / runs, COMPILE_COST / runs, turns};
+    int64_t runs = Py_MAX(earn_calls(note, state), 1) * turns;
+    return (Patience){.load = LOAD_COST / runs, .compile = COMPILE_COST / runs, .turns = turns};
 }
 
 int64_t
@@ -303,5 +335,6 @@ earn_loops_around(const CodeState *state, int number, int *heads, int most)
 Patience
 earn_live_patience(int64_t runs)
 {
-    return (Patience){Py_MAX(LOAD_COST / runs, 1), Py_MAX(COMPILE_COST / runs, 1), 1};
+    return (Patience){
+        .load = Py_MAX(LOAD_COST / runs, 1), .compile = Py_MAX(COMPILE_COST / runs, 1), .turns = 1};
 }

@@ -15,16 +15,22 @@ void earn_learn_code(CodeState *state);
 
 /* Counts a call of a candidate; `state` may be NULL if the code is installed.  Runs no Python
    code. */
-void earn_by_call(CodeNote *note, const CodeState *state, PyFunctionObject *function,
+void earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function,
                   PyObject *const *args, Py_ssize_t nargs);
-/* Whether it may be captured. */
-bool earn_is_hot(const CodeNote *note);
+/* The ns that the loops of this call are expected to take in CPython, by the arrays, counts and
+   lengths in sight; 0: it has no loops. */
+int64_t earn_promise(CodeState *state, PyFunctionObject *function, PyObject *const *args,
+                     Py_ssize_t nargs);
+/* Whether it may be captured; `state` as above. */
+bool earn_is_hot(const CodeNote *note, const CodeState *state);
+/* Calls so far: of the code in this namespace, or, installed, of the code. */
+int64_t earn_calls(const CodeNote *note, const CodeState *state);
 /* Has the code had so many captures without a plan that there will be no more? */
 bool earn_is_hopeless(const CodeNote *note);
 /* Instructions that a capture may follow. */
 int64_t earn_effort(const CodeNote *note);
 /* Notes a capture; fruitful: a graph of it was worth a plan. */
-void earn_by_capture(CodeNote *note, bool fruitful);
+void earn_by_capture(CodeNote *note, CodeState *state, bool fruitful);
 
 /* The patience for a plan that begins at the Instr `number` with the present value stack. */
 Patience earn_patience(const CodeNote *note, const CodeState *state, int number,

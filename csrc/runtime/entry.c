@@ -1,12 +1,24 @@
 /* What is known about code objects: plans by instruction, and what capture refused.
-   A state is kept in its code's extra slot, one per config, and freed with the code.  All states
-   are in one list, for reset.  Everything here runs under the GIL. */
+   A state is kept in its code's extra slot, one per config and namespace, and freed with the code.
+   All states are in one list, for reset.  Everything here runs under the GIL.
+
+   Code is executed in several namespaces by templates, factories and modules that are loaded again;
+   each has its own plans, and its own account of what they cost.  Nothing tells that a namespace is
+   gone or no longer used.  So there are MOST_SPACES of them; another one takes the place of one in
+   which no plan ran for a while, and until there is such a one CPython runs its calls. */
 #include "entry.h"
 
 #include "live.h"
 
 #include <alloca.h>
 
+enum {
+    MOST_SPACES = 64,
+    FIRST_LEFT = 64, /* calls in namespaces without a state, before one takes a place */
+    MOST_LEFT = 1 << 16,
+};
+
+unsigned entry_epoch;
 static CodeState *all_states;
 
 /* Sets the entry to its initial state; the objects that it owned were taken over. */
@@ -17,6 +29,7 @@ entry_forget(Entry *entry)
     entry->given_up = entry->told = entry->left_early = false;
     entry->lost = NULL;
     entry->credit = (Credit){0};
+    entry->turns = (TurnsNote){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;
     entry->ticket = 0;
@@ -51,7 +64,6 @@ state_free(CodeState *state)
         entry_clear(state->entries[i]);
         mem_free(state->entries[i]);
     }
-    decoded_free(state->decoded);
     mem_free(state->entries);
     mem_free(state->hints.at);
     mem_free(state->varied.at);
@@ -71,6 +83,7 @@ note_free(void *extra)
         other = state->other;
         state_free(state);
     }
+    if (note->decoded != NULL) decoded_free(note->decoded);
     live_free(note->live);
     mem_free(note);
 }
@@ -130,16 +143,16 @@ has_cells(PyCodeObject *code)
 }
 
 static CodeState *
-state_new(PyCodeObject *code, const Config *config)
+state_new(CodeNote *note, PyCodeObject *code, const Config *config)
 {
+    if (note->decoded == NULL && (note->decoded = decode(code)) == NULL) return NULL;
     CodeState *state = mem_alloc(sizeof(CodeState));
     if (state == NULL) return NULL;
     state->code = code;
     state->config = config;
-    if ((state->decoded = decode(code)) == NULL ||
-        (state->entries = mem_alloc(sizeof(Entry *) * (size_t)(state->decoded->count + 1))) ==
-            NULL) {
-        if (state->decoded != NULL) decoded_free(state->decoded);
+    state->decoded = note->decoded;
+    state->entries = mem_alloc(sizeof(Entry *) * (size_t)(state->decoded->count + 1));
+    if (state->entries == NULL) {
         mem_free(state);
         return NULL;
     }
@@ -151,18 +164,130 @@ state_new(PyCodeObject *code, const Config *config)
     return state;
 }
 
+/* ---- namespaces ---- */
+
+static bool
+has_paid(const CodeState *state)
+{
+    for (int i = 0; i < state->decoded->count; i++)
+        for (int k = 0; state->entries[i] != NULL && k < state->entries[i]->nplans; k++)
+            if (state->entries[i]->plans[k]->debt <= 0) return true;
+    return false;
+}
+
+/* One in which no plan has run since this was asked last: the one looked up longest ago; or NULL.
+ */
+static CodeState *
+find_idle(const CodeNote *note, const Config *config)
+{
+    CodeState *idle = NULL;
+    for (CodeState *state = note->states; state != NULL; state = state->other) {
+        if (state->config != config) continue;
+        if (state->plan_runs == state->runs_seen && state->running == 0) idle = state;
+        state->runs_seen = state->plan_runs;
+    }
+    return idle;
+}
+
+static void
+tell_spaces(CodeNote *note, const PyCodeObject *code)
+{
+    if (note->told) return;
+    note->told = true;
+    log_emit(LOG_RECOMPILES,
+             "%s (%s:%d) runs in more than %d namespaces: its globals are another dict each time; "
+             "CPython runs it in those that have no plans",
+             text_of_str(code->co_qualname), text_of_str(code->co_filename), code->co_firstlineno,
+             MOST_SPACES);
+}
+
+/* Moves the entries' contents to `to` and counts them; what they own is still to be released. */
+static int
+detach_entries(CodeState *state, Entry *to)
+{
+    int count = 0;
+    state->plan_runs = state->compiles = state->recompiles = state->runs_seen = 0;
+    state->breaks = state->deopts = state->deopts_timed = state->undone_ns = 0;
+    state->recurses = false;
+    state->deopt_why[0] = '\0';
+    state->varied.len = 0;
+    state->calls = (SampledCalls){0};
+    state->account = (Account){0};
+    state->planned = false;
+    state->ticket = 0;
+    for (int i = 0; i < state->decoded->count; i++) {
+        if (state->entries[i] == NULL) continue;
+        to[count++] = *state->entries[i];
+        entry_forget(state->entries[i]);
+    }
+    return count;
+}
+
+/* How many entries the state has. */
+static int
+count_entries(const CodeState *state)
+{
+    int count = 0;
+    for (int i = 0; i < state->decoded->count; i++) count += state->entries[i] != NULL;
+    return count;
+}
+
+/* Gives the state to another namespace.  The plans' ends may run code of the program, even code
+   that frees the state's. */
+static int
+hand_over(CodeState *state, PyObject *globals, PyObject *builtins)
+{
+    Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(count_entries(state) + 1));
+    if (detached == NULL) return -1;
+    int count = detach_entries(state, detached);
+    state->globals = globals;
+    state->builtins = builtins;
+    state->heat = (Heat){0};
+    for (int i = 0; i < count; i++) entry_clear(&detached[i]);
+    mem_free(detached);
+    return 0;
+}
+
+/* CPython runs this call.  Now and then the namespace gets the place of one that is idle, for its
+   next calls; where that one's plans have not paid, the next waits for twice as many. */
+static void
+wait_for_place(CodeNote *note, PyCodeObject *code, const Config *config, PyObject *globals,
+               PyObject *builtins)
+{
+    if (++note->left < note->wait) return;
+    note->left = 0;
+    CodeState *idle = find_idle(note, config);
+    int32_t wait = Py_MAX(note->wait, FIRST_LEFT);
+    if (idle != NULL) wait = has_paid(idle) ? FIRST_LEFT : Py_MIN(2 * wait, MOST_LEFT);
+    note->wait = wait;
+    if (idle != NULL && hand_over(idle, globals, builtins) < 0) PyErr_Clear();
+    if (idle == NULL) tell_spaces(note, code);
+}
+
 CodeState *
-code_state(PyCodeObject *code, const Config *config)
+code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins, const Config *config)
 {
     CodeNote *note = code_note(code);
+    int count = 0;
     if (note == NULL) return NULL;
-    for (CodeState *state = note->states; state != NULL; state = state->other)
-        if (state->config == config) return state;
-    CodeState *state = state_new(code, config);
+    for (CodeState **at = &note->states; *at != NULL; at = &(*at)->other) {
+        CodeState *state = *at;
+        count += state->config == config;
+        if (state->config != config || !state_serves(state, globals, builtins)) continue;
+        *at = state->other;
+        state->other = note->states;
+        return note->states = state;
+    }
+    if (count >= MOST_SPACES && !config->fullgraph) {
+        wait_for_place(note, code, config, globals, builtins);
+        return NULL;
+    }
+    CodeState *state = state_new(note, code, config);
     if (state == NULL) return NULL;
+    state->globals = globals;
+    state->builtins = builtins;
     state->other = note->states;
-    note->states = state;
-    return state;
+    return note->states = state;
 }
 
 bool
@@ -176,27 +301,16 @@ void
 entry_reset(void)
 {
     int count = 0, room = 0;
+    entry_epoch++;
     for (CodeState *state = all_states; state != NULL; state = state->next)
-        for (int i = 0; i < state->decoded->count; i++) room += state->entries[i] != NULL;
+        room += count_entries(state);
     Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(room + 1));
     if (detached == NULL) {
         PyErr_Clear();
         return;
     }
-    for (CodeState *state = all_states; state != NULL; state = state->next) {
-        state->plan_runs = state->compiles = state->recompiles = 0;
-        state->breaks = state->deopts = state->deopts_timed = state->undone_ns = 0;
-        state->recurses = false;
-        state->deopt_why[0] = '\0';
-        state->varied.len = 0;
-        state->calls = (SampledCalls){0};
-        for (int i = 0; i < state->decoded->count; i++) {
-            Entry *entry = state->entries[i];
-            if (entry == NULL) continue;
-            detached[count++] = *entry;
-            entry_forget(entry);
-        }
-    }
+    for (CodeState *state = all_states; state != NULL; state = state->next)
+        count += detach_entries(state, detached + count);
     for (int i = 0; i < count; i++) entry_clear(&detached[i]);
     mem_free(detached);
 }

@@ -2,6 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ENTRY_H
 #define PYCOMPILE_RUNTIME_ENTRY_H
 
+#include "account.h"
 #include "cache.h"
 #include "plan.h"
 
@@ -57,6 +58,12 @@ typedef struct {
     uint8_t sizes[SLOTS_WATCHED]; /* by slot, at the last try: bits of the number of elements */
 } Credit;
 
+/* Turns of a loop in which plans of the entry run: turns.c. */
+typedef struct {
+    int32_t rest, length; /* calls until they are compared again, and how many there were */
+    bool slower;          /* the last verdict: CPython has such turns */
+} TurnsNote;
+
 /* An entry is never freed before its code, so pointers to it stay valid across a reset. */
 typedef struct {
     int nplans, nrefusals;
@@ -68,6 +75,7 @@ typedef struct {
     char *lost;      /* what was told; mem_alloc, or NULL */
     Digest advice;   /* of what the warning said to change */
     Credit credit;
+    TurnsNote turns;
     Refusal behind; /* once given up: the refusal that says where to look next */
     int nvaried;
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
@@ -89,16 +97,24 @@ typedef enum {
 typedef struct Counter Counter;   /* program.c */
 typedef struct LiveCode LiveCode; /* live.c */
 
+/* What candidates have done so far (earn.c). */
+typedef struct {
+    int32_t calls, work;
+} Heat;
+
 /* In the code's extra slot. */
 typedef struct {
-    CodeState *states; /* one per config */
+    CodeState *states; /* one per config and namespace, the one looked up last first */
+    Decoded *decoded;  /* theirs; NULL: there is none yet */
+    int32_t left;      /* calls left to CPython since … */
+    int32_t wait;      /* … of that many one looks for a namespace whose place it may take */
+    bool told;         /* the program was told that some are left */
     Counter *counter;  /* NULL: calls are not counted */
     LiveCode *live;    /* its loops; NULL: they are not counted */
     uint8_t verdict;
     uint8_t calls;     /* calls examined so far */
     uint16_t idle;     /* calls in a row in which no plan ran */
-    int32_t seen;      /* calls of the candidate; this and the following: earn.c */
-    int32_t heat;      /* the work of these calls */
+    Heat heat;         /* of installed code; this and the following: earn.c */
     int32_t price;     /* heat at which it is captured; 0: unknown */
     uint8_t fruitless; /* captures without a plan since it was hot */
     bool installed;    /* code of an installed package */
@@ -135,20 +151,31 @@ typedef struct {
 struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
-    Decoded *decoded;
-    Entry **entries; /* by number of the Instr; NULL: never reached */
-    bool aside;      /* never captured: generators, class bodies, library code */
+    /* The namespace, which may be gone: addresses that are only compared with those of a frame or a
+       function, which are alive.  Another dict that has got such an address is the namespace then:
+       the guards of plans look into it anew. */
+    PyObject *globals, *builtins;
+    int running;         /* frames that run through it: it keeps its namespace */
+    long long runs_seen; /* plan_runs when a namespace was looked for last */
+    Heat heat;           /* whole programs, of the program's own code */
+    Decoded *decoded;    /* the note's */
+    Entry **entries;     /* by number of the Instr; NULL: never reached */
+    bool aside;          /* never captured: generators, class bodies, library code */
+    Account account;
     SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     bool recurses;              /* capture followed too many calls of a function by itself */
-    CodeState *other;           /* the same code under another config */
+    CodeState *other;           /* the same code in another namespace, or under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
     long long deopts_timed; /* of these, and what was lost with them */
     int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
-    bool judged;               /* `loops` and `open_loop` are known */
+    int32_t leaves;       /* so many of the next calls need not be looked at: CPython runs them */
+    bool planned;         /* a place of it has, or had, a plan */
+    CodeTicket ticket;    /* else: what the last capture waits for; 0: nothing */
+    bool judged;          /* `loops` and `open_loop` are known */
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */
@@ -156,6 +183,9 @@ struct CodeState {
     VEC(VariedNote) varied; /* mem_alloc */
 };
 
+/* Changes when every plan is dropped, so that functions that were left alone are looked at again.
+ */
+extern unsigned entry_epoch;
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);
 /* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */
@@ -173,6 +203,12 @@ PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
 /* Calls `visit` for every state that there is. */
 void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
 
+/* Is it of this namespace? */
+static inline bool
+state_serves(const CodeState *state, PyObject *globals, PyObject *builtins)
+{
+    return state->globals == globals && state->builtins == builtins;
+}
 /* NULL with the error set. */
 Entry *entry_at(CodeState *state, int number);
 /* NULL when none. */

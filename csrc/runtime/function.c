@@ -20,6 +20,9 @@ typedef struct {
     const Config *config;
     PyCodeObject *code; /* the code of `state`; the program may assign another to the function */
     CodeState *state;   /* freed with the code */
+    int32_t left;       /* calls that are CPython's without a look: left_vectorcall */
+    unsigned left_epoch;
+    PyTypeObject *left_type; /* of their first argument, compared only */
     PyObject *dict, *weakrefs;
 } CompiledFunction;
 
@@ -28,9 +31,11 @@ typedef struct {
 static CodeState *
 current_state(CompiledFunction *self)
 {
-    PyCodeObject *code = (PyCodeObject *)self->function->func_code, *before = self->code;
-    if (code == before) return self->state;
-    CodeState *state = code_state(code, self->config);
+    PyFunctionObject *function = self->function;
+    PyCodeObject *code = (PyCodeObject *)function->func_code, *before = self->code;
+    PyObject *globals = function->func_globals, *builtins = function->func_builtins;
+    if (code == before && state_serves(self->state, globals, builtins)) return self->state;
+    CodeState *state = code_state(code, globals, builtins, self->config);
     if (state == NULL) {
         PyErr_Clear();
         return NULL;
@@ -39,6 +44,25 @@ current_state(CompiledFunction *self)
     self->state = state;
     Py_XDECREF(before);
     return self->state;
+}
+
+static PyTypeObject *
+first_type(PyObject *const *args, size_t nargsf)
+{
+    return PyVectorcall_NARGS(nargsf) > 0 ? Py_TYPE(args[0]) : NULL;
+}
+
+static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
+                                 PyObject *kwnames);
+
+static void
+leave_alone(CompiledFunction *self, CodeState *state, PyObject *const *args, size_t nargsf)
+{
+    self->left = state->leaves;
+    self->left_epoch = entry_epoch;
+    self->left_type = first_type(args, nargsf);
+    self->vectorcall = left_vectorcall;
+    state->leaves = 0;
 }
 
 static PyObject *
@@ -51,7 +75,21 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
+    if (self->state == state && state->leaves > 0) leave_alone(self, state, args, nargsf);
     return result;
+}
+
+/* Calls that nobody looks at cost one jump.  A first argument of another type ends that: it may be
+   an array. */
+static PyObject *
+left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    CompiledFunction *self = (CompiledFunction *)object;
+    if (--self->left > 0 && self->left_epoch == entry_epoch &&
+        first_type(args, nargsf) == self->left_type)
+        return self->function->vectorcall((PyObject *)self->function, args, nargsf, kwnames);
+    self->vectorcall = compiled_vectorcall;
+    return compiled_vectorcall(object, args, nargsf, kwnames);
 }
 
 /* A CompiledFunction while PYCOMPILE_DISABLE is set calls its function: nothing is captured. */
@@ -225,7 +263,8 @@ compiled_stats(PyObject *object, PyObject *none)
 {
     (void)none;
     CompiledFunction *self = (CompiledFunction *)object;
-    const CodeState *state = self->vectorcall == compiled_vectorcall ? current_state(self) : NULL;
+    const CodeState *state =
+        self->options != NULL && self->vectorcall != plain_vectorcall ? current_state(self) : NULL;
     PyObject *dict = PyDict_New();
     if (dict == NULL) return NULL;
     long long entries = 0, plans = 0;
@@ -247,8 +286,8 @@ static PyMethodDef compiled_methods[] = {
     {"__deepcopy__", compiled_copy, METH_O, NULL},
     {"stats", compiled_stats, METH_NOARGS,
      "stats() -> dict\n\n"
-     "Counts of the function's code with these options. What is compiled from the same function "
-     "with\n"
+     "Counts of the function's code in its namespace with these options. What is compiled from the "
+     "same function with\n"
      "the same options shares its plans, and so these counts, which pycompile.reset() sets to "
      "0.\n\n"
      "entries     places of the code at which a plan was looked for\n"

@@ -40,7 +40,7 @@ has_other(GuardKind kind)
 {
     return kind == GUARD_SAME || kind == GUARD_NOT_SAME || kind == GUARD_NO_OVERLAP ||
            kind == GUARD_OVERLAP || kind == GUARD_RANGES_APART || kind == GUARD_RANGES_MEET ||
-           kind == GUARD_NOT_DICT;
+           kind == GUARD_NOT_DICT || kind == GUARD_NAMESPACE;
 }
 
 static int

@@ -253,6 +253,9 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
         if (check->parts != NULL) return guards_has_parts(check, object);
         return object == check->object;
     case GUARD_GLOBAL: return object == check->object;
+    case GUARD_NAMESPACE:
+        return PyFunction_Check(object) && PyFunction_GET_GLOBALS(object) == check->object &&
+               ((PyFunctionObject *)object)->func_builtins == other;
     case GUARD_VALUE: return constants_equal(object, check->object);
     case GUARD_NOT_VALUE:
         return Py_TYPE(object) == Py_TYPE(check->object) && !constants_equal(object, check->object);

@@ -129,6 +129,10 @@ put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObjec
         length = (Py_ssize_t)deque_most(now);
     if (length >= 0)
         text_printf(out, "%zd", length);
+    else if (now != NULL && check->kind == GUARD_NAMESPACE && PyFunction_Check(now))
+        text_put(out, PyFunction_GET_GLOBALS(now) == check->object
+                          ? "its builtins are another dict"
+                          : "its globals are another dict");
     else if (now != NULL && check->kind == GUARD_TYPE)
         text_put(out, Py_TYPE(now)->tp_name);
     else if (now != NULL && check->kind == GUARD_KEYS && PyDict_Check(now))

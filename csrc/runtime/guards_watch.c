@@ -112,6 +112,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_UNBOUND:
     case GUARD_SAME:
     case GUARD_NOT_SAME: return true;
+    case GUARD_NAMESPACE: return true; /* a function cannot get another */
     case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:
     case GUARD_SCALAR: return true; /* immutable */

@@ -45,7 +45,8 @@ enum {
 };
 
 typedef struct {
-    int head; /* idx */
+    int head;          /* idx */
+    PyObject *globals; /* of the frame that made the last turn; compared only */
     int64_t turns, next;
     uint8_t looks, tries, deopts;
     bool put_off; /* a loop around was to be tried first */
@@ -171,15 +172,21 @@ typedef struct {
 } Live;
 
 static CodeState *
+state_in(Frame *frame, PyCodeObject *code)
+{
+    return code_state(code, frame_globals(frame), frame_builtins(frame), config);
+}
+
+static CodeState *
 live_state(Live *l)
 {
     LiveCode *live = l->live;
     if (!frame_is_of_module(l->frame)) {
         const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
-        return (live->code->co_flags & plain) == plain ? code_state(live->code, config) : NULL;
+        return (live->code->co_flags & plain) == plain ? state_in(l->frame, live->code) : NULL;
     }
     if (live->stand_in == NULL) live->stand_in = code_stand_in(live->code, &live->names);
-    return live->stand_in != NULL ? code_state(live->stand_in, config) : NULL;
+    return live->stand_in != NULL ? state_in(l->frame, live->stand_in) : NULL;
 }
 
 static int
@@ -647,8 +654,17 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
         .again = entry->nplans > 0,
     };
     Patience patience = {0};
+    Account *account = &l->state->account;
+    bool accounts = account_decides(config);
     if (!config->plan_always) patience = earn_live_patience(runs);
-    return compile_plan(&request, NULL, patience, plan, note);
+    if (accounts)
+        request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
+    int64_t began = clock_ns();
+    Answer answer = compile_plan(&request, NULL, patience, plan, note);
+    if (accounts)
+        account_captured(account, l->decoded->count, clock_ns() - began, note->waited_ns,
+                         answer == ANSWER_YES || note->ticket != 0);
+    return answer;
 }
 
 /* Does the plan that was not made end in the loop, so that it would run once for each
@@ -677,6 +693,10 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     Roots roots = live_roots(l);
     int64_t limit = config->recompile_limit;
     if (!credit_allows(entry, limit, &roots, 1) || loop->tries >= TRIES) return EDGE_DONE;
+    if (account_decides(config) && !account_affords(&l->state->account, l->decoded->count)) {
+        loop->next = loop->turns + Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
+        return EDGE_GO;
+    }
     counts.looks++;
     loop->tries++;
     if (l->failed != NULL) entry_varied(entry, plan_guards(l->failed), l->failed_guard);
@@ -748,6 +768,10 @@ static EdgeVerdict
 look(Live *l)
 {
     l->state = live_state(l);
+    if (l->state == NULL && !PyErr_Occurred()) { /* too many namespaces */
+        l->loop->next = l->loop->turns + WAIT_LEAST;
+        return EDGE_GO;
+    }
     if (l->state == NULL || l->state->aside) return EDGE_DONE;
     l->decoded = l->state->decoded;
     l->head = l->decoded->number_at[l->loop->head];
@@ -759,7 +783,9 @@ look(Live *l)
         return EDGE_DONE;
     PyObject **room = alloca(sizeof(PyObject *) * (size_t)live_room(l));
     read_slots(l, room);
+    l->state->running++;
     EdgeVerdict verdict = look_closer(l);
+    l->state->running--;
     forget_slots(l);
     return verdict;
 }
@@ -776,6 +802,8 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
     LiveLoop *loop = live != NULL && !live->useless ? loop_at(live, to) : NULL;
     if (loop == NULL) return EDGE_DONE;
     if (++loop->turns < loop->next) return EDGE_GO;
+    if (loop->globals != frame_globals(frame)) loop->tries = 0; /* plans are each namespace's own */
+    loop->globals = frame_globals(frame);
     if (calls_are_left() || live_rests > 0 || thread_is_observed(ts, code) ||
         recursion_is_nearly_spent(ts)) {
         loop->next = loop->turns + WAIT_LEAST;

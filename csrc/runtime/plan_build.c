@@ -51,11 +51,24 @@ globals_of(PyObject *object)
     return object != NULL && PyFunction_Check(object) ? PyFunction_GET_GLOBALS(object) : object;
 }
 
+/* A function whose globals name no builtins has those of the frame that makes it, which need not be
+   the current one. */
+static PyObject *
+new_function(PyObject *code, PyObject *globals, PyObject *builtins)
+{
+    PyObject *function = globals ? PyFunction_New(code, globals) : NULL;
+    if (function == NULL || builtins == NULL ||
+        PyDict_GetItemString(globals, "__builtins__") != NULL)
+        return function;
+    Py_SETREF(((PyFunctionObject *)function)->func_builtins, Py_NewRef(builtins));
+    return function;
+}
+
 static PyObject *
 build_function(const Run *run, const PlanBuild *build)
 {
     PyObject *globals = globals_of(arg(run, build, 0));
-    PyObject *function = globals ? PyFunction_New(build->object, globals) : NULL;
+    PyObject *function = new_function(build->object, globals, arg(run, build, 5));
     if (function == NULL) return NULL;
     static int (*const set[])(PyObject *, PyObject *) = {
         NULL,

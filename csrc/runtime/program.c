@@ -241,7 +241,7 @@ static bool
 waits(const CodeNote *note, const CodeState *state)
 {
     const Entry *entry = entry_peek(state, state->decoded->first_traceable);
-    return state->loops == 0 && entry != NULL && note->seen < entry->earned_at;
+    return state->loops == 0 && entry != NULL && earn_calls(note, state) < entry->earned_at;
 }
 
 /* The state under which a candidate runs; NULL: CPython runs this call. */
@@ -252,8 +252,8 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     bool patient = !capture_all && !config->plan_always && !report_wanted();
     if (calls_are_left()) return NULL;
     if (patient && note->installed) earn_by_call(note, NULL, function, args, nargs);
-    if (patient && note->installed && note->states == NULL && !earn_is_hot(note)) return NULL;
-    CodeState *state = code_state(code, config);
+    if (patient && note->installed && note->states == NULL && !earn_is_hot(note, NULL)) return NULL;
+    CodeState *state = code_state(code, function->func_globals, function->func_builtins, config);
     if (state == NULL) {
         PyErr_Clear();
         return NULL;
@@ -273,7 +273,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     if (!note->installed) earn_by_call(note, state, function, args, nargs);
     if (state->plan_runs > 0) return state;
     if (earn_is_hopeless(note)) leave(note, code);
-    return earn_is_hot(note) && !waits(note, state) ? state : NULL;
+    return earn_is_hot(note, state) && !waits(note, state) ? state : NULL;
 }
 
 /* Ends a call of a candidate. */

@@ -14,6 +14,7 @@
 #include "balance.h"
 #include "earn.h"
 #include "live.h"
+#include "turns.h"
 
 #include <alloca.h>
 
@@ -21,6 +22,7 @@ enum {
     MAX_IDLE_STEPS = 400,  /* instructions stepped without a plan before CPython gets the rest */
     MAX_IDLE_BREAKS = 24,  /* refusals passed without a plan */
     MAX_SIDE_STEPS = 4000, /* of a turn that a loop was left in */
+    MOST_SIGNALS = 2,      /* in a frame, before CPython does what a signal has interrupted */
     MAX_FUTILE = 2,        /* times in a row that stepping from a refusal may not pay */
     WARNED_GAIN = 100,     /* a plan's saving per run from which its loss is worth a warning */
     /* in the units of capture/control/worth.c */
@@ -64,12 +66,14 @@ typedef struct {
     bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
+    int signals;           /* that came while plans of this frame ran */
     bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
     Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
     SampleWay way;         /* of that call */
     Plan *undone;          /* owned: the plan whose run was undone: CPython runs the call again */
     Plan *watched;         /* owned: the plan that is timed up to the end of the frame */
     int64_t watched_began;
+    Turns turns;
     Plan *failed; /* the plan whose guard failed last, for the message */
     int failed_guard;
 } Runner;
@@ -218,6 +222,14 @@ unwatch(Runner *r)
     r->watched = NULL;
 }
 
+/* A plan has run that begins at the Instr `number`: is the rest of the frame CPython's? */
+static bool
+leaves_turns(Runner *r, Entry *entry, int number)
+{
+    return turns_ran(&r->turns, r->state, entry, number,
+                     frame_slots(r->frame) + r->decoded->nlocalsplus, frame_depth(r->frame));
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
@@ -227,6 +239,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
                            .enter = enter_frame,
                            .leave = leave_frame,
                            .context = r};
+    int number = r->number;
     plan_acquire(plan);
     r->held->compared = plan_is_whole(plan);
     SampleWay way = sample_way(plan, r->state->config);
@@ -253,6 +266,8 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         r->idle_steps = r->idle_breaks = 0;
         if (leave->kind == EXIT_WAYS) note_turns(r, entry, plan, &outcome);
         turn = leave_plan(r, leave, &outcome);
+        if ((turn == TURN_STEP || turn == TURN_GO) && leaves_turns(r, entry, number))
+            turn = TURN_RESUME;
         break;
     case PLAN_DEOPT:
         balance_undone(r->state, plan, took, outcome.interrupted);
@@ -513,14 +528,14 @@ static void
 note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *patience)
 {
     Text where = {0};
-    const CodeNote *seen = code_note_peek(r->state->code);
+    int64_t calls = earn_calls(code_note_peek(r->state->code), r->state);
     int64_t wanted = earn_calls_wanted(patience, note->on_disk, note->gain);
-    entry->earned_at = Py_MAX(wanted, (int64_t)seen->seen + 1);
+    entry->earned_at = Py_MAX(wanted, calls + 1);
     entry->unearned = note->exit != EXIT_RETURN ? note->at : -1;
     describe(r->state, r->number, &where);
     log_emit(LOG_PERF_HINTS,
              "%s: left to CPython for %lld calls: until then compiling costs more than it saves",
-             where.data ? where.data : "?", (long long)(entry->earned_at - seen->seen));
+             where.data ? where.data : "?", (long long)(entry->earned_at - calls));
     text_free(&where);
 }
 
@@ -530,13 +545,14 @@ is_unearned(Runner *r, const Entry *entry, Turn *turn)
 {
     const CodeNote *note = code_note_peek(r->state->code);
     if (!r->patient) return false;
-    if (note->seen < entry->earned_at) {
+    if (earn_calls(note, r->state) < entry->earned_at) {
         *turn = pass_unearned(r, entry);
         return true;
     }
     *turn = TURN_RESUME;
-    if (!earn_is_hot(note)) end_trail(r);
-    return !earn_is_hot(note);
+    bool hot = earn_is_hot(note, r->state);
+    if (!hot) end_trail(r);
+    return !hot;
 }
 
 /* The compiler was just started for this place: code after it may get one of its own. */
@@ -575,13 +591,21 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
                                  request.slots + r->decoded->nlocalsplus, request.depth);
         request.effort = earn_effort(earned);
     }
+    if (r->held->accounts) {
+        int64_t effort = account_effort(&r->state->account, r->decoded->count);
+        patience.later = earned == NULL;
+        request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
+    }
+    int64_t began = clock_ns();
     Answer answer = compile_plan(&request, reason, patience, plan, note);
+    account_captured(&r->state->account, r->decoded->count, clock_ns() - began, note->waited_ns,
+                     answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
-    if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
-    entry->ticket = note->ticket;
+    if (earned != NULL) earn_by_capture(earned, r->state, note->useful && !note->postponed);
+    entry->ticket = r->state->ticket = note->ticket;
     if (note->postponed) {
-        if (note->ticket == 0) note_unearned(r, entry, note, &patience);
+        if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
     r->state->compiles++;
@@ -596,6 +620,12 @@ try_capture(Runner *r, Entry *entry)
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
     if (entry->ticket != 0 && background_runs(entry->ticket)) {
+        r->trail = NULL;
+        r->waits = true;
+        return TURN_RESUME;
+    }
+    if (r->held->accounts &&
+        !account_allows(&r->state->account, r->decoded->count, entry->ticket != 0)) {
         r->trail = NULL;
         r->waits = true;
         return TURN_RESUME;
@@ -616,6 +646,7 @@ try_capture(Runner *r, Entry *entry)
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
+    if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {
         r->leaves = note.raised >= 0;
@@ -632,6 +663,7 @@ try_capture(Runner *r, Entry *entry)
         return TURN_NONE;
     }
     entry_take(entry, plan, limit);
+    r->state->planned = true;
     return TURN_GO;
 }
 
@@ -643,7 +675,7 @@ turn_here(Runner *r)
         PyErr_Clear();
         return TURN_RESUME;
     }
-    if (entry->left_early) return TURN_RESUME;
+    if (entry->left_early || turns_left_plain(entry)) return TURN_RESUME;
     for (int round = 0; round < 2; round++) {
         r->failed = NULL;
         Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
@@ -671,7 +703,8 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (program_is_running()) goto plain; /* the callee is intercepted anyway */
     if (function_is_library(function)) goto plain;
-    CodeState *state = code_state((PyCodeObject *)function->func_code, config);
+    CodeState *state = code_state((PyCodeObject *)function->func_code, function->func_globals,
+                                  function->func_builtins, config);
     if (state == NULL)
         PyErr_Clear();
     else if (!state->aside)
@@ -735,27 +768,21 @@ handlers_change(const Runner *r)
 }
 
 /* A signal came while a plan ran, which has had no effect: the program's handler runs at the plan's
-   entry, and CPython continues from there.  Where a `try` may begin behind the entry, the signal is
-   most likely meant to be caught by it: then CPython continues first and serves the signal at its
-   next call or jump.  RESUME would serve it at the line of the def, which is never right. */
+   entry.  Then the plan runs again: most handlers change nothing that it has seen, and its guards
+   ask. After MOST_SIGNALS CPython continues from there, where each turn of a loop answers the next.
+   So it does where a `try` may begin behind the entry: the signal is most likely meant to be caught
+   by it, so CPython goes there first and serves it at its next call or jump.  RESUME would serve it
+   at the line of the def, which is never right. */
 static Turn
 take_signal(Runner *r)
 {
-    if (r->number == r->decoded->first_traceable) r->number++;
+    int entry = r->number;
+    if (entry == r->decoded->first_traceable) r->number++;
     if (handlers_change(r)) return TURN_RESUME;
-    return look_up(r) == TURN_ERROR ? TURN_ERROR : TURN_RESUME;
-}
-
-PyObject *
-run_interrupted(PyThreadState *ts, Frame *frame, void *context)
-{
-    CodeState *state = ((Held *)context)->state;
-    Runner r = {
-        .ts = ts, .frame = frame, .held = context, .state = state, .decoded = state->decoded};
-    r.number = r.decoded->first_traceable;
-    if (frame_prologue(frame, r.decoded) < 0 || take_signal(&r) == TURN_ERROR)
-        return frame_raise(ts, frame, r.decoded, r.number);
-    return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
+    Turn turn = look_up(r);
+    if (turn != TURN_GO || ++r->signals > MOST_SIGNALS) return turn == TURN_GO ? TURN_RESUME : turn;
+    r->number = entry;
+    return TURN_GO;
 }
 
 static Turn
@@ -818,11 +845,23 @@ take_turn(Runner *r, Held *held)
     return turn;
 }
 
+/* The same, timed. */
+static PyObject *
+resume_turns(Runner *r)
+{
+    live_rests++;
+    PyObject *result = frame_resume(r->ts, r->frame, r->decoded->instrs[r->number].idx);
+    if (result != NULL) turns_judge(&r->turns, r->state);
+    live_rests--;
+    return result;
+}
+
 /* CPython runs the rest of the frame. */
 static PyObject *
 resume(Runner *r, Held *held)
 {
     const Instr *at = &r->decoded->instrs[r->number];
+    if (r->turns.leaves) return resume_turns(r);
     Plan *beaten = r->beaten, *undone = r->undone;
     if (beaten == NULL && undone == NULL) return frame_resume(r->ts, r->frame, at->idx);
     if (beaten != NULL) held->ran = sample_ran(r->way, held->ran);
@@ -859,24 +898,65 @@ end_frame(Runner *r, Held *held, Turn turn)
                      : frame_raise(r->ts, r->frame, r->decoded, r->number);
 }
 
+/* `turn` of a frame that has just begun leads to the next ones, up to its end. */
+static PyObject *
+drive(Runner *r, Turn turn)
+{
+    while (turn == TURN_GO) turn = take_turn(r, r->held);
+    end_trail(r);
+    PyObject *result = end_frame(r, r->held, turn);
+    end_watch(r, result != NULL);
+    r->state->running--;
+    return result;
+}
+
+/* False: *result is the frame's, which another namespace than the state's has, or which has failed.
+ */
+static bool
+begin_frame(Runner *r, PyObject **result)
+{
+    CodeState *state = r->state;
+    r->number = r->decoded->first_traceable;
+    r->began_saved = thread_saved;
+    r->held->ran = RAN_LEFT;
+    if (frame_prologue(r->frame, r->decoded) < 0) {
+        *result = frame_raise(r->ts, r->frame, r->decoded, r->number);
+        return false;
+    }
+    if (!state_serves(state, frame_globals(r->frame), frame_builtins(r->frame))) {
+        *result = resume(r, r->held); /* another namespace has got its place meanwhile */
+        return false;
+    }
+    state->running++;
+    return true;
+}
+
+static Runner
+runner_of(PyThreadState *ts, Frame *frame, Held *held)
+{
+    return (Runner){.ts = ts,
+                    .frame = frame,
+                    .held = held,
+                    .state = held->state,
+                    .decoded = held->state->decoded,
+                    .patient = held->patient};
+}
+
+PyObject *
+run_interrupted(PyThreadState *ts, Frame *frame, void *context)
+{
+    Runner r = runner_of(ts, frame, context);
+    PyObject *result;
+    return begin_frame(&r, &result) ? drive(&r, take_signal(&r)) : result;
+}
+
 PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
-    Held *held = context;
-    CodeState *state = held->state;
-    Runner r = {.ts = ts, .frame = frame, .held = held, .state = state, .decoded = state->decoded};
-    r.patient = held->patient;
-    r.number = r.decoded->first_traceable;
-    r.began_saved = thread_saved;
-    held->ran = RAN_LEFT;
-    if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
+    Runner r = runner_of(ts, frame, context);
+    PyObject *result;
     /* Threads that wait for the GIL set the eval breaker all the time; that must not prevent the
        plan. The breaker is served after the prologue, since a signal's handler may read the free
        variables. */
-    Turn turn = look_up(&r);
-    while (turn == TURN_GO) turn = take_turn(&r, held);
-    end_trail(&r);
-    PyObject *result = end_frame(&r, held, turn);
-    end_watch(&r, result != NULL);
-    return result;
+    return begin_frame(&r, &result) ? drive(&r, look_up(&r)) : result;
 }

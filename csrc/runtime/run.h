@@ -15,6 +15,7 @@ typedef struct {
     Ran ran;
     bool patient;
     bool compared; /* one plan covers the call, and is compared with plain calls by itself */
+    bool accounts; /* captures have to be earned by the account of the code */
 } Held;
 
 /* For hook_call: `context` is a Held. */

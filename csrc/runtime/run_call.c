@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include "balance.h"
+#include "earn.h"
 #include "live.h"
 
 #include <alloca.h>
@@ -162,6 +163,51 @@ raise_aside(const CodeState *state)
     return NULL;
 }
 
+/* Would a look for entries come to nothing?  There are no plans, and none may be made now. */
+static bool
+waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const *args,
+                  Py_ssize_t nargs)
+{
+    Account *account = &state->account;
+    if (state->planned) return false;
+    if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
+    if (account->stride > 0 && account->untimed > 1) return true;
+    account->promised_ns = earn_promise(state, function, args, nargs);
+    return !account_allows(account, state->decoded->count, false);
+}
+
+/* Whole programs do not compare calls in parts with plain ones. */
+static PyObject *
+call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                PyObject *kwnames)
+{
+    return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
+                         : call_sampled(held, function, args, nargsf, kwnames);
+}
+
+/* A call that no plan covers: CPython's time in it is what compiling is earned with. */
+static PyObject *
+call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+               PyObject *kwnames)
+{
+    CodeState *state = held->state;
+    Account *account = &state->account;
+    bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
+    bool timed = account_times(account);
+    if (plain && !timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
+    int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
+    account->running = account->running || timed;
+    if (plain) held->ran = RAN_WAITS;
+    PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
+                             : call_with_frame(held, function, args, nargsf, kwnames);
+    if (timed) {
+        account->running = false;
+        if (held->ran != RAN_WHOLE)
+            account_plain(account, clock_ns() - began - (account_spent() - spent));
+    }
+    return result;
+}
+
 static PyObject *
 call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
           PyObject *kwnames)
@@ -180,9 +226,13 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         if (state->plan_runs != runs) held->ran = RAN_WHOLE;
         if (answer != ANSWER_NO) return result;
     }
-    if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
-        return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
-                             : call_sampled(held, function, args, nargsf, kwnames);
+    if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames)) {
+        held->accounts = account_decides(state->config);
+        return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
+                              : call_with_frame(held, function, args, nargsf, kwnames);
+    }
+    if (account_decides(state->config))
+        state->leaves = account_leaves(&state->account, args, PyVectorcall_NARGS(nargsf));
 plain:
     return function_call(function, args, nargsf, kwnames);
 }
@@ -193,7 +243,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
          PyObject *kwnames, Ran *ran)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    Held held = {state, RAN_LEFT, ran != NULL && state->patient, false};
+    Held held = {.state = state, .patient = ran != NULL && state->patient};
     PyObject *result = call_held(&held, function, args, nargsf, kwnames);
     if (ran != NULL) *ran = held.ran;
     Py_DECREF(code);
@@ -203,8 +253,13 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
 PyObject *
 run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
-    Held held = {state, RAN_LEFT, state->patient, false};
+    Held held = {
+        .state = state, .patient = state->patient, .accounts = account_decides(state->config)};
+    bool timed = held.accounts && account_times(&state->account);
+    int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     PyObject *result = run_frame(ts, frame, &held);
+    if (timed && held.ran != RAN_WHOLE)
+        account_plain(&state->account, clock_ns() - began - (account_spent() - spent));
     *ran = held.ran;
     return result;
 }

@@ -15,6 +15,8 @@ const Config *config_from_options(PyObject *options);
 /* A number from the environment; of bytes (…_BYTES) also as 5M.  `otherwise` where the variable is
    not set, or not from `low` to `high`; `told`: warn of that. */
 int64_t number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told);
+/* A switch from the environment. */
+bool bool_from(const char *variable, bool otherwise);
 
 /* ---- log.c ---- */
 typedef enum {
@@ -48,6 +50,9 @@ bool log_wants_pass(const char *pass);
 void backend_raised(PyObject *backend);
 /* Sets BackendError: the backend returned `made`, which cannot be called. */
 void backend_gave_no_callable(PyObject *backend, PyObject *made);
+/* Sets BackendError: the backend returned None, which leaves the graph to CPython, and fullgraph
+   asks for a plan. */
+void backend_declined(PyObject *backend);
 /* The function that the backend made raised the set exception, which stays set. */
 void backend_call_raised(PyObject *backend);
 /* It returned something else than the graph's outputs: `what`, a predicate. */
@@ -212,9 +217,12 @@ bool plan_left_early(Plan *plan, int64_t turns);
 
 /* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
 typedef struct CodeState CodeState;
-/* The state for a code object under a config, made at first use, kept in the code's extra slot and
-   freed with the code.  NULL with the error set. */
-CodeState *code_state(PyCodeObject *code, const Config *config);
+/* The state for a code object in a namespace (the globals and builtins of its frames) under a
+   config, made at first use, kept in the code's extra slot and freed with the code.  NULL with the
+   error set; without one: the code runs in too many namespaces, and CPython runs this call.  May
+   run code of the program then. */
+CodeState *code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins,
+                      const Config *config);
 int entry_init(void);
 /* Drops every plan of every code object. */
 void entry_reset(void);
@@ -246,14 +254,16 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {
-    bool useful;    /* the graph has array work */
-    bool recurses;  /* Capture.recurses */
-    bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
+    bool useful;      /* the graph has array work */
+    bool recurses;    /* Capture.recurses */
+    bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
+    bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
                           background */
     int gain;          /* Capture.gain */
     int saves;         /* Capture.saves */
+    int64_t waited_ns; /* for the C compiler */
     int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
                          compiler's */
     uint64_t text;    /* of the kernels' source; 0: it came to none */
@@ -267,11 +277,12 @@ typedef struct {
     char detail[DETAIL_NOTED];
     GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */
 } CompileNote;
-/* The saving per run below which a plan is postponed; zeros: none is. */
+/* The saving per run below which a plan is postponed; zeros: none is.  And whether it waits. */
 typedef struct {
     int64_t load,
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
+    bool later;    /* the C compiler is waited for only where this call alone pays for it */
 } Patience;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
    that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */

@@ -91,6 +91,15 @@ futex_wait(_Atomic uint32_t *word, uint32_t seen)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
+/* At most a second.  False: nothing came. */
+static bool
+futex_wait_second(_Atomic uint32_t *word, uint32_t seen)
+{
+    const struct timespec second = {.tv_sec = 1};
+    return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &second, NULL, 0) == 0 ||
+           errno != ETIMEDOUT;
+}
+
 static void
 futex_wake(_Atomic uint32_t *word, int count)
 {
@@ -312,6 +321,16 @@ work_once(void)
     return worked;
 }
 
+/* Sleeps until there is a job.  Meanwhile the pool's memory goes back where nobody uses it. */
+static void
+rest(uint32_t seen)
+{
+    uint64_t pool_seen = UINT64_MAX;
+    while (!pool_rests(&pool_seen))
+        if (futex_wait_second(&published, seen)) return;
+    futex_wait(&published, seen);
+}
+
 static void *
 worker_main(void *Py_UNUSED(argument))
 {
@@ -325,7 +344,7 @@ worker_main(void *Py_UNUSED(argument))
         atomic_fetch_sub(&spinning, 1);
         if (atomic_load(&published) != seen) continue;
         atomic_fetch_add(&sleeping, 1);
-        futex_wait(&published, seen);
+        rest(seen);
         atomic_fetch_sub(&sleeping, 1);
     }
 }

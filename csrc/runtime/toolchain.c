@@ -25,11 +25,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,7 +119,7 @@ static struct {
 
 /* ---- running it ---- */
 
-typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
+typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED, RUN_TOO_LONG } RunResult;
 
 /* Starts the compiler with stdout in the file `words` and stderr in `errors`, which may be NULL: in
    the same. It gets a process group of its own, so that a Ctrl-C meant for the program does not
@@ -146,13 +148,41 @@ start(char *const *arguments, const char *words, const char *errors, pid_t *chil
     return !failed;
 }
 
+int64_t
+toolchain_timeout(void)
+{
+    static int64_t seconds;
+    if (seconds == 0) seconds = number_from("PYCOMPILE_COMPILE_TIMEOUT", 60, 1, 1 << 20, false);
+    return seconds;
+}
+
+/* Has the child, which leads a process group, not ended in time?  Then the group is killed.  Waits
+   for ever where the system knows no descriptors of processes (before Linux 5.3). */
+static bool
+outlasts(pid_t child)
+{
+    int fd = (int)syscall(SYS_pidfd_open, child, 0), ready;
+    if (fd < 0) return false;
+    double until = clock_seconds() + (double)toolchain_timeout();
+    struct pollfd poll_for = {.fd = fd, .events = POLLIN};
+    do {
+        double left = until - clock_seconds();
+        ready = poll(&poll_for, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
+    } while (ready < 0 && errno == EINTR);
+    close(fd);
+    if (ready == 0) kill(-child, SIGKILL);
+    return ready == 0;
+}
+
 static RunResult
 wait_for(pid_t child)
 {
     int status = 0;
     pid_t ended;
+    bool killed = outlasts(child);
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
     /* With SIGCHLD ignored the system keeps no status: what the child made tells (run_for). */
+    if (killed) return RUN_TOO_LONG;
     if (ended < 0) return RUN_OK;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? RUN_OK : RUN_FAILED;
 }
@@ -514,14 +544,14 @@ link_parts(char object[MAX_PARTS][OBJECT_PATH], int parts, const char *words, co
 
 /* Compiles the file in parts, of which there may be one, at the same time, then links them.  What
    it says is lost: a caller whose compile fails compiles the file as a whole. */
-static bool
+static RunResult
 compile_parts(const char *in, bool straight, int parts, const char *folder, const char *out)
 {
     char object[MAX_PARTS][OBJECT_PATH], words[CACHE_PATH + 16], of[32], part[32];
     char *arguments[MAX_ARGUMENTS];
     pid_t child[MAX_PARTS];
     int started = 0;
-    bool worked = true;
+    bool worked = true, too_long = false;
     int n = begin_command(arguments, straight);
     arguments[n] = "-c";
     arguments[n + 1] = of;
@@ -536,16 +566,19 @@ compile_parts(const char *in, bool straight, int parts, const char *folder, cons
         worked = start(arguments, words, NULL, &child[started]);
         if (worked) started++;
     }
-    for (int i = 0; i < started; i++)
-        if (wait_for(child[i]) != RUN_OK) worked = false;
-    if (!worked) return false;
-    if (link_parts(object, parts, words, out)) return true;
+    for (int i = 0; i < started; i++) {
+        RunResult result = wait_for(child[i]);
+        worked = worked && result == RUN_OK;
+        too_long = too_long || result == RUN_TOO_LONG;
+    }
+    if (!worked) return too_long ? RUN_TOO_LONG : RUN_FAILED;
+    if (link_parts(object, parts, words, out)) return RUN_OK;
     n = begin_command(arguments, straight);
     arguments[n++] = "-x"; /* the files are objects, not C */
     arguments[n++] = "none";
     for (int i = 0; i < parts; i++) arguments[n++] = object[i];
     end_command(arguments + n, out);
-    return run_for(out, arguments, words) == RUN_OK;
+    return run_for(out, arguments, words);
 }
 
 /* Compiles the source to `folder`/k.so, with the compiler's messages in `folder`/words. */
@@ -560,9 +593,9 @@ compile_in(const char *source, bool straight, const char *folder, char out[CACHE
     if (!write_text(in, source)) return RUN_NOT_STARTED;
     int parts = Py_MAX(parts_of(source), 1);
     straight = straight && knows_straight();
-    if ((parts > 1 || compiler.linker[0] != '\0') &&
-        compile_parts(in, straight, parts, folder, out))
-        result = RUN_OK;
+    if (parts > 1 || compiler.linker[0] != '\0')
+        result = compile_parts(in, straight, parts, folder, out);
+    if (result == RUN_NOT_STARTED) result = RUN_FAILED;
     if (result == RUN_FAILED && straight) result = compile_file(in, true, words, out);
     /* A compiler that knows no such flags gets on without them. */
     if (result == RUN_FAILED) result = compile_file(in, false, words, out);
@@ -600,7 +633,8 @@ compiler_works(const char *folder)
     char out[CACHE_PATH], path[CACHE_PATH + 16], words[2048];
     RunResult result;
     Py_BEGIN_ALLOW_THREADS result = compile_in("int k0(void) { return 0; }\n", false, folder, out);
-    Py_END_ALLOW_THREADS if (result != RUN_FAILED) return true;
+    Py_END_ALLOW_THREADS if (result == RUN_TOO_LONG) toolchain_outlasted();
+    if (result != RUN_FAILED) return result != RUN_TOO_LONG;
     snprintf(path, sizeof(path), "%s/words", folder);
     read_text(path, words, sizeof(words));
     note_broken(words);
@@ -617,10 +651,24 @@ warn_broken(void)
     warned = true;
 }
 
+/* A compiler that hangs counts as none. */
+void
+toolchain_outlasted(void)
+{
+    const char *own = from_cc ? named_compiler() : NULL;
+    snprintf(broken, sizeof(broken), "%s%.400s was ended after %lld s (PYCOMPILE_COMPILE_TIMEOUT)",
+             own != NULL ? "CC=" : "the C compiler ", own != NULL ? own : compiler.path,
+             (long long)toolchain_timeout());
+    state = NONE;
+    counts.failed++;
+    warn_broken();
+}
+
 static Answer
 report_failure(const char *source, const char *folder)
 {
     char path[CACHE_PATH + 16], words[2048];
+    if (state == NONE) return ANSWER_NO; /* that was told */
     snprintf(path, sizeof(path), "%s/words", folder);
     read_text(path, words, sizeof(words));
     log_emit(LOG_CACHE, "%s failed:\n%s", compiler.path, words);
@@ -641,12 +689,17 @@ toolchain_compile(const char *source, bool straight, const char *folder, char ou
 {
     RunResult result = RUN_NOT_STARTED;
     double start = clock_seconds();
+    if (state == NONE) return ANSWER_NO;
     no_folder = false; /* this folder is writable */
     if (!mem_fault()) {
         Py_BEGIN_ALLOW_THREADS result = compile_in(source, straight, folder, out);
         Py_END_ALLOW_THREADS
     }
     if (result == RUN_FAILED) return report_failure(source, folder);
+    if (result == RUN_TOO_LONG) {
+        toolchain_outlasted();
+        return ANSWER_NO;
+    }
     if (result == RUN_NOT_STARTED) { /* no process or no space: may work next time */
         log_emit(LOG_CACHE, "%s could not be run", compiler.path);
         counts.failed++;
@@ -664,7 +717,8 @@ bool
 toolchain_start(const char *source, bool straight, const char *folder)
 {
     /* $0: the folder; $@: the command.  The braces run on when the shell has ended. */
-    static const char script[] = "{ \"$@\" >\"$0/words\" 2>&1; echo $? >\"$0/ended\"; } "
+    static const char script[] = "echo $$ >\"$0/group\"; "
+                                 "{ \"$@\" >\"$0/words\" 2>&1; echo $? >\"$0/ended\"; } "
                                  "</dev/null >/dev/null 2>&1 &";
     char in[CACHE_PATH + 16], words[CACHE_PATH + 16], out[CACHE_PATH + 16];
     char *arguments[MAX_ARGUMENTS + 4] = {"/bin/sh", "-c", (char *)script, (char *)folder};

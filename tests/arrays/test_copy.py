@@ -32,6 +32,7 @@ def take(a, shape, steps, starts):
     return a[(*index, ...)]
 
 
+@pytest.mark.slow
 @given(two_views(), st.sampled_from(["u1", "i2", "f4", "f8", "c16"]))
 @settings(max_examples=200, deadline=None)
 def test_equals_assignment(views, dtype):

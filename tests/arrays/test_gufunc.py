@@ -14,6 +14,9 @@ RNG = np.random.default_rng(5)
 ONE_AXIS = ("fft", "ifft", "rfft", "irfft")
 MANY_AXES = ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
 SHAPES = ((96, 200), (37, 20, 33), (1000, 17), (17, 1000), (1, 20000), (20000, 2), (3, 5, 40, 41))
+# How rows are divided does not depend on the dtype.
+DTYPES = ("f4", "f8", "c8", "c16", "i4", "g", ">f8")
+TAKEN = [(dtype, 2) for dtype in DTYPES] + [(dtype, n) for dtype in ("f4", "c16") for n in (1, 3)]
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -56,7 +59,7 @@ def outcome(function, *args, **kwargs):
         return None, (type(error), str(error))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4", "g", ">f8"])
+@pytest.mark.parametrize("dtype, threads", TAKEN, indirect=["threads"])
 @pytest.mark.parametrize("name", ONE_AXIS + MANY_AXES)
 def test_the_same_as_numpy(name, dtype, threads):
     function = getattr(np.fft, name)
@@ -65,7 +68,7 @@ def test_the_same_as_numpy(name, dtype, threads):
     keywords = [{}, {"norm": "ortho"}]
     if name in ONE_AXIS:
         keywords += [{"axis": 0}, {"axis": 0, "n": 20}, {"n": 50, "norm": "forward"}, {"n": 0}]
-    for shape in SHAPES[:: 1 if threads == 2 else 3]:
+    for shape in SHAPES[:: 1 if threads == 2 and dtype != "g" else 3]:
         for x in layouts(array(shape, "f8").astype(dtype)).values():
             for extra in keywords:
                 wanted, error = outcome(function, x, **extra)

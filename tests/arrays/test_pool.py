@@ -92,6 +92,41 @@ def test_limit():
     assert _C.pool_held() == 0
 
 
+def test_kept_is_what_the_program_has_held_lately():
+    """Forty sizes, one after the other: not one block for each is kept."""
+    for mib in list(range(20, 60)) * 2:
+        large(mib)
+    assert _C.pool_held() <= 64 * MIB
+    arrays = [large(40) for _ in range(3)]
+    del arrays
+    assert _C.pool_held() >= 120 * MIB  # a loop that has as many again finds them
+    for _ in range(1000):
+        large(20)
+    assert _C.pool_held() <= 64 * MIB  # one that has one of them at a time does not need the others
+
+
+def test_a_larger_block_serves():
+    """Within two size classes: a third of it is unused at most."""
+    address = large(100).ctypes.data
+    assert large(86).ctypes.data == address
+    assert large(64).ctypes.data != address
+
+
+def test_rest():
+    """What was neither taken nor given for a second goes back."""
+    a = large(30)
+    large(40)
+    rests, clock = _C.pool_rests(2**64 - 1)
+    assert not rests and _C.pool_held() >= 40 * MIB
+    large(40)
+    rests, clock = _C.pool_rests(clock)
+    assert not rests and _C.pool_held() >= 40 * MIB
+    assert _C.pool_rests(clock)[0] is False and _C.pool_held() == 0
+    del a
+    clock = _C.pool_rests(0)[1]
+    assert _C.pool_rests(clock)[0] is True and _C.pool_held() == 0
+
+
 def test_other_sizes_are_not_mixed_up():
     sizes = [300_000, 400_000, 500_000, 999_999, MIB, 3 * MIB]
     for size in sizes * 3:

@@ -65,6 +65,7 @@ def trials_happen():
     return "avx2" in flags and "fma" in flags
 
 
+@pytest.mark.slow
 @x86
 def test_second_process_makes_no_trial(folder, of_ours):
     assert trials(folder) == 2
@@ -74,6 +75,7 @@ def test_second_process_makes_no_trial(folder, of_ours):
     assert note_of(folder).read_bytes() == first
 
 
+@pytest.mark.slow
 @x86
 @pytest.mark.parametrize("damage", ["empty", "cut", "flip", "line", "other", "folder"])
 def test_damaged_notes_are_ignored(folder, damage, of_ours):
@@ -117,6 +119,7 @@ def test_seal_of_this_file_is_that_of_notes(folder, of_ours):
     assert note.read_bytes() == sealed(note.name.encode(), b"\n".join(parts(note)))
 
 
+@pytest.mark.slow
 @x86
 def test_notes_of_others_are_ignored(folder, of_ours):
     """Another NumPy, C library, processor or pycompile: another digest in the first line."""
@@ -144,6 +147,7 @@ print(_C.test_elementary_trials())
 """
 
 
+@pytest.mark.slow
 @x86
 def test_kept_verdict_is_tried_again(folder, of_ours):
     """Code that is not the loop's is found out, whatever the note says, and then tried in full."""
@@ -165,6 +169,7 @@ print(_C.test_elementary_trials())
 """
 
 
+@pytest.mark.slow
 @x86
 @pytest.mark.parametrize("candidate", [1, 2, 3, 4, -1, 10**30])
 def test_wrong_verdict_is_found_out(folder, candidate, of_ours):
@@ -192,6 +197,7 @@ def test_key_names_what_trials_depend_on():
     assert lines["features"].split() == has
 
 
+@pytest.mark.slow
 @x86
 def test_key_tells_which_functions_were_chosen(folder, of_ours):
     usual = child(KEY, folder)
@@ -208,6 +214,7 @@ def test_key_tells_which_functions_were_chosen(folder, of_ours):
     assert disabled != usual
 
 
+@pytest.mark.slow
 def test_key_tells_of_the_file(tmp_path):
     """A copy of the extension, with other bytes at its end."""
     package = tmp_path / "pycompile"

@@ -216,6 +216,7 @@ def test_one_that_grows_at_each_call():
     assert compiled.stats()["plan_runs"] >= 15
 
 
+@pytest.mark.slow
 def test_window_fills():
     def function(x, window):
         window.append(float(x.sum()))
@@ -473,6 +474,7 @@ def test_a_counter_whose_class_is_changed(monkeypatch, name):
     assert compiled.stats()["breaks"] == other.stats()["breaks"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATCHES)
 def test_a_counter_whose_class_was_changed_before(name):
     source = f"""

@@ -149,6 +149,7 @@ def sets_in_a_tuple(both, u, v):
     return both
 
 
+@pytest.mark.slow
 def test_arrays_that_are_in_no_variable():
     check_whole(sets_of_an_object, Sets(N), *EDGES, also=((Sets(N), *EDGES[::-1]),))
     check_whole(sets_of_an_object_made_here, *EDGES)
@@ -352,6 +353,7 @@ def generation(g):
     return out
 
 
+@pytest.mark.slow
 def test_functions_that_write_and_return_in_several_places():
     a = RNG.random(50).round(1)
     check_whole(heap_sorted, a, also=((a[:1],), (a[:0],), (a.astype(np.float32),)))
@@ -402,6 +404,7 @@ def totals_of_two_kinds(x, narrow):
     return total(x, 0.0), total(narrow, np.float32(1)), total(x, 0), total(narrow, 1.5)
 
 
+@pytest.mark.slow
 def test_called_from_straight_code():
     x, y = RNG.random(30), RNG.random(30)
     check_whole(scaled, x, y, also=((x, y[:4]), (x.astype(np.float32), y)))
@@ -472,6 +475,7 @@ def all_quotients(w):
     return w
 
 
+@pytest.mark.slow
 def test_what_python_tells_is_told_in_the_function():
     x, y = RNG.random(9) + 1, RNG.random(9) + 1
     zero = x.copy()
@@ -592,6 +596,7 @@ def makes_calls(helper):
     return function
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("helper", "inner", "words"),
     [
@@ -602,7 +607,7 @@ def makes_calls(helper):
     ],
 )
 def test_the_reason_is_the_inner_one(helper, inner, words):
-    text = told(makes_calls(helper), RNG.random(700), 600)
+    text = told(makes_calls(helper), RNG.random(480), 450)
     assert words in text and f"line {line_of(inner)}" in text, text
     assert f"the loop of '{inner.__name__}', which it calls, did not stay one" in text, text
 

@@ -28,6 +28,7 @@ def told(function, *args, **options):
     return pycompile.explain(function, options=options)(*args).breaks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [digits, on_one_line])
 def test_a_loop_that_is_followed_to_the_end(function):
     """It is not the function that is too long."""
@@ -47,9 +48,10 @@ def with_loops(count):
     return names["f"]
 
 
+@pytest.mark.slow
 def test_tries_that_loops_have_taken():
     """Dividing the function would be no help as long as they are not changed."""
-    item = told(with_loops(60), X, unroll=1_000_000)
+    item = told(with_loops(45), X, unroll=1_000_000)
     text = _explain_text.reason(item)
     assert item["code"] == "PC0024" and "capture began again too often" in text, text
     assert "the loop of line 3 did not stay a loop: call of 'text'" in text, text

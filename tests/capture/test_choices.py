@@ -337,6 +337,7 @@ def test_iterators_from_before_are_apart(function):
         check(function, s * X, Y, 0.0)
 
 
+@pytest.mark.slow
 def test_choices_of_one_array():
     """Both arguments are the same object, or views of one memory."""
     for function in FUNCTIONS:

@@ -325,6 +325,7 @@ def test_actions(kind):
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_routes(route):
     found = []

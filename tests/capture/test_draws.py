@@ -187,6 +187,7 @@ class Meanwhile:
         self.thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [rng, np.random.RandomState])
 def test_a_deopt_gives_out_no_number_twice(make):
     def divides(g, x, y):

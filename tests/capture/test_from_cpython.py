@@ -121,6 +121,7 @@ def test_a_plan_keeps_no_object_alive():
     assert np.array_equal(compiled(X, Kept()), X * 2 + 1)
 
 
+@pytest.mark.slow
 def test_a_plan_keeps_no_class_alive():
     def make(k):
         class Local:

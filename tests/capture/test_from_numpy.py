@@ -98,6 +98,7 @@ def test_errors_of_a_foreign_ufunc_s_loop():
         check(function, np.arange(300000.0), captured=False)
 
 
+@pytest.mark.slow
 def test_bools_of_any_byte():
     """A byte that is not 0 is true, in vectors and in what is left of them; copies keep the bytes."""
 
@@ -317,6 +318,7 @@ def test_which_scalars_are_the_same_object():
         check(f, np.arange(3.0), scalar)
 
 
+@pytest.mark.slow
 def test_python_numbers_are_cast_to_dtype_as_their_kind_allows():
     def f(x, number, dtype):
         y = x + 1.0

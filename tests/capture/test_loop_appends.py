@@ -214,6 +214,7 @@ def test_a_few_turns_are_unrolled():
     check(few, X, whole=True, also=((X[:9],),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", [1, 2, 3])
 def test_each_variant(variants):
     _C.test_variants(variants)
@@ -252,6 +253,7 @@ def two_lists(x, a, b):
     return len(x)
 
 
+@pytest.mark.slow
 def test_two_lists_that_are_one():
     for order in ((False, True), (True, False), (True, True)):
         compiled = pycompile.compile(two_lists)
@@ -468,6 +470,7 @@ def test_few_items_are_left_to_the_interpreter():
     assert compiled.stats()["plan_runs"] == before
 
 
+@pytest.mark.slow
 def test_few_and_many_by_turns():
     x = np.linspace(-1.0, 1.0, 60)
     also = tuple((x[:n], 0.0) for n in (4, 5, 3, 60, 0, 59))

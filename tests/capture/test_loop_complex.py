@@ -165,6 +165,7 @@ def unbound(c, out):
     return out
 
 
+@pytest.mark.slow
 def test_escape_times():
     check_whole(escape_pythons, np.zeros((9, 9), int), 30)
     check_whole(escape_from_int, C, np.zeros(40, int), 30, also=[(C, np.zeros(40, int), 1)])
@@ -174,6 +175,7 @@ def test_escape_times():
     assert keeps_loop(escape_of_axes, RE, IM, np.zeros((12, 12), int), 30)
 
 
+@pytest.mark.slow
 def test_sums_and_transforms():
     check_whole(transform, RNG.standard_normal(16), np.zeros(16, complex))
     check_whole(transform, C[:16], np.zeros(16, complex))
@@ -195,6 +197,7 @@ def test_operators_have_the_bits_of_scalars():
             assert compiled.stats()["plan_runs"] > 0
 
 
+@pytest.mark.slow
 def test_what_warns_or_raises_is_left_to_python():
     check(operators, EDGES, EDGES[::-1].copy(), np.zeros((100, 10), complex), whole=False)
     for operation in range(5):
@@ -238,6 +241,7 @@ def test_single_complex_numbers_are_left_to_numpy():
     check(operators, C.astype("c8"), D.astype("c8"), np.zeros((40, 10), "c8"), whole=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", [1, 2])
 def test_each_variant_of_the_loop(variants):
     _C.test_variants(variants)

@@ -137,6 +137,7 @@ def divisors(w, y):
     return y
 
 
+@pytest.mark.slow
 def test_functions_are_called_in_a_kept_loop():
     for function in (waves, of_two, of_python, remainders, called, summed, of_either, indexed):
         check_whole(function, X.copy(), Y.copy())
@@ -145,6 +146,7 @@ def test_functions_are_called_in_a_kept_loop():
     check_whole(divisors, INTS, np.zeros(50, int))
 
 
+@pytest.mark.slow
 def test_functions_of_rows():
     for dtype in ("f8", "f4"):
         a = ROWS.astype(dtype)
@@ -168,6 +170,7 @@ def test_functions_of_rows():
         check_whole(warns, ROWS, np.zeros_like(ROWS))
 
 
+@pytest.mark.slow
 def test_small_floats_are_computed_as_such():
     for function in (waves, of_two, of_python, called):
         check_whole(function, SINGLE.copy(), SINGLE[::-1].copy())
@@ -202,6 +205,7 @@ def test_other_peoples_ufuncs_are_not_called_in_a_kept_loop():
     check(program, X[:5].copy(), Y[:5].copy(), whole=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", [1, 2])
 def test_each_variant_of_the_loop(variants):
     _C.test_variants(variants)

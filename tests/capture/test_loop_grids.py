@@ -53,6 +53,7 @@ def gauss_jordan(a):
 SINGLE = A.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", [0, 2])
 @pytest.mark.parametrize(
     ("function", "arguments", "also"),
@@ -71,6 +72,7 @@ def test_the_program_cannot_tell(function, arguments, also, variants):
         _C.test_variants(0)
 
 
+@pytest.mark.slow
 def test_loops_stay_loops():
     for function, *arguments in ((lu, A), (blocks, A, B), (shifted, A, B)):
         told = _explain_text.verbose(pycompile.explain(function)(*(a.copy() for a in arguments)))

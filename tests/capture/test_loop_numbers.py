@@ -78,6 +78,7 @@ def domain(x, y, what):
     return y
 
 
+@pytest.mark.slow
 def test_functions_of_math():
     for function in (functions, functions_of_two, classified):
         check_whole(function, X.copy(), Y.copy())
@@ -88,11 +89,13 @@ def test_functions_of_math():
     check(functions_of_two, odd, odd[::-1].copy(), captured=False)
 
 
+@pytest.mark.slow
 def test_what_math_raises_is_left_to_python():
     for what in range(4):
         check(domain, X.copy(), Y.copy(), what, captured=False)
 
 
+@pytest.mark.slow
 def test_extremes_of_pythons_and_numpys_numbers():
     for function in (rectified, clipped_walk):
         check_whole(function, X.copy(), Y.copy())
@@ -155,6 +158,7 @@ def overwritten_by(values, z):
     return z
 
 
+@pytest.mark.slow
 def test_a_complex_number_before_a_loop_that_makes_it_real():
     """What is converted is never read, and there is no such conversion."""
     y = np.arange(9.0)

@@ -207,6 +207,7 @@ def products_of_complex(out, a, b):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["c16", "c8"])
 def test_rows_of_complex_numbers(dtype):
     given = [

@@ -88,6 +88,7 @@ def beyond(at):
     return h
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
 def test_rows(dtype):
     a, b = (RNG.integers(-9, 9, (2, 7, 5)) * 1.5).astype(dtype)

@@ -100,6 +100,7 @@ def ufuncs(a, x):
 SINGLE = [S.astype(np.float32), X.astype(np.float32), Y.astype(np.float32)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variants", [0, 2])
 @pytest.mark.parametrize(
     ("function", "arguments", "also"),
@@ -149,6 +150,7 @@ def long_sums(a, out):
     return out
 
 
+@pytest.mark.slow
 def test_sums_are_numpys_at_any_length():
     for dtype in (np.float64, np.float32):
         out = np.zeros(19, dtype)
@@ -162,6 +164,7 @@ def of_ints(a, y):
     return y
 
 
+@pytest.mark.slow
 def test_ints_wrap_round():
     for dtype in (np.int64, np.int32, np.uint8, np.int8):
         numbers = RNG.integers(0, 127, (9, 9)).astype(dtype)
@@ -186,6 +189,7 @@ def largest(a, y):
     return y
 
 
+@pytest.mark.slow
 def test_nan_and_zeros():
     odd = A.copy()
     odd[2, 3] = np.nan
@@ -248,6 +252,7 @@ def roots(a, y):
     return y
 
 
+@pytest.mark.slow
 def test_what_raises_and_warns():
     check(empty_extreme, A, Y, options=MANY)
     check(lengths_differ, A, X, Y, options=MANY)
@@ -285,6 +290,7 @@ def product_unread(a, y):
     return y
 
 
+@pytest.mark.slow
 def test_what_nobody_reads_raises_and_warns():
     large = np.full((9, 9), 1e308)
     for function in (sum_unread, compared_sum_unread, roots_unread, product_unread):
@@ -400,6 +406,7 @@ def until_small(x, y):
     return n
 
 
+@pytest.mark.slow
 def test_other_uses():
     for function in (written_between, used_twice, computed_product, until_small):
         check(function, X, Y, captured=False, options=MANY)
@@ -428,6 +435,7 @@ def palindromes(x, y):
     return x
 
 
+@pytest.mark.slow
 def test_slices_that_go_backwards():
     for variants in (0, 2):
         _C.test_variants(variants)
@@ -457,6 +465,7 @@ def of_nothing(a, y):
     return y
 
 
+@pytest.mark.slow
 def test_means():
     check_whole(centred, A, Y, also=[(A[::-1, ::-1], Y)])
     assert kept(centred, A.copy(), Y.copy())

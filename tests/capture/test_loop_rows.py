@@ -112,6 +112,7 @@ def chosen(a, b):
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function",
     [
@@ -297,6 +298,7 @@ def rows_with_methods(a):
     return out
 
 
+@pytest.mark.slow
 def test_what_a_row_cannot_is_named():
     text = told(rows_with_methods, RNG.random((300, 40)))
     assert "'std' of a row of an array" in text, text

@@ -78,6 +78,7 @@ def by_array(a, mask):
     return a
 
 
+@pytest.mark.slow
 def test_rows_of_ints_gather():
     for columns in (COLUMNS, COLUMNS - 30):
         check_whole(sparse_rows, VALUES, columns, POINTERS, X, np.zeros(7))
@@ -101,6 +102,7 @@ def test_what_is_gathered_is_as_it_was():
     check(written_before, A.copy(), COLUMNS, X.copy(), captured=False)
 
 
+@pytest.mark.slow
 def test_choices():
     for dtype in ("f8", "f4"):
         a, b = A.astype(dtype), B.astype(dtype)
@@ -138,6 +140,7 @@ def gathered_by_another_row(y, b, h, n):
         y[k] = (b[k - 9][h[k:2]] * b[0][h[k:2]]).sum()
 
 
+@pytest.mark.slow
 def test_the_index_of_a_row_from_which_nothing_is_gathered():
     """It is checked although no element is loaded."""
     b, h = np.arange(35.0).reshape(7, 5), np.arange(9) % 3

@@ -349,6 +349,7 @@ def test_one_loop(function):
     check(function, *arguments(X), also=also)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", NESTS)
 def test_nests(function):
     check(function, *arguments(X), also=(arguments(X[1:41]), arguments(X[:1]), arguments(X[:43])))

@@ -562,6 +562,7 @@ def test_the_array_that_is_gone_over_is_written():
     check(writes_what_it_goes_over, X, [], also=((X[1:41], []), (X[:2], [])))
 
 
+@pytest.mark.slow
 def test_other_iterators_at_the_same_place():
     """A plan for one kind of iterator is none for another."""
 
@@ -579,6 +580,7 @@ def test_other_iterators_at_the_same_place():
     )
 
 
+@pytest.mark.slow
 def test_an_edit_distance_with_a_new_row_in_each_turn():
     a, b = W[:70], W[40:100]
     check(alternates, a, b)
@@ -594,6 +596,7 @@ def test_variables_that_are_looked_at_by_name():
     check(reads_frame_locals, X, [], captured=False)
 
 
+@pytest.mark.slow
 def test_writes_before_the_side_are_done_once():
     check(prints_last, X, np.zeros(600), also=((X, np.ones(600)), (X[:0], np.zeros(1))))
     check(calls_with_the_array, X, np.zeros(600), [])
@@ -635,6 +638,7 @@ def test_rare_sides_run_few_plans_and_many_give_up():
     assert compiled.stats()["plan_runs"] < 200
 
 
+@pytest.mark.slow
 def test_iterators_are_not_kept():
     pycompile.reset()
     compiled = pycompile.compile(calls)

@@ -73,6 +73,7 @@ def swapped(p, k):
     return p
 
 
+@pytest.mark.slow
 def test_numbers_of_a_tuple_are_stored_in_a_row():
     rng = np.random.default_rng(3)
     p = rng.random((20, 2))

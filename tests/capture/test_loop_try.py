@@ -129,6 +129,7 @@ def zero_at(at):
     return x
 
 
+@pytest.mark.slow
 def test_nothing_is_raised():
     check(reciprocals, X, np.zeros(50), whole=True)
     check(looked_up, X, H, np.zeros(50), whole=True)

@@ -92,6 +92,7 @@ WRITES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expressions", READS, ids=lambda e: e[0])
 def test_reads_over_layouts(expressions):
     case = function(*expressions, "x + 1")

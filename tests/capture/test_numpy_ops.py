@@ -42,6 +42,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expressions", CASES, ids=lambda e: e[0])
 def test_expressions_over_dtypes(expressions):
     for dtype in CASES[expressions]:
@@ -127,6 +128,7 @@ CLIPS += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "F", "i4", "?"])
 def test_clip_at_zeros_of_both_signs_and_nans(dtype):
     values = [-0.0, 0.0, 1, 7, -3, np.nan, -np.nan, np.inf, -np.inf, 5]

@@ -36,6 +36,7 @@ def run(text):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_first_call_imports_none():
     """One that calls NumPy's functions, one that fills a step's holes, one that is a step itself."""
     before, after = run("""
@@ -74,6 +75,7 @@ def test_the_first_use_is_one_graph(name, earlier):
     assert out.startswith("True ") and repr(name) in out
 
 
+@pytest.mark.slow
 def test_an_import_by_the_program_after_a_capture():
     """Functions, generators and classes of a submodule that came later are known for what they are."""
     (out,) = run("""

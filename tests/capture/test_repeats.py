@@ -142,6 +142,7 @@ def test_dtypes(dtype):
     check(until, (np.arange(1, 60) * 3).astype(dtype).copy())
 
 
+@pytest.mark.slow
 def test_programs():
     n = 40
     A = RNG.random((n, n)) + n * np.eye(n)
@@ -367,6 +368,7 @@ def view_is_carried(x, tol):
     return x
 
 
+@pytest.mark.slow
 def test_what_is_not_carried():
     check(changes_shape, U[:5], 0.3, captured=False)
     check(changes_dtype, np.arange(50), 0.1)
@@ -425,6 +427,7 @@ def nested_by_value(x, tol):
     return x
 
 
+@pytest.mark.slow
 def test_nested():
     check(nested, U, 1e-3)
     check(nested_by_value, U, 1e-3)
@@ -494,6 +497,7 @@ def test_a_view_is_another_object():
     check(whole_view_is_carried, U, 10.0)
 
 
+@pytest.mark.slow
 def test_many_loops_in_one_function():
     loop = "    while np.abs(x).max() > {}:\n        x = x * 0.5\n"
     text = "def many(x):\n" + "".join(loop.format(2.0**-k) for k in range(60)) + "    return x\n"
@@ -573,6 +577,7 @@ def changes_each_turn(x, tol):
     return x, r
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tol", [1e-10, 0.5, 0.9, 2.0, 20.0])
 def test_numbers_of_another_class_behind_the_first_turn(tol):
     A, b, y = RNG.random((5, 5)) + 4 * np.eye(5), RNG.random(5), np.ones(5)

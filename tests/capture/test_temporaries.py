@@ -207,6 +207,7 @@ def test_arguments_in_a_tuple():
     check(g, A, B, captured=False)
 
 
+@pytest.mark.slow
 def test_results_of_steps_that_own_nothing():
     def f(a, b):
         x = np.tensordot(a, b, axes=([0], [0]))

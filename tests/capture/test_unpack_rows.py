@@ -73,6 +73,7 @@ def falls_between(points):
     return n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rows_that_are_computed(dtype):
     nodes, wide = NODES.astype(dtype), WIDE.astype(dtype)
@@ -102,6 +103,7 @@ def slices_of_ints(a):
     return total
 
 
+@pytest.mark.slow
 def test_rows_of_ints():
     a = (NODES * 100).astype(np.int32)
     check(of_ints, a)

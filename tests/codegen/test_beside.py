@@ -75,6 +75,7 @@ def numbers(shape, dtype, seed=1):
 LENGTHS = [2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("function", [sums, extremes, statistics, logic, softmax])
 def test_lengths(function, dtype):
@@ -83,6 +84,7 @@ def test_lengths(function, dtype):
         check(function, *arrays[at], also=tuple(arrays[at + 1 : at + 4]), whole=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [31, 32, 33, 35, 40, 63, 64, 65, 1001])
 def test_numbers_of_rows(rows):
     for dtype in (np.float32, np.float64):
@@ -92,6 +94,7 @@ def test_numbers_of_rows(rows):
         check(extremes, x, whole=True)
 
 
+@pytest.mark.slow
 def test_many_rows_over_threads():
     for dtype in (np.float32, np.float64):
         x = numbers((60001, 3), dtype)
@@ -108,6 +111,7 @@ def test_integers(dtype):
         check(integers, random.integers(0, 9, (101, length)).astype(dtype))
 
 
+@pytest.mark.slow
 def test_mixed_widths():
     for length in (3, 8, 13):
         x = numbers((101, length), np.float32)
@@ -122,6 +126,7 @@ def test_complex(dtype):
     check(sums, (x + 1j * x[::-1]).astype(dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zeros_nans_and_infinities(dtype):
     random = np.random.default_rng(4)
@@ -144,6 +149,7 @@ def test_overflow_of_one_row():
     check(sums, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layouts(dtype):
     x = numbers((90, 10), dtype)

@@ -109,6 +109,7 @@ def test_rows(length, dtype):
     check(across, x, dtype(1.9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("mode", ["ignore", "warn", "raise"])
 def test_bounds(mode, dtype):
@@ -122,6 +123,7 @@ def test_bounds(mode, dtype):
                 check(by_number, rows if mode != "raise" else rows[3], d, captured=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_orders_of_magnitude(dtype):
     """Elements and divisors with random significands, of all exponents; and those of them alone whose
@@ -163,6 +165,7 @@ def test_errors_are_those_of_each_vector(dtype):
                     check(unread, x, dtype(d), captured=False)
 
 
+@pytest.mark.slow
 def test_quotients_near_midpoints():
     xs, ds = hard(4000)
     check(by_number, xs, ds[0])
@@ -174,6 +177,7 @@ def test_quotients_near_midpoints():
     check(by_rows, -rows, ds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("significand", [1, 2, 0x2AAAAB, 0x3504F3, 0x400000, 0x7FFFFE, 0x7FFFFF])
 def test_all_float32(significand):
     """The significands of all dividends; those of divisors are one, two and all ulps away from 1 and

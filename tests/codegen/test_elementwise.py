@@ -90,6 +90,7 @@ def test_a_ufunc_that_warns_of_a_third_operand():
     check(f, x, x[::-1], whole=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f2", "c8"])
 def test_sums_beside_what_no_vector_holds(dtype):
     def f(x, y):

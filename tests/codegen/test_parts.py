@@ -136,6 +136,7 @@ def ends_and_sum(x):
     return x.max(), x.sum(), x.min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(203,), (40, 3), (9, 150)])
 def test_special_values_at_each_position(shape, dtype):
@@ -177,6 +178,7 @@ def test_nans_raise_no_flag(function, size, dtype):
             assert libm.fetestexcept(0x3F) & ~FE_INEXACT == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layouts(dtype):
     x = numbers((600, 400), dtype)

@@ -533,6 +533,7 @@ def test_writes_are_undone_when_a_later_step_fails():
     check(f, grid(300, 30).T, np.r_[0.0, vector(299)], also=((grid(30, 300), np.zeros(300)),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_copies_are_put_back(dtype):
     """Copies that threads share: an error comes last, and Python does it all again."""

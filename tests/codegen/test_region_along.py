@@ -162,6 +162,7 @@ def test_the_program_cannot_tell(function, arguments, also, variants):
         _C.test_variants(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("old", [vector(STRIPS), np.zeros(STRIPS)])
 def test_several_strips(dtype, old):

@@ -49,6 +49,7 @@ def test_bounds_of_nests(function, n):
         check(function, first, *sizes, also=also, captured=False)
 
 
+@pytest.mark.slow
 def test_elements_that_share_memory():
     """Rows of a strided view overlap: what a register holds would go stale."""
     windows = lambda: np.lib.stride_tricks.as_strided(vector(30), (6, 6), (16, 8))
@@ -58,6 +59,7 @@ def test_elements_that_share_memory():
         check(triangle, view(), 5, also=((grid(6, 6), 5),), captured=False)
 
 
+@pytest.mark.slow
 def test_registers():
     def kept(c, a, k):
         for i in range(len(c)):
@@ -119,6 +121,7 @@ def test_loops_without_a_turn():
     check(none, vector(6), vector(6), also=((vector(6), vector(5)),))
 
 
+@pytest.mark.slow
 def test_loops_that_change_places():
     def down_columns(a, b):
         n, m = a.shape
@@ -242,6 +245,7 @@ def turned(x, out, by):
         out[i] = x[int(by / (i + 1))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 40])
 def test_quotients_as_indices(n):
     also = [(vector(k), np.zeros(n)) for k in (0, 1, 2, 40)]

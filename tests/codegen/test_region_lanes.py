@@ -221,6 +221,7 @@ def divided(a, by, out):
         out[i] = s / by[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [0, 3, 7, 8, 9, 15, 16])
 def test_an_error_in_one_of_them(wrong):
     """What comes before it is written, and nothing behind it."""
@@ -235,6 +236,7 @@ def test_an_error_in_one_of_them(wrong):
         check(divided, grid(17, 5), by, np.zeros(17), captured=False)
 
 
+@pytest.mark.slow
 def test_rows_that_share_memory():
     shared = lambda: np.lib.stride_tricks.as_strided(grid(40), (12, 6), (16, 8))
     for function in (cholesky, column_norms, row_sums):

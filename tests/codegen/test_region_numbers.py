@@ -42,6 +42,7 @@ def test_numbers_whose_class_depends_on_the_way():
     check(returned, vector(20), 0.0, also=((vector(20), 9.0),), whole=True)
 
 
+@pytest.mark.slow
 def test_weak_numbers_meet_narrow_ones():
     def by_branch(x, h, y, start):
         for i in range(len(x)):

@@ -166,6 +166,7 @@ def loops_in(function, n=40):
     return text.split("\nk0(")[1].count("for (int64_t t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_the_parts_leave(function):
     """Numbers below, in and above the range, from 0 iterations on; in any layout."""

@@ -75,11 +75,13 @@ def test_two_widths():
     check(two_widths, x, RNG.random((70, 90)), z, whole=True)
 
 
+@pytest.mark.slow
 def test_over_threads():
     check(with_transpose, RNG.random((1030, 1030)), whole=True)
     check(with_transpose, RNG.random((1030, 1031))[:, 1:], whole=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype, n", [(np.float32, 2531), (np.float64, 1799)])
 def test_beyond_the_caches(dtype, n):
     x = RNG.random((n, n + 1)).astype(dtype)

@@ -57,6 +57,7 @@ def whole(x, a, b, c):
 SIZES = (1, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 130, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [chain, several])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sizes_around_the_vectors(function, dtype):

@@ -10,7 +10,7 @@ import numpy as np
 
 from constructs import X, Y, construct
 
-os.environ.setdefault("PYCOMPILE_CONSTRUCT", "3")
+os.environ.setdefault("PYCOMPILE_TEST_CONSTRUCT", "3")
 
 
 @construct("abs, divmod, pow, round", X, 7, -2.5)
@@ -148,7 +148,9 @@ def module_names(x):
 
 @construct("os.environ read", X)
 def environment(x):
-    return x * int(os.environ["PYCOMPILE_CONSTRUCT"]), os.environ.get("PYCOMPILE_NOT_THERE", "no")
+    return x * int(os.environ["PYCOMPILE_TEST_CONSTRUCT"]), os.environ.get(
+        "PYCOMPILE_TEST_NOT_THERE", "no"
+    )
 
 
 @construct("typing.cast", X, Y)

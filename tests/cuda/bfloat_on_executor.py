@@ -195,6 +195,28 @@ def test_a_number_of_the_host():
         np.testing.assert_array_equal(host(compiled(device(x), a)), x * a + a)
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, 2)])
+@pytest.mark.parametrize("number", [0.5, 3, True])
+def test_numbers_that_are_stored(number, part):
+    """Known ones, and those of each call: by the kernel, CuPy itself could store nothing."""
+
+    def store(x, a):
+        x[:2] = a
+
+    def fixed(x, a):
+        x[:2] = number
+
+    def fill(x, a):
+        x.fill(a)
+
+    for function in (store, fixed, fill):
+        wanted = np.ones((7, 4), BFLOAT)[part]
+        x = np.ones((7, 4), BFLOAT)[part]
+        function(wanted, number)
+        once(function)(device(x), number)
+        np.testing.assert_array_equal(x, wanted)
+
+
 def test_attributes():
     compiled = pycompile.compile(lambda x: (x + 1 if x.dtype == BFLOAT else x, x.dtype, x.itemsize))
     made, dtype, size = compiled(device(moderate()[:40]))

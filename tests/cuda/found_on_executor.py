@@ -45,6 +45,18 @@ def test_what_is_no_number_comes_first(name):
         check(lambda xp, x, axis=axis: getattr(xp, name)(x, axis), np.full_like(x, -np.inf))
 
 
+def test_places_in_what_was_written_are_of_the_array():
+    """Which `long` they are depends on the array's layout, not on that of the value it was given."""
+
+    def written(x):
+        x += 1
+        return x.argmax()
+
+    for x in (values((5, 6)), np.asfortranarray(values((5, 6))), values((5, 12))[:, ::2]):
+        chars = {once(f)(device(x)).dtype.char for f in (written, lambda x: x.argmax())}
+        assert len(chars) == 1
+
+
 def test_places_are_of_long_long():
     """As CuPy's are: NumPy's `long` has the same bits and another name."""
     x = device(values((6, 8)))

@@ -1,7 +1,5 @@
 """CUDA without a device: the text of kernels by NVRTC, and their execution on the CPU."""
 
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -9,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from build_executor import executor_environment, executor_folder
 
 from pycompile import _C
 
@@ -177,10 +176,14 @@ def all_operations():
 needs_nvrtc = pytest.mark.skipif(_C.cuda_info()["nvrtc"] == (0, 0), reason="no NVRTC")
 
 
-@pytest.mark.kernels_alone
 @needs_nvrtc
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("graph", [*GRAPHS, *all_operations()])
+@pytest.mark.parametrize(
+    "graph, arch",
+    [
+        *((graph, arch) for graph in GRAPHS for arch in ("sm_80", "sm_90", "sm_100")),
+        *((graph, "sm_80") for graph in all_operations()),
+    ],
+)
 def test_nvrtc_compiles(graph, arch):
     _, source = _C.lower_cuda(graph)
     cubin, log = _C.cuda_compile(source, arch)
@@ -188,6 +191,7 @@ def test_nvrtc_compiles(graph, arch):
     assert cubin.count(b"\x7fELF") == 1
 
 
+@pytest.mark.slow
 @needs_nvrtc
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 @pytest.mark.parametrize("graph", [ATTENTION, WIDE_HEADS, NARROW_HEADS])
@@ -207,6 +211,7 @@ def test_attention_takes_the_copy_engine_on_hopper_only():
         assert "wgmma" not in source
 
 
+@pytest.mark.slow
 @needs_nvrtc
 def test_kernels_are_compiled_side_by_side():
     lines = [f"%{k}: f32@cuda[{9 + k},{9 + k}] = input({k})" for k in range(4)]
@@ -225,6 +230,7 @@ def test_kernels_are_compiled_side_by_side():
     assert "flat" in log
 
 
+@pytest.mark.slow
 @needs_nvrtc
 @pytest.mark.parametrize(
     "dtype, summed", [("f32", "f32"), ("i8", "i64"), ("f16", "f32"), ("f64", "f64")]
@@ -356,52 +362,16 @@ def test_a_group_is_of_one_device():
     assert "k1(" not in c
 
 
-# Kernels are many and small: what each is compiled with counts.  They find C's functions in the process.
-KERNEL_OPTIONS = "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-threadsafe-statics -nostdlib"
-
-
 @pytest.fixture(scope="module")
 def executor():
     """The folder of the executor and of what it has compiled: for all workers, and kept with other kernels."""
     pytest.importorskip("cupy")
     if shutil.which("g++") is None:
         pytest.skip("no C++ compiler")
-    options = ["-std=c++17", "-O1", "-fPIC"]
-    version = subprocess.run(["g++", "--version"], capture_output=True, check=True).stdout
-    key = hashlib.sha256(repr((version, options, KERNEL_OPTIONS)).encode())
-    for name in ("device.h", "executor.cpp", "products.cpp"):
-        key.update((HERE / name).read_bytes())
-    folder = Path(os.environ["PYCOMPILE_CACHE_DIR"]).absolute() / f"executor-{key.hexdigest()[:16]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "built").exists():
-            build(folder, options)
-            (folder / "built").touch()
-    return folder
+    return executor_folder(os.environ["PYCOMPILE_CACHE_DIR"])
 
 
-def build(folder, options):
-    shutil.copy(HERE / "device.h", folder)
-    for source in ("executor", "products"):
-        command = [
-            "g++",
-            *options,
-            "-c",
-            "-o",
-            str(folder / f"{source}.o"),
-            str(HERE / f"{source}.cpp"),
-        ]
-        command += [f'-DEXECUTOR_FOLDER="{folder}"', f'-DEXECUTOR_OPTIONS="{KERNEL_OPTIONS}"']
-        subprocess.run(command, check=True)
-    libraries = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
-    libraries["libcublasLt.so.13"] = "products"
-    for name, source in libraries.items():
-        command = ["g++", "-shared", f"-Wl,-soname,{name}", "-o", str(folder / name)]
-        subprocess.run([*command, str(folder / f"{source}.o")], check=True)
-
-
-@pytest.mark.kernels_alone
+@pytest.mark.slow
 @pytest.mark.longest
 @pytest.mark.parametrize(
     "tests",
@@ -425,10 +395,7 @@ def test_on_the_executor(executor, tmp_path, tests):
     tests, _, capability = tests.partition(" ")
     if tests in ("bfloat_on_executor.py", "attention_on_executor.py"):
         pytest.importorskip("ml_dtypes")
-    path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
-    env["EXECUTOR_CAPABILITY"] = capability or "90"
-    env["EXECUTOR_KERNELS"] = str(executor)
+    env = executor_environment(executor, tmp_path, capability or "90")
     command = [
         sys.executable,
         "-m",
@@ -440,3 +407,37 @@ def test_on_the_executor(executor, tmp_path, tests):
     ]
     done = subprocess.run(command, env=env, cwd=executor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+# Random programs: 1,000 for each NumPy, no two alike.
+PROGRAMS = 4 * min(int(os.environ.get("PYCOMPILE_FUZZ", "250")), 250)
+FIRST = (sys.version_info.minor - 11) * PROGRAMS
+
+
+@pytest.mark.kernels_alone
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, 100))
+def test_programs_cannot_be_told_from_cupy(executor, tmp_path, first):
+    env = executor_environment(executor, tmp_path)
+    command = [sys.executable, str(HERE / "device_fuzz.py"), "--here", "--first", str(first)]
+    done = subprocess.run(
+        [*command, "--programs", "100"], env=env, cwd=executor, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+LARGEST_FOR_SUM = """
+import device_fuzz
+from device_programs import Array
+Array.sum = Array.max
+raise SystemExit(device_fuzz.fuzz(0, 30))
+"""
+
+
+@pytest.mark.kernels_alone
+@pytest.mark.slow
+def test_programs_find_a_wrong_sum(executor, tmp_path):
+    env = executor_environment(executor, tmp_path)
+    command = [sys.executable, "-c", LARGEST_FOR_SUM]
+    done = subprocess.run(command, env=env, cwd=executor, capture_output=True, text=True)
+    assert done.returncode > 0 and "compiled" in done.stdout, done.stderr[-3000:]

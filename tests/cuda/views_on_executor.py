@@ -244,6 +244,14 @@ def test_views_of_results():
         assert made[6].base.shape == (4, 6)
 
 
+def test_the_transpose_of_one_axis_is_the_array():
+    for shape in ((), (1,), (5,), (3, 4)):
+        x, y = device(np.ones(shape)), device(values((9,)))
+        compiled = once(lambda x, y: (x.T, x.transpose(), y + 1))
+        made = compiled(x, y)
+        assert [a is x for a in made[:2]] == [a is x for a in (x.T, x.transpose())]
+
+
 def test_base_of_a_view_is_what_owns_the_memory():
     whole = device(values((6, 5)))
     part = whole[1:4]

@@ -206,10 +206,86 @@ def test_writes_of_reductions(function):
             check_writes(function, np.rint(x), np.rint(y))
 
 
+def quotient(xp, x, y):
+    x[1, 3] = y.sum() / 98
+
+
+def mean(xp, x, y):
+    x[0, 0] = y.mean()
+
+
+def rows_of_quotient(xp, x, y):
+    x[:2] = y.max() / 3 + 1
+
+
+def added_to_element(xp, x, y):
+    x[0, 1] += y.max()
+
+
+def scaled_by_sum(xp, x, y):
+    total = y.sum() * 2
+    x *= total
+    y[0] = total - 1
+    return total
+
+
+def one_value_twice(xp, x, y):
+    value = x.min() - y.sum() / 7
+    x[0] = value
+    y[:, 1] = value * value
+    return value + 1
+
+
+def element_of_both(xp, x, y):
+    x[2, 2] = x[0, 0] * y[1, 1] - x[1, 2]
+    y[...] = y.sum(axis=0) / 4
+
+
+def number_of_each_element(xp, x, y):
+    number = xp.rint(xp.broadcast_to(x.max(), y.shape))
+    y[...] = number
+    return number * 2
+
+
+OF_NUMBERS = [
+    number_of_each_element,
+    quotient,
+    mean,
+    rows_of_quotient,
+    added_to_element,
+    scaled_by_sum,
+    one_value_twice,
+    element_of_both,
+]
+
+
+@pytest.mark.parametrize("function", OF_NUMBERS)
+def test_stores_of_what_a_reduction_gives(function):
+    """The kernel that stores it takes the value that another kernel has made."""
+    for shape in ((5, 6), (3, 30_000)):
+        for x, y in pairs(shape, "f8"):
+            check_writes(function, np.rint(x * 4), np.rint(y * 4))
+
+
 @pytest.mark.parametrize("function", ALL)
 def test_writes_of_halves(function):
     for x, y in pairs((5, 6), "f2"):
         check_writes(function, x, y)
+
+
+def test_a_kernel_that_runs_before_the_number_is_made():
+    def function(xp, x, y, z):
+        double = x * 2
+        z[...] = -y[0, 0]  # converted; what reads it converts it back
+        return double - z
+
+    for number in (3.0, 4.0):
+        check_writes(
+            function,
+            values((5, 6)),
+            np.rint(values((5, 6), seed=int(number)) * 4),
+            np.array(number, "f2"),
+        )
 
 
 def test_one_axis_and_none():
@@ -297,6 +373,22 @@ def test_a_number_is_rounded_to_a_half_once():
         x[1:] = 1 + 2**-11 + 2**-40  # as float32 it lies halfway
 
     check_writes(store, np.zeros((3, 4), "f2"))
+
+
+def written_and_cast(xp, x, y):
+    x[...] = y * 2
+    y[:] -= 1
+    return x.astype("f8"), y.astype("i4")
+
+
+def test_a_cast_keeps_the_layout_of_what_was_written():
+    for shape in ((5, 6), (3, 1)):
+        for x, y in pairs(shape, "f4"):
+            given = device(x.copy("K")), device(y.copy("K"))
+            compiled = once(lambda x, y: written_and_cast(cp, x, y))
+            for made, wanted in zip(compiled(*given), written_and_cast(np, x, y), strict=True):
+                assert made.strides == wanted.strides or 1 in shape
+                np.testing.assert_array_equal(host(made), wanted)
 
 
 def test_writes_beside_kernels_launched_together():
@@ -390,6 +482,12 @@ def read_elsewhere(x):
     return x.sum()
 
 
+def read_number(x):
+    element = x[0, 0]
+    element[...] = 1.5
+    return element < 2
+
+
 def integer_of_float(x):
     n = x.astype("i4")
     n += 1.5
@@ -470,6 +568,7 @@ def number_that_may_not_fit(x):
     [
         (second_write, "a second write, to another part, of a CuPy array"),
         (read_elsewhere, "a read, where another part was written, of a CuPy array"),
+        (read_number, "a read, where a number of the host was stored, of a CuPy array"),
         (mask_of_rows, "a part, not by known numbers and slices, of a CuPy array"),
         (array_by_mask, "a part, not by known numbers and slices, of a CuPy array"),
         (number_that_may_not_fit, "a part, not by known numbers and slices, of a CuPy array"),

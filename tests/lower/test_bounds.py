@@ -123,6 +123,7 @@ def signalling_nan(dtype):
                          (0x7FF4000000000000).to_bytes(8, "little"), dtype)[0]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", PROGRAMS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("where", [0, 1, 2, 3])
@@ -170,6 +171,7 @@ def test_odd_numbers(rate, dtype):
         check(adam, *arrays(3000, dtype), number, step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layouts(dtype):
     wide = arrays((60, 130), dtype)
@@ -185,6 +187,7 @@ def test_layouts(dtype):
     check(choose, wide[0], wide[1], wide[2], wide[3], 0.5, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_arrays(dtype):
     """The last of many is what NumPy tells of: none is changed before."""

@@ -173,6 +173,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize("size", [40, 3000, 70000])
 def test_programs(size, dtype):

@@ -76,6 +76,7 @@ def arms(u, v, steps):
     return v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [3, 6])
 @pytest.mark.parametrize("shape", [(6, 5), (40, 30), (150, 170)])
 @pytest.mark.parametrize("function", [damped, kept, told, two_places, arms])
@@ -86,6 +87,7 @@ def test_programs(function, shape, steps):
     check(function, u.T, np.asfortranarray(v).T, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(6, 5), (150, 170)])
 def test_grids(shape):
     u, before = np.random.default_rng(0).uniform(1, 2, (2, *shape))

@@ -90,6 +90,7 @@ def rows(x, y):
     return scaled.max(axis=1), z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4, 5), (40, 50), (300, 200)])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_programs(shape, dtype):

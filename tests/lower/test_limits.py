@@ -40,6 +40,7 @@ def test_many_calls_with_live_results(count):
     check(program([*lines, f"return {total}"]), RNG.standard_normal(100), whole=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("count", [63, 65])
 def test_many_reductions_of_one_array(count, axis):
@@ -75,6 +76,7 @@ def test_long_chain_of_numbers():
     check(program(lines, "x, a"), RNG.standard_normal(50), 1.25, whole=True)
 
 
+@pytest.mark.slow
 def test_long_chain_of_array_scalars():
     lines = ["b = x[0]", *("b = b * 0.5 + x[1]" for _ in range(900)), "return x * b, b"]
     check(program(lines), RNG.standard_normal(50), whole=True)
@@ -210,6 +212,7 @@ def test_many_carried_values_and_arrays(count):
     check(function, *args, captured=False)
 
 
+@pytest.mark.slow
 def test_old_elements_wanted_after_a_loop():
     """What a loop writes over is read elsewhere, in all orders."""
 
@@ -311,6 +314,7 @@ def test_many_values_alive_are_one_kernel():
     assert text.count("kernel ") == 1, text
 
 
+@pytest.mark.slow
 def test_too_much_for_one_kernel_is_cut_where_little_crosses():
     lines = []
     for part in range(8):
@@ -332,6 +336,7 @@ def test_many_outputs_are_several_kernels():
     assert "temp" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 def test_many_reductions_are_several_kernels(axis):
     """A compiler takes more than twice as long for twice as many accumulators in one loop."""

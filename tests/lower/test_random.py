@@ -18,6 +18,7 @@ def test_random_graph(seed):
         assert same(made, wanted), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_large_random_graph(seed):
     """More than one kernel holds: groups are cut."""

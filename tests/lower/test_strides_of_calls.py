@@ -74,6 +74,7 @@ def test_exponents_that_are_one_number_or_an_array_of_it():
     same_bits(function(*lines, "np.power(x, 0.5)", "np.power(x, y)"), x, np.full(200, 0.5))
 
 
+@pytest.mark.slow
 def test_blocks_and_tails():
     for n in (1, 7, 2047, 2048, 2049, 6001):
         x = np.random.default_rng(n).uniform(0.01, 5, n)

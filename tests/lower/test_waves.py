@@ -89,6 +89,7 @@ def test_rows_too_long_for_the_cache_are_none():
     assert waves(jacobi, grid(5, 200_000), 3) == []
 
 
+@pytest.mark.slow
 def test_fortran_order(threads):
     check(jacobi, np.asfortranarray(grid(900, 700)), 4)
     check(two_grids, np.asfortranarray(grid(900, 700)), grid(900, 700, number=1), 0.1, 3)
@@ -98,11 +99,13 @@ def test_three_axes(threads):
     check(cube, np.random.default_rng(0).standard_normal((70, 80, 90)))
 
 
+@pytest.mark.slow
 def test_reductions_of_rows_and_outputs(threads):
     check(blurred, grid(2000, 300))
     check(blurred, grid(2000, 300, np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [1, 450, 898])
 @pytest.mark.parametrize("step", [1, 3])
 def test_flags_are_told_at_their_statement(threads, row, step):
@@ -168,6 +171,7 @@ def compiled_text(text):
     return space["f"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_chains(small_waves, first):
     seen = 0

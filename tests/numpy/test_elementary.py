@@ -119,6 +119,7 @@ def test_tanh_where_its_polynomials_meet(dtype):
         assert compiled(function)(x).tobytes() == function(x).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_in_kernels_of_many_shapes(dtype):
     def softmax(x):
@@ -148,6 +149,7 @@ def test_in_kernels_of_many_shapes(dtype):
         check(written, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [7, 8, 9, 15, 16, 17, 24, 31, 33, 120, 128, 136, 152, 264, 1007])
 def test_sums_of_what_is_long_to_compute(length):
     """Of float32 vectors are twice as wide as NumPy's accumulators."""
@@ -171,6 +173,7 @@ def test_sums_of_what_is_long_to_compute(length):
     check(functions, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "sin", "cos"])
 def test_many_copies_are_calls(name, dtype):
@@ -280,7 +283,6 @@ def test_loops(name, dtype, bytes_):
         told.clear()
 
 
-@pytest.mark.kernels_alone
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(16))
 @pytest.mark.parametrize("name", ["exp", "log", "tanh"])

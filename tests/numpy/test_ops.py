@@ -212,6 +212,7 @@ def fitting(lines, x, y):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "layout"), _layouts(2))
 def test_operations(dtype, layout):
     for name, lines in CASES.items():

@@ -135,6 +135,7 @@ def test_a_number_of_an_array_written_in_place_afterwards():
     check(f, np.arange(4.0), np.arange(5.0), whole=True)
 
 
+@pytest.mark.slow
 def test_a_recurrence_of_scalars_is_looked_through_once():
     def f(x, a, b):
         for _ in range(60):
@@ -185,6 +186,7 @@ def test_what_a_bool_selects_as_a_number(p):
         check(function, p, True, also=((p, False), (p, 0)), captured=False)
 
 
+@pytest.mark.slow
 def test_complex_scalars_are_multiplied_as_scalars():
     for step in range(40):
         w = np.exp(0.1j * step)

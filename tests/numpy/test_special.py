@@ -198,6 +198,7 @@ def test_bits(name, dtype):
                 assert same(made(x[start : start + n]), wanted[start : start + n])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", NAMES)
 def test_layouts_and_neighbours(name, dtype):
@@ -296,6 +297,7 @@ def test_errors_of_the_library(name, action):
             assert told(made, x, outs[0]) == told(function, x, outs[1])
 
 
+@pytest.mark.slow
 def test_what_is_first_used_while_the_library_reports():
     """In another process: what is known of the loops is kept."""
     code = """
@@ -319,6 +321,7 @@ def environment(**more):
     return os.environ | {"PYTHONPATH": str(Path(pycompile.__file__).parents[1])} | more
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not with_flags(), reason="glibc has no such variants")
 def test_another_exp_in_the_c_library():
     """Without FMA glibc's exp has other last bits: then the library's loop is called."""
@@ -369,12 +372,13 @@ def test_others_are_themselves(monkeypatch):
     check(lambda x: ndtr(x) * 2, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_float32_of_all_magnitudes(name):
-    """One in 61 of all; PYCOMPILE_EVERY_FLOAT=1 takes each, in some ten minutes."""
+    """One in 61 of all; PYCOMPILE_TEST_EVERY_FLOAT=1 takes each, in some ten minutes."""
     function = program(name, "special.{0}(x) * np.float32(1)")
     made = compiled(function)
-    every = 1 if os.environ.get("PYCOMPILE_EVERY_FLOAT") == "1" else 61
+    every = 1 if os.environ.get("PYCOMPILE_TEST_EVERY_FLOAT") == "1" else 61
     with np.errstate(all="ignore"):
         for first in range(0, 1 << 32, every << 20):
             bits = np.arange(first, min(first + (every << 20), 1 << 32), every, dtype=np.uint32)

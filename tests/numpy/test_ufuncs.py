@@ -36,6 +36,7 @@ def _compare(lines, layout, dtype, other=None, size=30):
             check(function(*batch), x, y, calls=1, captured=captured, whole=captured)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "layout"), _layouts(op_cases.DTYPES, 4))
 def test_ufuncs(dtype, layout):
     _compare(op_cases.calls(dtype), layout, dtype)
@@ -67,6 +68,7 @@ BACKWARDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("layout", BACKWARDS)
 def test_targets_beside_operands_that_run_backwards(layout, target):

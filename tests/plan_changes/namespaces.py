@@ -52,9 +52,9 @@ CHANGES = [
     ),
     Change(
         "os.environ",
-        "os.environ.pop('PYCOMPILE_NOT_SET', None)",
-        "os.environ.get('PYCOMPILE_NOT_SET')",
-        "os.environ['PYCOMPILE_NOT_SET'] = '1'",
+        "os.environ.pop('PYCOMPILE_TEST_NOT_SET', None)",
+        "os.environ.get('PYCOMPILE_TEST_NOT_SET')",
+        "os.environ['PYCOMPILE_TEST_NOT_SET'] = '1'",
     ),
     Change(
         "level of a logger",

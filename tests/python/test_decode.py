@@ -53,6 +53,7 @@ def test_there_is_a_lot_of_code():
     assert len(CODES) > 1000
 
 
+@pytest.mark.slow
 def test_instructions_start_where_dis_says():
     for code in CODES:
         ours = {at for _, _, _, _, at, *_ in _C._instrs(code)}
@@ -84,6 +85,7 @@ def test_handlers_are_those_of_dis():
         assert ours == theirs, code
 
 
+@pytest.mark.slow
 def test_jumps_go_where_dis_says():
     for code in CODES:
         instrs = _C._instrs(code)

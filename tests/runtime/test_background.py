@@ -108,6 +108,7 @@ def test_nothing_waits_at_exit(tmp_path):
     assert not list((tmp_path / "cache").glob("work-*"))
 
 
+@pytest.mark.slow
 def test_what_is_ready_at_exit_is_kept(tmp_path):
     child(
         tmp_path,
@@ -214,6 +215,7 @@ def test_breaks_are_told_at_the_first_call(tmp_path):
     assert out == ["PC0002"]
 
 
+@pytest.mark.slow
 def test_programs_run_so_by_default(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
@@ -250,6 +252,6 @@ def test_how_it_is_asked_for(options):
 
 
 def test_modes_that_are_none():
-    modes = "mode must be None, 'default', 'background' or 'max-autotune', not 'fast'"
+    modes = "mode must be None, 'default', 'wait', 'background' or 'max-autotune', not 'fast'"
     with pytest.raises(ValueError, match=modes):
         pycompile.compile(lambda x: x, mode="fast")

@@ -40,6 +40,15 @@ def child(code, **variables):
     return done.stdout, done.stderr
 
 
+def test_switched_off(tmp_path):
+    """Nothing is written, nothing is read, and nothing is said about it."""
+    code = f"print(_C.test_code_run({source(7)!r}))"
+    for _ in range(2):
+        out, err = child(code, PYCOMPILE_CACHE="0", PYCOMPILE_CACHE_DIR=str(tmp_path / "cache"))
+        assert (out, err) == ("7\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128, 1000])
 def test_hash(size):
     data = bytes(range(256)) * 4
@@ -181,6 +190,7 @@ def test_info_and_clear(folder):
     assert (folder / "note").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("junk", [b"junk", b"ju\x01\xffnk\nmore", b"cc (Debian) 12\n" + b"0" * 32])
 def test_a_note_that_is_damaged_is_none(tmp_path, junk):
     store = tmp_path / "store"
@@ -285,6 +295,7 @@ def listed(folder):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_entries_are_listed_with_place_age_size_and_hits(store):
     for _ in range(4):
         program(store)
@@ -302,6 +313,7 @@ def test_entries_are_listed_with_place_age_size_and_hits(store):
     assert text.startswith("function: shaped\n") and text.endswith("\nhits: 0 ...")
 
 
+@pytest.mark.slow
 def test_hits_of_many_processes_are_all_counted(folder):
     number = next(numbers)
     assert _C.test_code_run(source(number)) == number
@@ -356,6 +368,7 @@ def test_records_go_with_their_entries(folder):
 # ---- hits and misses in the log ----
 
 
+@pytest.mark.slow
 def test_the_log_says_what_differs(store):
     assert "miss: shaped (" in program(store)[1]
     assert "nothing is kept of this function" not in (again := program(store)[1])
@@ -391,6 +404,7 @@ def nothing(tmp_path):
     return {"PATH": str(tmp_path / "empty"), "CC": "/nonexistent/cc"}
 
 
+@pytest.mark.slow
 def test_a_warm_cache_needs_no_compiler(store, nothing):
     assert program(store, CC=None)[0] == [0, 1, 1, 1]
     counts, log = program(store, **nothing)
@@ -399,6 +413,7 @@ def test_a_warm_cache_needs_no_compiler(store, nothing):
     assert counts == [1, 0, 0, 1] and "Warning" not in log
 
 
+@pytest.mark.slow
 def test_what_is_not_there_runs_plain_with_one_warning(store, nothing):
     program(store)
     counts, log = program(store, factor=7, **nothing)
@@ -407,6 +422,7 @@ def test_what_is_not_there_runs_plain_with_one_warning(store, nothing):
     assert "miss: shaped" in log
 
 
+@pytest.mark.slow
 def test_entries_of_any_compiler_are_found_without_one(store, nothing):
     program(store, factor=2, CC="cc -DONE=1")
     program(store, factor=3, CC="cc -DTWO=2")
@@ -436,6 +452,7 @@ def folder_warning(folder, code="", **variables):
     return err, out.split()[1]
 
 
+@pytest.mark.slow
 def test_home_is_expanded(tmp_path):
     home = str(tmp_path)
     for name, place in (("~/deep/cache", "deep/cache"), ("~", ""), ("~/", "")):
@@ -445,6 +462,7 @@ def test_home_is_expanded(tmp_path):
     assert not (Path.cwd() / "~").exists()
 
 
+@pytest.mark.slow
 def test_the_warning_names_what_is_wrong(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "open").mkdir()
@@ -486,6 +504,7 @@ def shared(tmp_path):
     return tmp_path / "store"
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_read(shared, monkeypatch):
     """One that root has filled, or one's own without the right to write."""
     number = next(numbers)

@@ -40,6 +40,7 @@ def particles(count):
     return [Particle(rng.random(2), rng.standard_normal(2)) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count, steps", [(20, 10), (60, 30)])
 def test_branches_on_values_in_all_that_is_unrolled(count, steps):
     """At each branch all values are saved that there are."""

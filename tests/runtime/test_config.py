@@ -176,8 +176,13 @@ def test_what_the_environment_does_not_mean(name, value, text):
 
 
 def test_variables_that_are_not_ours_are_not_told():
-    names = {"PYCOMPILE_SOMETHING_ELSE": "1", "PYCOMPILE_" + "X" * 300: "1", "PYCOMPILED": "2"}
-    assert stderr("", **names) == ""
+    assert stderr("", PYCOMPILED="2", PYCOMPILE_="", PYCOMPILE="3") == ""
+
+
+def test_names_that_do_not_exist_are_told():
+    told = stderr("", **{"PYCOMPILE_SOMETHING_ELSE": "1", "PYCOMPILE_" + "X" * 300: "1"})
+    assert "PYCOMPILE_SOMETHING_ELSE is no variable of pycompile's: ignored\n" in told
+    assert told.count("PycompileWarning") == 2 and "X" * 50 not in told
 
 
 def test_variables_of_our_own_are_not_told():
@@ -290,6 +295,7 @@ def test_wrong_channels_change_nothing():
     assert _C.test_log_emit("cache", "a") and not _C.test_log_emit("guards", "b")
 
 
+@pytest.mark.slow
 def test_hints_that_are_asked_for_while_the_program_runs():
     code = """
 import numpy as np, pycompile

@@ -118,6 +118,7 @@ def test_every_failure_of_a_compile(function, folders, monkeypatch):
     assert n > 10 and kernels
 
 
+@pytest.mark.slow
 def test_failures_leave_nothing(folders, monkeypatch):
     for n in range(0, 60, 3):
         attempt(straight, n, folders, monkeypatch)

@@ -157,6 +157,7 @@ print('end')
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_compiled_functions(program, way):
     text = BEGIN + COMPILED

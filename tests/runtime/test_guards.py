@@ -181,6 +181,7 @@ def test_views_that_share_no_element(views):
 MEMORY = np.zeros(400, "u1")
 
 
+@pytest.mark.slow
 def test_overlap_of_random_views():
     """Never told apart where they share memory, which NumPy finds out exactly."""
     g = Guards()

@@ -305,3 +305,64 @@ def test_ctrl_c_while_another_thread_takes_the_gil(function):
     for _ in range(5):
         wait, _ = interrupted(compiled, (np.arange(8.0), np.zeros(8)), behind=turns)
         assert wait < 5, "when the loop has ended, it seems"
+
+
+def steps_of(n):
+    count = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+    return count
+
+
+def test_a_capture_ends_when_a_signal_comes():
+    """It would take seconds; the handler runs where the call begins."""
+    seen = []
+
+    def collatz(n):
+        seen.append(n)
+        return [steps_of(i) for i in range(1, n)]
+
+    def handler(number, frame):
+        seen.append(time.perf_counter())
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    began = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, SOON)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pycompile.compile(collatz)(400)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen[:-1] in ([], [400])
+    assert seen[-1] - began < 20 * SOON
+
+
+def counts_up(y, n):
+    for i in range(n):
+        y[0] += i & 3
+    return y[0]
+
+
+def test_a_loop_runs_natively_again_once_the_handler_has_run():
+    """CPython would need a hundred times as long for it."""
+    compiled, seen = pycompile.compile(counts_up), []
+    n = 1 << 26
+    compiled(np.zeros(2), n)
+    before = signal.signal(signal.SIGALRM, lambda *unused: seen.append(1))
+    try:
+        for _ in range(20):
+            stats = compiled.stats()
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            assert compiled(np.zeros(2), n) == 1.5 * n
+            assert compiled.stats()["plan_runs"] == stats["plan_runs"] + 1
+            if compiled.stats()["deopts"] > stats["deopts"]:
+                break
+        else:
+            raise AssertionError("no signal came while the loop ran")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen

@@ -62,6 +62,7 @@ def test_small_calls_leave_large_ones_their_chance(count):
     assert f.told == []
 
 
+@pytest.mark.slow
 def test_sizes_that_grow_for_ever_cost_a_bounded_number_of_plans():
     f = Pair(curve)
     counts = f.counts([(numbers(n),) for n in range(3, 2000)])
@@ -69,6 +70,7 @@ def test_sizes_that_grow_for_ever_cost_a_bounded_number_of_plans():
     assert f.told == []  # nothing was lost
 
 
+@pytest.mark.slow
 def test_sizes_that_recur_get_plans_after_many_that_did_not():
     f = Pair(curve)
     rng = np.random.default_rng(1)
@@ -79,6 +81,7 @@ def test_sizes_that_recur_get_plans_after_many_that_did_not():
     assert found["compiles"] == 0 and found["plan_runs"] == 40
 
 
+@pytest.mark.slow
 def test_sizes_that_come_twice_and_never_again_cost_a_bounded_number_of_plans():
     f = Pair(curve)
     f.counts([(numbers(30_000 + i // 2),) for i in range(60)])
@@ -114,6 +117,7 @@ def test_the_same_shapes_again_after_others_were_given_up():
     assert f.counts([(numbers(30000),)] * 5)["plan_runs"] == 5
 
 
+@pytest.mark.slow
 def test_alternating_shapes_that_pay_may_be_more_than_the_limit():
     f = Pair(curve, recompile_limit=4)
     rounds = [(numbers(100_000 + i),) for i in range(10)]
@@ -132,6 +136,7 @@ def test_alternating_shapes_that_do_not_pay_keep_the_plans_that_there_are():
     assert counts["compiles"] <= 2 and counts["plan_runs"] >= 8
 
 
+@pytest.mark.slow
 def test_old_plans_make_room():
     f = Pair(curve, recompile_limit=4)
     for n in range(12):
@@ -140,6 +145,7 @@ def test_old_plans_make_room():
     assert f.compiled.stats()["plans"] <= 12
 
 
+@pytest.mark.slow
 def test_a_limit_of_one_still_gives_way_to_large_calls():
     f = Pair(curve, recompile_limit=1)
     f.counts([(numbers(4 + n),) for n in range(6)])
@@ -216,6 +222,7 @@ def update(P, G, lr):
     return P
 
 
+@pytest.mark.slow
 def test_enumerate_over_many_parameters():
     f = Pair(update)
     P, G = [np.ones(50) * k for k in range(200)], [numbers(50) + k for k in range(200)]
@@ -354,6 +361,7 @@ def clusters(X, k, turns):
     return C, labels
 
 
+@pytest.mark.slow
 def test_a_place_that_is_given_up_is_that_place_alone():
     f = Pair(clusters)
     X = np.random.default_rng(0).standard_normal((4000, 6))
@@ -370,6 +378,7 @@ def heavy(x):
     return x
 
 
+@pytest.mark.slow
 def test_functions_that_it_calls_have_their_plans():
     def outer(x, big):
         y = x * 2 + 1
@@ -403,6 +412,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 def test_large_calls_after_many_small_ones_that_came_to_nothing():
     """Looking behind a place that is given up paid nothing, as long as calls were small."""
     f = Pair(diffused)

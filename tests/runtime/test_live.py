@@ -246,6 +246,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_is_entered(both, name):
     assert both(LOOPS[name]) > 0
@@ -337,6 +338,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_is_entered(both, name):
     assert both(FUNCTIONS[name], PYCOMPILE_PLAN_ALWAYS="0") > 0
@@ -776,12 +778,14 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("always", ["1", "0"], ids=["always", "earned"])
 def test_same_as_plain(both, name, always):
     both(OTHERS[name], PYCOMPILE_PLAN_ALWAYS=always)
 
 
+@pytest.mark.slow
 def test_is_earned(both):
     """Without PLAN_ALWAYS a loop pays where it turns long enough."""
     text = """
@@ -796,6 +800,7 @@ def test_is_earned(both):
     assert both(text.format(3_000_000), PYCOMPILE_PLAN_ALWAYS="0") > 0
 
 
+@pytest.mark.slow
 def test_modules_are_watched(both, tmp_path):
     (tmp_path / "helper.py").write_text(
         "import numpy as np\na = np.arange(9000.0)\ns = 0.0\nfor i in range(9000):\n    s += a[i]\n"
@@ -805,5 +810,6 @@ def test_modules_are_watched(both, tmp_path):
     assert both(text, PYTHONPATH=os.pathsep.join([ROOT, str(tmp_path)])) > 0
 
 
+@pytest.mark.slow
 def test_not_under_capture_all(both):
     assert both(LOOPS["for over a range"], "--capture-all") == 0

@@ -95,6 +95,7 @@ def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
     assert text in first
 
 
+@pytest.mark.slow
 def test_no_folder_to_compile_in_is_told(tmp_path):
     (tmp_path / "file").touch()
     folders = {
@@ -253,12 +254,26 @@ def test_backend_that_fails(backend, text):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("made", [None, 3, [np.zeros(4)]])
+def test_a_backend_may_decline():
+    """None leaves the graph to CPython, without a warning, and is not asked again for such calls."""
+    asked = []
+    f = pycompile.compile(roots, backend=lambda graph, inputs: asked.append(len(inputs)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            assert (f(np.ones(4)) == 3).all()
+    assert asked == [1]
+    f = pycompile.compile(roots, backend=lambda graph, inputs: None, fullgraph=True)
+    with pytest.raises(pycompile.BackendError, match="declined the graph"):
+        f(np.ones(4))
+
+
+@pytest.mark.parametrize("made", [3, [np.zeros(4)]])
 def test_backend_that_makes_nothing_to_call(made):
     f = pycompile.compile(roots, backend=lambda graph, inputs: made)
     for _ in range(2):
         with pytest.raises(
-            pycompile.BackendError, match="backend .*<lambda> must return a callable, not"
+            pycompile.BackendError, match="backend .*<lambda> must return a callable, or None"
         ):
             f(np.ones(4))
 
@@ -335,6 +350,7 @@ def test_report_is_written_to_the_folder_where_the_program_was_started(tmp_path)
     assert (tmp_path / "counts").read_text()[0] == "[" and not list((tmp_path / "other").iterdir())
 
 
+@pytest.mark.slow
 def test_cache_list_into_a_closed_pipe(tmp_path):
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
@@ -666,6 +682,7 @@ def test_limit_names_all_that_differed():
     assert "compute with it" in remedies and "fewer different texts" in remedies
 
 
+@pytest.mark.slow
 def test_a_fact_of_several_plans_is_counted_once():
     def all_of(*arrays):
         total = np.sqrt(arrays[0]).sum()

@@ -247,6 +247,7 @@ def test_code_that_runs_once_is_not_captured(counted):
     assert counted(text) == (0, 0, [])
 
 
+@pytest.mark.slow
 def test_a_hot_function_is_captured(counted):
     text = """
     def step(x):
@@ -262,6 +263,7 @@ def test_a_hot_function_is_captured(counted):
     assert 1 <= captures <= 6 and compiled == 1 and names == ["step"]
 
 
+@pytest.mark.slow
 def test_a_loop_with_much_to_do_is_captured_at_once(counted):
     text = """
     def walk(x, y):
@@ -315,6 +317,7 @@ NESTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nest", NESTS)
 def test_loops_of_a_function_that_is_called_once(counted, nest):
     """How often they turn is known from the numbers and sizes of this call."""
@@ -331,6 +334,7 @@ def test_the_compiler_is_waited_for_where_one_call_pays_for_it(program, tmp_path
     assert done.stdout.splitlines()[-1] == "['once']", done.stderr
 
 
+@pytest.mark.slow
 def test_what_does_not_pay_is_stepped_over_for_a_loop_that_does(counted):
     text = """
     def main(x, n):
@@ -363,6 +367,7 @@ def setup(n):
 """
 
 
+@pytest.mark.slow
 def test_installed_code_has_to_earn_more(counted):
     text = """
     import package
@@ -405,6 +410,7 @@ print(body.position.sum())
 """
 
 
+@pytest.mark.slow
 def test_arrays_in_instances_are_seen(program):
     done = program(METHODS, PYCOMPILE_LOGS="schedule", PYCOMPILE_PLAN_ALWAYS="1")
     assert "Body.advance (" in done.stderr, done.stderr
@@ -422,6 +428,7 @@ def test_capture_all_counts(program, tmp_path):
     assert rows["g"]["left"] == 1 and "generator" in rows["g"]["why"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imported", ["by us too", "by the program"])
 def test_capture_all_of_an_event_loop(tmp_path, imported):
     """Bound methods of C code that ask for their class: descrobject.c, method_get.  `logging` while
@@ -489,6 +496,7 @@ for i in range(5):
 """
 
 
+@pytest.mark.slow
 def test_perf_hints_tell_the_most_costly_first(program):
     done = program(BREAKS, PYCOMPILE_LOGS="perf_hints", PYCOMPILE_PLAN_ALWAYS="1")
     assert done.returncode == 0, done.stderr
@@ -521,6 +529,7 @@ def test_what_is_no_program(tmp_path, name, command):
     assert ours.stderr.replace(str(tmp_path), ".") == plain.stderr.replace(str(tmp_path), ".")
 
 
+@pytest.mark.slow
 def test_explain_a_program(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(ARRAYS)

@@ -44,6 +44,7 @@ def counted(function, *args):
     return result, {name: after[name] - before[name] for name in after}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 230])
 def test_a_merge_sort(n, monkeypatch):
     """It names itself by a global, so that the plain function sorts for the one to compare with."""

@@ -183,6 +183,7 @@ def peak(function, *args):
 SQUARE = X.reshape(256, 256) / 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "args"),
     [(spectral, (X, X * X)), (parts, (X, X)), (products, (SQUARE, SQUARE + 1))],

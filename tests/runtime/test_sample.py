@@ -171,6 +171,7 @@ def test_a_plan_with_a_short_kept_loop_is_compared(took):
     assert call(compiled, 50, X)["plan_runs"] == 0
 
 
+@pytest.mark.slow
 def test_a_plan_with_a_long_kept_loop_is_not(took):
     """A plain call could take a second."""
     took(10 * MS, 5 * MS)

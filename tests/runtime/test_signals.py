@@ -232,6 +232,7 @@ f(a, a)
 """
 
 
+@pytest.mark.slow
 def test_interrupt_ends_a_long_plan():
     child = subprocess.Popen(
         [sys.executable, "-c", LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

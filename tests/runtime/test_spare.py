@@ -28,6 +28,7 @@ def limits():
     _C.spare_limits(0, 60)
 
 
+@pytest.mark.slow
 def test_kept_and_bounded(limits):
     x = np.random.default_rng(1).random(ROWS)
     before = limits(1 << 40, 60)
@@ -50,6 +51,7 @@ def test_kept_and_bounded(limits):
         assert compiled(x) == plain(x)
 
 
+@pytest.mark.slow
 def test_rested(limits):
     x = np.random.default_rng(1).random(ROWS)
     limits(1 << 40, 1)

@@ -159,6 +159,7 @@ def test_fork():
         many_jobs(2)
 
 
+@pytest.mark.slow
 def test_fork_while_others_work():
     stop = threading.Event()
 

@@ -64,6 +64,31 @@ def test_compiler_that_gives_no_output(tmp_path):
     assert f"CC={cc} cannot compile, and does not say why" in err
 
 
+HANGS = 'test "$1" = --version && exit 0\nexec sleep 1000\n'
+
+
+@pytest.mark.parametrize("mode", ["wait", "background"])
+def test_a_compiler_that_hangs_is_ended(tmp_path, mode):
+    """And is no compiler from then on: the second function does not wait for it."""
+    cc = script(tmp_path / "cc", HANGS)
+    code = f"""
+import numpy as np, pycompile, time
+f = pycompile.compile(lambda x: np.sqrt(x) * 2 + 1, mode={mode!r})
+g = pycompile.compile(lambda x: np.sqrt(x) * 3 + 1, mode={mode!r})
+began = time.perf_counter()
+while time.perf_counter() - began < 3:
+    assert f(np.ones(3))[0] == 3 and g(np.ones(3))[0] == 4
+print(f.stats()["plan_runs"], g.stats()["plan_runs"])
+"""
+    out, err = child(
+        code, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"), PYCOMPILE_COMPILE_TIMEOUT="1"
+    )
+    assert out == "0 0\n"
+    assert err.count("Warning") == 1
+    assert f"CC={cc} was ended after 1 s (PYCOMPILE_COMPILE_TIMEOUT) (correct or unset CC; " in err
+    assert subprocess.run(["pgrep", "-f", f"{cc} "], check=False).returncode == 1
+
+
 FUNCTION = """
 import numpy as np, pycompile
 @pycompile.compile
@@ -112,6 +137,7 @@ def info(**variables):
     return {name: value.strip() for name, _, value in rows if name}, done.stderr
 
 
+@pytest.mark.slow
 def test_info_tries_the_compiler(tmp_path):
     folder = str(tmp_path / "c")
     good, _ = info(PYCOMPILE_CACHE_DIR=folder)
@@ -154,6 +180,7 @@ def test_cc_with_arguments(tmp_path):
     assert out == f"41\n{cc}\n"
 
 
+@pytest.mark.slow
 def test_quotes_in_cc_are_characters(tmp_path):
     cc = shutil.which("cc")
     folder = str(tmp_path / "c")
@@ -173,6 +200,7 @@ def test_cc_that_is_missing_falls_back(tmp_path):
     assert child(RUN, CC="/nowhere/cc", PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))[0] == "41\n"
 
 
+@pytest.mark.slow
 def test_version_is_asked_once(tmp_path):
     log = tmp_path / "log"
     cc = script(tmp_path / "cc", f'echo "$1" >> {log}\nexec {shutil.which("cc")} "$@"\n')
@@ -183,6 +211,7 @@ def test_version_is_asked_once(tmp_path):
     assert len(log.read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_other_compiler_is_another_entry(tmp_path):
     variables = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
     child(RUN, **variables)
@@ -241,6 +270,7 @@ LINKED = [] if X86_LINUX and shutil.which("ld") else [None]  # what the compiler
 X86_GCC = platform.machine() == "x86_64" and "clang" not in os.popen("cc --version").read()
 
 
+@pytest.mark.slow
 def test_straight_code_gets_flags_of_its_own(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
     assert child(f"{STRAIGHT}\n{OPTIMISED}", **variables) == ("41\n41\n", "")
@@ -264,6 +294,7 @@ def test_clang_is_not_asked_for_gccs_flags(tmp_path):
     assert compiles(tmp_path) == [False]
 
 
+@pytest.mark.slow
 def test_which_programs_are_straight(tmp_path):
     """Loops over vectors are; scalars, and what goes through lanes one by one, are the optimiser's."""
     code = """
@@ -328,6 +359,7 @@ def parts(tmp_path):
     return sorted((match and (int(match[1]), int(match[2])) for match in found), key=str)
 
 
+@pytest.mark.slow
 def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
     variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_PLAN_ALWAYS": "1"}
     one, three = LINKED or [(1, 0)], [(3, 0), (3, 1), (3, 2), *LINKED]
@@ -338,6 +370,7 @@ def test_a_file_of_several_kernels_is_compiled_in_parts(tmp_path):
         (tmp_path / "calls").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(LINKED != [], reason="the compiler links here")
 def test_parts_that_the_linker_refuses_are_linked_by_the_compiler(tmp_path):
     folder = tmp_path / "bin"
@@ -353,6 +386,7 @@ def test_parts_that_the_linker_refuses_are_linked_by_the_compiler(tmp_path):
     assert parts(tmp_path) == [(2, 0), (2, 1), None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_file_whose_parts_fail_is_compiled_as_a_whole(tmp_path, ignored):
     before = "    import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)" if ignored else ""

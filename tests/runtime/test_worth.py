@@ -325,6 +325,7 @@ def test_a_list_that_grows_is_not_opened_for_ever():
     assert compiled.stats()["compiles"] == before and compiled.stats()["given_up"] == 0
 
 
+@pytest.mark.slow
 def test_a_dict_that_grows_is_not_opened_for_ever():
     class Memo:
         def __init__(self):

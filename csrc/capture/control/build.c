@@ -257,9 +257,13 @@ build_instance(Interp *in, Value *instance)
 static BuildId
 build_function(Interp *in, Value *function)
 {
-    Value *args[5] = {function->globals_of, function->items[0], function->items[1],
+    Value *args[6] = {function->globals_of, function->items[0], function->items[1],
                       function->items[2], function->items[3]};
-    BuildId made = build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
+    int nargs = 5;
+    if (PyDict_GetItemString(function->globals_of->object, "__builtins__") == NULL &&
+        (args[nargs++] = value_const(in, function->builtins)) == NULL)
+        return NO_BUILD;
+    BuildId made = build_of_kind(in, BUILD_FUNCTION, function->object, nargs, args);
     if (made == NO_BUILD) return NO_BUILD;
     function->built = made + 1;
     return build_attributes(in, function, function->attributes) < 0 ? NO_BUILD : made;

@@ -133,6 +133,41 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
     return ANSWER_YES;
 }
 
+/* Other functions may have the same code: those made by the same statement, where that is executed
+   again.  Guarded once. */
+static int
+guard_namespace(Interp *in, Value *function)
+{
+    if (function->source == NO_SOURCE) return 0;
+    const void *key = (const void *)((((uintptr_t)function->source + 1) << 4) | 4);
+    if (map_get(&in->sources.by_source, key) != NULL) return 0;
+    if (map_put(in, &in->sources.by_source, key, in->null) < 0) return -1;
+    const PyFunctionObject *object = (PyFunctionObject *)function->object;
+    Guard guard = {.kind = GUARD_NAMESPACE,
+                   .source = function->source,
+                   .other = source_of_const(in, object->func_builtins),
+                   .object = object->func_globals};
+    return guard.other == NO_SOURCE ? -1 : guard_add(in, &guard);
+}
+
+/* The builtins of a function made here: those that its globals name, borrowed from there, else
+   those of the frame that made it.  Code that names nothing has no use for them. */
+static Answer
+made_builtins(Interp *in, const Value *function, PyObject **out)
+{
+    PyObject *globals = function->globals_of->object, *name = interned(in, "__builtins__");
+    *out = function->builtins;
+    if (name == NULL) return ANSWER_ERROR;
+    if (PyTuple_GET_SIZE(((PyCodeObject *)function->object)->co_names) == 0) return ANSWER_YES;
+    if (pending_find(in, globals, name) != NULL)
+        return interp_break(in, BREAK_CALL_PYTHON, "a function whose builtins the program stores");
+    PyObject *found = PyDict_GetItemWithError(globals, name);
+    SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, globals);
+    if (source == NO_SOURCE || guard_there(in, source, found) < 0) return ANSWER_ERROR;
+    if (found != NULL) *out = PyModule_Check(found) ? PyModule_GetDict(found) : found;
+    return ANSWER_YES;
+}
+
 enum { DEEPEST = 150 }; /* nested inlined calls of a function by itself */
 
 bool
@@ -219,14 +254,20 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
             return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
     Activation *activation = activation_new(in, decoded);
     if (activation == NULL) return ANSWER_ERROR;
-    if (!made && guard_part(in, function, "__code__", code) < 0) return ANSWER_ERROR;
+    if (!made &&
+        (guard_part(in, function, "__code__", code) < 0 || guard_namespace(in, function) < 0))
+        return ANSWER_ERROR;
     activation->function = function;
     activation->globals =
         made ? function->globals_of->object : PyFunction_GET_GLOBALS(function->object);
     if (dispatch != NULL) activation->globals = PyFunction_GET_GLOBALS(dispatch);
-    activation->builtins =
-        made ? in->top->builtins : ((PyFunctionObject *)function->object)->func_builtins;
+    Answer answer = ANSWER_YES;
+    if (made)
+        answer = made_builtins(in, function, &activation->builtins);
+    else
+        activation->builtins = ((PyFunctionObject *)function->object)->func_builtins;
+    if (answer != ANSWER_YES) return answer;
     if (in->top == in->bottom && !made) in->out->called = in->bottom->number;
-    Answer answer = bind_arguments(in, activation, function, nargs, args, kwnames);
+    answer = bind_arguments(in, activation, function, nargs, args, kwnames);
     return answer == ANSWER_YES ? interp_run(in, activation, out) : answer;
 }

@@ -223,6 +223,11 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         in.top = in.bottom;
         marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.attempt.budget, 0);
         result = finish(&in, marks, marks_arena, answer);
+        if (marks->interrupted && result != ATTEMPT_ERROR) {
+            capture->interrupted = true;
+            *out = capture;
+            return ATTEMPT_DONE;
+        }
         if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
     if (result == ATTEMPT_DONE) sizes_settle(&in);
@@ -327,7 +332,7 @@ capture(const CaptureRequest *request)
     Marks closed = open;
     closed.by_value = true;
     Capture *first = follow(request, &open), *second;
-    if (first == NULL || !open.asked) return first;
+    if (first == NULL || !open.asked || first->interrupted) return first;
     if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
         capture_free(second);
         return first;

@@ -251,8 +251,10 @@ follow(Interp *in, const Instr *instr)
     }
 }
 
-/* Counts the budget, stops where earlier attempts said so, and sets the position for nodes and
-   guards. */
+enum { LOOK_AFTER = 64 }; /* instructions between two looks for a signal */
+
+/* Counts the budget, stops where earlier attempts said so or a signal has come, and sets the
+   position for nodes and guards. */
 static Answer
 before(Interp *in, const Instr *instr)
 {
@@ -274,6 +276,10 @@ before(Interp *in, const Instr *instr)
     } else {
         in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
         in->writes.dirty = false;
+    }
+    if (in->attempt.budget % LOOK_AFTER == 0 && signal_is_pending(PyThreadState_Get())) {
+        in->attempt.learn->interrupted = true;
+        return interp_break(in, BREAK_TOO_LONG, "a signal came");
     }
     if (--in->attempt.budget >= 0) return ANSWER_YES;
     in->attempt.learn->recurses = in->attempt.learn->recurses || is_recursion(a);

@@ -223,7 +223,9 @@ same_kind_of_object(const Merge *m, const Value *x, const Value *y)
         return false;
     if (x->name != y->name && (x->name == NULL || y->name == NULL || strcmp(x->name, y->name) != 0))
         return false;
-    if (x->kind == V_FUNCTION) return x->object == y->object && x->globals_of == y->globals_of;
+    if (x->kind == V_FUNCTION)
+        return x->object == y->object && x->globals_of == y->globals_of &&
+               x->builtins == y->builtins;
     return m->in->kinds[x->kind].merges;
 }
 
@@ -243,6 +245,7 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     merged->type = x->type;
     merged->name = x->name;
     merged->globals_of = x->globals_of;
+    merged->builtins = x->builtins;
     merged->object = x->kind == V_FUNCTION || x->kind == V_PURE ? x->object : NULL;
     Pair pair = {x, y, merged};
     if (VEC_PUSH(in->arena, &m->pairs, pair) < 0) return ANSWER_ERROR;

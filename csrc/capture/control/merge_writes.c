@@ -67,7 +67,8 @@ stored_leaves(Merge *m, int which, Value *stored, Value **out)
     if (from.form == FORM_ARRAY) {
         if (type_like(in->graph, &type, (DType)from.dtype, &from) < 0) return ANSWER_ERROR;
         type.form = FORM_ARRAY;
-        TRY_NODE(nodes[which], graph_add(in->graph, m->arm[which], OP_copy, 1, &node, &type, NULL));
+        TRY_NODE(nodes[which], graph_add(in->graph, m->arm[which], OP_copy, 1, &node, &type,
+                                         &(Attrs){.index = COPY_LEFT}));
         TRY_NODE(nodes[1 - which],
                  graph_add(in->graph, m->arm[1 - which], OP_empty, 0, NULL, &type, NULL));
     } else {

@@ -122,17 +122,19 @@ takes_numbers(const Graph *g, const Node *node)
 typedef struct {
     Graph *graph;
     const Capture *capture;
-    bool *kept;   /* by storage: a library call takes an array of it */
-    bool *read;   /* by node: it is an argument or an output */
-    bool *used;   /* by node: it is an argument */
-    bool *dead;   /* by node: made by an instruction that broke, or never used; or NULL */
-    bool certain; /* only loops count whose turns are known */
+    bool *kept;    /* by storage: a library call takes an array of it */
+    bool *read;    /* by node: it is an argument or an output */
+    bool *used;    /* by node: it is an argument */
+    uint8_t *live; /* by node: graph_live */
+    bool *dead;    /* by node: made by an instruction that broke, or never used; or NULL */
+    bool certain;  /* only loops count whose turns are known */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
     bool on_arrays;     /* … and on more than single numbers */
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
+    int arms;      /* of branches around the node */
     int64_t turns; /* expected of a loop of unknown length */
 } Scale;
 
@@ -142,8 +144,23 @@ elements_written(const Graph *g, const Node *node)
     return type_elements(g, node->attrs.view != NULL ? node->attrs.view : &node->type);
 }
 
+/* Does the scatter go into memory that is an input's as it was when the graph began? */
+static bool
+writes_input(const Graph *g, const Node *scatter)
+{
+    return op_info(graph_node(g, scatter->args[0])->op)->kind == KIND_INPUT;
+}
+
+/* What copying an array of the caller's takes that the program does not copy. */
+static int
+copied_weight(const Graph *g, const Node *node)
+{
+    return -(int)Py_MIN(type_elements(g, &node->type) / COPIED_PER_UNIT, MANY);
+}
+
 /* A part of an array.  What NumPy writes into an array of the caller's, a plan that goes on with
-   the array writes into a copy of it. */
+   the array writes into a copy of it.  In an arm of a branch a write is an effect with a condition:
+   of a few elements CPython does it as fast. */
 static int
 write_weight(const Scale *scale, NodeId id)
 {
@@ -151,10 +168,11 @@ write_weight(const Scale *scale, NodeId id)
     const Node *node = graph_node(g, id);
     int64_t part = elements_written(g, node), whole = type_elements(g, &node->type);
     int per_unit = scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT;
-    bool input = op_info(graph_node(g, node->args[0])->op)->kind == KIND_INPUT;
-    int64_t copied = input && scale->used[id] && part < whole ? whole / COPIED_PER_UNIT : 0;
-    int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0;
-    return ARRAY_MADE + device + (int)(Py_MIN(part / per_unit, MANY) - Py_MIN(copied, MANY));
+    bool read = scale->arms > 0 ? scale->live[id] : scale->used[id];
+    int copied = writes_input(g, node) && read && part < whole ? copied_weight(g, node) : 0;
+    int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0, made = ARRAY_MADE;
+    if (scale->arms > 0 && device == 0 && part == 1) made = 0;
+    return made + device + (int)Py_MIN(part / per_unit, MANY) + copied;
 }
 
 /* x[mask], which arrays/select.c does faster than NumPy. */
@@ -316,7 +334,8 @@ node_weight(Scale *scale, NodeId id)
     const Node *node = graph_node(g, id);
     OpKind kind = op_info(node->op)->kind;
     bool python = node->type.form == FORM_PYTHON;
-    if (python && (node->op == OP_where || node->op == OP_py_bool)) return NUMBER_CHOSEN;
+    bool jumps = node->op == OP_where || node->op == OP_py_bool || node->op == OP_py_assert;
+    if (python && jumps) return NUMBER_CHOSEN;
     if (node->op == OP_commit) return 0; /* of a scatter, which has a weight */
     switch (kind) {
     case KIND_INPUT:
@@ -329,7 +348,8 @@ node_weight(Scale *scale, NodeId id)
             scale->works = true;
             return ARRAY_REDUCED + LAUNCHED;
         }
-        if ((node->op == OP_compress || node->op == OP_store) && !scale->read[id]) return 0;
+        if (node->op == OP_compress && !scale->read[id]) return 0;
+        if (node->op == OP_store && !scale->live[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
@@ -345,7 +365,7 @@ node_weight(Scale *scale, NodeId id)
     if (kind == KIND_VIEW) return scalar ? SCALAR_READ : VIEW_MADE;
     if (python) return PYTHON_OP;
     if (kind == KIND_SCATTER && writes_changed_copy(g, node))
-        return -ARRAY_MADE - by_elements(g, node, ELEMENTS_PER_UNIT);
+        return scale->live[id] || scale->arms == 0 ? -ARRAY_MADE + 2 * copied_weight(g, node) : 0;
     if (is_library_call(node)) return LIBRARY_CALLED;
     scale->works = true;
     scale->on_arrays = scale->on_arrays || has_axes(g, node);
@@ -359,9 +379,13 @@ node_weight(Scale *scale, NodeId id)
         if (node->type.device != DEVICE_HOST) return ARRAY_REDUCED + LAUNCHED;
         return ARRAY_REDUCED + by_elements(g, node, KEPT_PER_UNIT);
     case KIND_SCAN: return arrays ? ARRAY_SCANNED : SCALAR_OP;
-    case KIND_FILL: return ARRAY_MADE + elements;
+    case KIND_FILL:
+        if (node->op == OP_empty) return scale->used[id] ? ARRAY_MADE : 0;
+        return ARRAY_MADE + elements;
     case KIND_SCATTER: return scalar ? SCALAR_READ : write_weight(scale, id);
-    case KIND_COPY: return scalar ? SCALAR_READ : ARRAY_MADE + elements;
+    case KIND_COPY:
+        if (node->attrs.index == COPY_LEFT) return 0;
+        return scalar ? SCALAR_READ : ARRAY_MADE + elements;
     default:
         if (scalar && !arrays) return SCALAR_OP;
         return ARRAY_OP + elements;
@@ -384,7 +408,10 @@ repeat_weight(Scale *scale, const Node *node)
 static int64_t
 cond_weight(Scale *scale, const Node *node)
 {
-    return (region_weight(scale, node->region[0]) + region_weight(scale, node->region[1])) / 2;
+    scale->arms++;
+    int64_t both = region_weight(scale, node->region[0]) + region_weight(scale, node->region[1]);
+    scale->arms--;
+    return both / 2;
 }
 
 static int64_t
@@ -407,6 +434,7 @@ note_read(Scale *scale)
 {
     const Graph *g = scale->graph;
     size_t count = (size_t)g->nodes.len;
+    if ((scale->live = graph_live(g)) == NULL) return -1;
     if ((scale->used = arena_alloc(g->arena, count + 1)) == NULL) return -1;
     memset(scale->used, false, count);
     for (NodeId id = 0; id < g->nodes.len; id++)

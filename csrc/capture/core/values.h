@@ -74,6 +74,7 @@ struct Value {
     bool compared; /* a text of which only comparisons are guarded */
     /* V_FUNCTION */
     Value *globals_of;
+    PyObject *builtins; /* of the frame that made it: its own where its globals name none */
     /* V_INSTANCE */
     Exception *exception; /* of an exception class, else NULL */
     /* V_ITER */
@@ -585,6 +586,7 @@ typedef struct Marks {
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
+    bool interrupted;  /* a signal came: all attempts end */
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     int64_t effort;    /* instructions that the attempts may still follow */

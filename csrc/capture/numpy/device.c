@@ -120,9 +120,8 @@ result_type(Interp *in, Type *out, DType dtype, int nargs, const NodeId *args)
     return ANSWER_YES;
 }
 
-/* bfloat16 is of devices only: a number of the host is converted there. */
-static Answer
-operand_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
+Answer
+device_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
 {
     Type type = node_type(in, node);
     if (dtype != DT_BF16 || type.device != DEVICE_HOST ||
@@ -153,7 +152,7 @@ device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, 
     if (!op_is_on(OP_cast, dtype, device))
         return interp_break(in, BREAK_DEVICE, "a result of %s on %s", dtype_long_name(dtype),
                             device_name(device));
-    for (int i = 0; i < nargs; i++) TRY(operand_cast(in, args[i], ins[i], device, &cast[i]));
+    for (int i = 0; i < nargs; i++) TRY(device_cast(in, args[i], ins[i], device, &cast[i]));
     TRY(result_type(in, &type, dtype, nargs, cast));
     TRY_NODE(*out, graph_add(in->graph, in->region, op, nargs, cast, &type, NULL));
     return ANSWER_YES;
@@ -267,7 +266,9 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if ((DType)from.dtype == dtype || type_elements(in->graph, &from) == 0 ||
         !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device))
         return device_break(in, args[0], "astype to this dtype");
-    if (type_like(in->graph, &type, dtype, &from) < 0) return ANSWER_ERROR;
+    /* the array's own layout: what was written into it may have another */
+    Type layout = node_type(in, args[0]->node);
+    if (type_like(in->graph, &type, dtype, &layout) < 0) return ANSWER_ERROR;
     TRY_NODE(node, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
     return push_node(in, node, out);
 }

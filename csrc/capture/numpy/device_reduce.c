@@ -78,9 +78,11 @@ reducible(Interp *in, NodeId node, const Reduced *r, NodeId *out)
 }
 
 /* `dtype`: that of the result, and what elements are converted to; of an arg-reduction elements
-   stay as they are. */
+   stay as they are.  `given`: the array's own type, since what was written into it may have another
+   layout. */
 static Answer
-reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeId *out)
+reduce_node(Interp *in, Op op, NodeId node, const Type *given, DType dtype, const Reduced *r,
+            NodeId *out)
 {
     Type type;
     SizeId shape[MAX_RANK];
@@ -91,7 +93,6 @@ reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeI
     if (!op_is_on(op, loop, device) || !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
         return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
                             dtype_long_name((DType)node_type(in, node).dtype), device_name(device));
-    Type given = node_type(in, node);
     TRY(reducible(in, node, r, &node));
     TRY(node_cast(in, node, loop, &node));
     Type from = node_type(in, node);
@@ -106,7 +107,7 @@ reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeI
     }
     if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
     type.device = (uint8_t)device;
-    if (may_be_fortran(in->graph, &given, r, &type))
+    if (may_be_fortran(in->graph, given, r, &type))
         return interp_break(in, BREAK_DEVICE, "a reduction whose result may be in Fortran order");
     Attrs attrs = {.ints = ints, .nints = r->n, .keepdims = r->keepdims};
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, &attrs));
@@ -145,7 +146,8 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
     if (half && dtype == given) dtype = DT_F32;
-    TRY(reduce_node(in, op, node, dtype, &r, &node));
+    Type own = node_type(in, args[0]->node);
+    TRY(reduce_node(in, op, node, &own, dtype, &r, &node));
     if (mean) {
         NodeId both[2] = {node};
         Type weak = type_scalar(DT_F64, FORM_PYTHON);
@@ -185,13 +187,13 @@ device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return device_break(in, args[0], "an arg-reduction along several axes");
     TRY(parse_reduced(in, rule, args, args[0], &r));
     TRY(device_operand(in, args[0], &node));
-    Type type = node_type(in, node);
+    Type type = node_type(in, node), own = node_type(in, args[0]->node);
     if (type.dtype == DT_BF16) return device_break(in, args[0], "an arg-reduction of bfloat16");
-    bool by_cub = r.n == type.rank && is_cubs(in, (Op)op_from_name(rule->data), &type);
+    bool by_cub = r.n == type.rank && is_cubs(in, (Op)op_from_name(rule->data), &own);
     if (dtype_is_half((DType)type.dtype)) TRY(node_cast(in, node, DT_F32, &node));
     if (r.n > 1 && !type_is_contiguous(in->graph, &type)) /* indices count in C order */
         TRY(node_copy(in, node, 'C', &node));
-    TRY(reduce_node(in, (Op)op_from_name(rule->data), node, DT_I64, &r, &node));
+    TRY(reduce_node(in, (Op)op_from_name(rule->data), node, &own, DT_I64, &r, &node));
     graph_node(in->graph, node)->type.long_long = !by_cub; /* whose results are of `long` */
     return push_node(in, node, out);
 }

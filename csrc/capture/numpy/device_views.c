@@ -60,6 +60,10 @@ device_find(Interp *in, Value *array, PyObject *name, Value **out)
     Type type = node_type(in, array->node);
     if (strcmp(text, "shape") == 0) return sizes_of(in, type.rank, type.shape, out);
     if (strcmp(text, "strides") == 0) return sizes_of(in, type.rank, type.stride, out);
+    if (strcmp(text, "T") == 0 && type.rank < 2) { /* the array itself (CuPy's core.pyx) */
+        *out = array;
+        return ANSWER_YES;
+    }
     if (strcmp(text, "T") == 0) return transposed(in, array, false, out);
     if (strcmp(text, "mT") == 0) return transposed(in, array, true, out);
     Answer answer = number_of(in, &type, text, out);

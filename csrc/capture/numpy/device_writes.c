@@ -44,6 +44,8 @@ device_contents(Interp *in, Value *value, NodeId *out)
     Type written = node_type(in, *out);
     if (!type_same_place(in->graph, &type, &place) || !type_same_shape(&written, &place))
         return device_break(in, value, "a read, where another part was written,");
+    if (written.device == DEVICE_HOST)
+        return device_break(in, value, "a read, where a number of the host was stored,");
     return ANSWER_YES;
 }
 
@@ -83,13 +85,13 @@ number_stored(Interp *in, const Type *place, NodeId *value)
         return interp_break(in, BREAK_DEVICE, "a number stored in an array of %s",
                             dtype_long_name(dtype));
     if (from.dtype != DT_F64 || !type_is_contiguous(in->graph, place))
-        return node_cast(in, *value, dtype, value);
+        return device_cast(in, *value, dtype, (Device)place->device, value);
     NodeId both[2];
     Type type = type_scalar(DT_F64, FORM_SCALAR);
     TRY(node_cast(in, *value, DT_F64, &both[0]));
     TRY_NODE(both[1], node_float(in, 0.0, DT_F64));
     TRY_NODE(*value, graph_add(in->graph, in->region, OP_add, 2, both, &type, NULL));
-    return node_cast(in, *value, dtype, value);
+    return device_cast(in, *value, dtype, (Device)place->device, value);
 }
 
 /* The value without leading axes of length 1 that the place has not, broadcast to its shape. */
@@ -152,12 +154,11 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     if (!op_is_on(OP_cast, from, device) || !op_is_on(OP_cast, to, device))
         return device_break(in, array, "a write of this dtype");
     TRY(write_allowed(in, array));
-    if (node_type(in, value).form == FORM_ARRAY) {
+    if (node_type(in, value).form == FORM_ARRAY)
         TRY(node_cast(in, value, to, &value));
-        TRY(spread(in, place, &value));
-    } else {
+    else
         TRY(number_stored(in, place, &value));
-    }
+    if (node_type(in, value).form == FORM_ARRAY) TRY(spread(in, place, &value));
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     NodeId args[2] = {in->memory.storages.at[storage].version, value}, version;

@@ -413,7 +413,7 @@ is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
 
 /* NumPy stores a scalar in integers by way of a Python int, which must be in range, while a cast of
    the scalar would wrap.  The cast of a Python int guards its range. */
-static bool
+bool
 stores_as_cast(Interp *in, NodeId value, DType to)
 {
     const Node *node = graph_node(in->graph, value);

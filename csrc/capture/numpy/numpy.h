@@ -178,6 +178,9 @@ Answer device_method(Interp *in, Value *array, const char *name, int nargs, Valu
 /* Adds the libraries' functions to the table of core/callables.c. */
 int device_callables(void);
 
+/* The node cast to the dtype; bfloat16 is of devices only, where a number of the host becomes an
+   array of rank 0. */
+Answer device_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out);
 /* The ufunc of this name on nodes; of bools, sums and products are logic. */
 Answer device_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 
@@ -290,6 +293,8 @@ Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* Writes `value`, cast as by item assignment and broadcast, over all elements of `target`. */
 Answer node_write(Interp *in, Value *target, NodeId value);
+/* Is what the cast of the value gives what NumPy stores in elements of the dtype? */
+bool stores_as_cast(Interp *in, NodeId value, DType to);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 

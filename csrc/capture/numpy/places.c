@@ -138,25 +138,34 @@ key_gathers(Interp *in, Value *key)
 
 /* ---- stores ---- */
 
-/* A number that only the run tells, a list, or an array of integers. */
-static bool
-is_open(Interp *in, const Value *item)
+/* A number that only the run tells, a slice with one, a list, or an array of integers.  A number
+   that may become known does so here: as an index it would in any case. */
+static Answer
+is_open(Interp *in, Value *item)
 {
-    if (item->kind == V_LIST) return true;
-    if (item->kind != V_NODE || value_is_opaque(in, item)) return false;
+    int64_t known;
+    Answer open = ANSWER_NO;
+    if (item->kind == V_LIST) return ANSWER_YES;
+    for (int i = 0; item->kind == V_SLICE && i < item->nitems && open == ANSWER_NO; i++)
+        open = is_open(in, item->items[i]);
+    if (item->kind == V_SLICE) return open;
+    if (item->kind != V_NODE || value_is_opaque(in, item)) return ANSWER_NO;
     Type type = node_type(in, item->node);
-    if (type.dtype == DT_BOOL || !dtype_is_integer((DType)type.dtype)) return false;
-    return type.form != FORM_PYTHON || item->object == NULL;
+    if (type.dtype == DT_BOOL || !dtype_is_integer((DType)type.dtype)) return ANSWER_NO;
+    if (type.form == FORM_ARRAY) return ANSWER_YES;
+    Answer answer = value_as_int(in, item, &known);
+    return answer == ANSWER_YES ? ANSWER_NO : answer == ANSWER_NO ? ANSWER_YES : answer;
 }
 
 static Answer
 key_is_open(Interp *in, Value *key)
 {
-    if (key->kind != V_TUPLE) return is_open(in, key) ? ANSWER_YES : ANSWER_NO;
+    if (key->kind != V_TUPLE) return is_open(in, key);
     for (int i = 0; i < key->nitems; i++) {
         Value *item = value_item(in, key, i);
         if (item == NULL) return ANSWER_ERROR;
-        if (is_open(in, item)) return ANSWER_YES;
+        Answer answer = is_open(in, item);
+        if (answer != ANSWER_NO) return answer;
     }
     return ANSWER_NO;
 }
@@ -194,27 +203,49 @@ key_now(Interp *in, Value *key, int depth, Value **out)
     return ANSWER_YES;
 }
 
-/* The plan goes on only where the integer is an index of an axis of this length. */
+/* The plan goes on only where `low` is below the other number, or the same if `equal`. */
+static Answer
+assert_order(Interp *in, NodeId low, NodeId high, bool equal)
+{
+    NodeId both[2] = {low, high}, test;
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    Op op = equal ? OP_py_le : OP_py_lt;
+    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
+    return ANSWER_YES;
+}
+
+/* … where the integer is an index of an axis of this length. */
 static Answer
 assert_index(Interp *in, Value *value, int64_t length)
 {
-    NodeId number, ends[2], within[2];
+    NodeId number, ends[2];
     TRY(operand(in, value, &number));
     if (node_type(in, number).dtype == DT_U64) return ANSWER_NO;
-    TRY(node_cast(in, number, DT_I64, &number));
-    TRY_NODE(ends[0], node_int(in, -length, DT_I64));
-    TRY_NODE(ends[1], node_int(in, length, DT_I64));
-    Type truth = type_scalar(DT_BOOL, FORM_SCALAR), python = type_scalar(DT_BOOL, FORM_PYTHON);
-    for (int i = 0; i < 2; i++) {
-        NodeId both[2] = {number, ends[i]};
-        Op op = i == 0 ? OP_greater_equal : OP_less;
-        TRY_NODE(within[i], graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    if (node_type(in, number).form != FORM_PYTHON) {
+        TRY(node_cast(in, number, DT_I64, &number));
+        TRY(node_form(in, number, FORM_PYTHON, &number));
     }
-    NodeId test;
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_logical_and, 2, within, &truth, NULL));
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_bool, 1, &test, &python, NULL));
-    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &python, NULL));
-    return ANSWER_YES;
+    for (int i = 0; i < 2; i++) {
+        Type type = type_scalar(DT_I64, FORM_PYTHON);
+        PyObject *end = keep(in, PyLong_FromLongLong(i == 0 ? -length : length));
+        if (end == NULL) return ANSWER_ERROR;
+        TRY_NODE(ends[i], graph_const(in->graph, in->region, end, &type));
+    }
+    TRY(assert_order(in, ends[0], number, true));
+    return assert_order(in, number, ends[1], false);
+}
+
+/* A slice that raises nothing: its bounds are integers, and its step is known. */
+static bool
+is_slice_of_integers(Interp *in, Value *item)
+{
+    int64_t step;
+    if (item->kind != V_SLICE || item->nitems != 3) return false;
+    for (int i = 0; i < 3; i++)
+        if (!value_absent(item->items[i]) && !is_integer(in, item->items[i])) return false;
+    return value_absent(item->items[2]) ||
+           (value_as_int(in, item->items[2], &step) == ANSWER_YES && step != 0);
 }
 
 /* The same for an integer, or for those of a list.  ANSWER_NO: it is neither, or a known index that
@@ -222,6 +253,7 @@ assert_index(Interp *in, Value *value, int64_t length)
 static Answer
 assert_item(Interp *in, Value *item, int64_t length)
 {
+    if (is_slice_of_integers(in, item)) return ANSWER_YES;
     if (item->kind == V_LIST) {
         if (!is_list_of_integers(in, item)) return ANSWER_NO;
         for (int i = 0; i < item->nitems; i++)
@@ -282,6 +314,7 @@ selected_type(Interp *in, const Type *from, Value *key, Type *out)
         Value *item = i >= count ? NULL : key->kind == V_TUPLE ? value_item(in, key, i) : key;
         int64_t length = size_value(in->graph, from->shape[i]);
         if (i < count && item == NULL) return ANSWER_ERROR;
+        if (item != NULL && item->kind == V_SLICE && !is_plain_slice(in, item)) return ANSWER_NO;
         if (item != NULL && !is_plain_slice(in, item)) {
             int64_t n = item->kind == V_LIST ? item->nitems : 1;
             if (n != 1 && picked != 1 && picked != n) return ANSWER_NO;
@@ -315,31 +348,54 @@ read_there(Interp *in, Value *array, Value *key, Type *out)
     if (answer != ANSWER_NO) return answer;
     answer = emit_subscript(in, array, key, &read);
     if (answer != ANSWER_YES || out == NULL) return answer;
-    if (read->kind != V_NODE) return ANSWER_NO;
+    if (read->kind != V_NODE || value_is_opaque(in, read)) return ANSWER_NO;
     *out = node_type(in, read->node);
     return ANSWER_YES;
 }
 
-/* NumPy stores it as it is. */
-static bool
-stores_plainly(Interp *in, NodeId value, DType to)
+/* The plan goes on only where a value of this type fits the place, by a step that looks there. */
+static Answer
+assert_fits(Interp *in, Value *array, Value *key, const Type *given)
 {
-    Type type = node_type(in, value);
-    if (type.form == FORM_PYTHON) return to == DT_F64 && type.dtype != DT_C128;
-    return type.dtype == to;
+    Value *args[3] = {array, key, NULL}, *fits;
+    NodeId test;
+    PyObject *shape = keep(in, graph_view_sizes(in->graph, given->rank, given->shape));
+    WholeCall call = {.callable = numpy_step(in, "fits"), .nargs = 3, .args = args};
+    if (shape == NULL || call.callable == NULL || (args[2] = value_const(in, shape)) == NULL)
+        return ANSWER_ERROR;
+    TRY(call_whole(in, &call, &fits));
+    if (fits->kind != V_NODE) return ANSWER_NO;
+    Type type = node_type(in, fits->node);
+    if (type.form != FORM_PYTHON || type.dtype != DT_BOOL) return ANSWER_NO;
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &fits->node, &type, NULL));
+    return ANSWER_YES;
+}
+
+/* Whatever the store would raise makes the plan leave it to CPython: of its key and, at commit too
+   late for an error, of a value that does not fit. */
+static Answer
+assert_store(Interp *in, Value *array, Value *key, const Type *given)
+{
+    Type place;
+    if (given->rank == 0) return read_there(in, array, key, NULL);
+    Answer answer = read_there(in, array, key, &place);
+    if (answer == ANSWER_NO) return assert_fits(in, array, key, given);
+    if (answer == ANSWER_YES && !type_broadcasts(in->graph, given, &place)) return ANSWER_NO;
+    return answer;
 }
 
 static Answer
 store_now(Interp *in, Value *array, Value *key, Value *value, Value **at, Value **stored)
 {
-    NodeId from;
+    NodeId now, from;
     TRY(key_is_open(in, key));
+    TRY(array_operand(in, array, &now)); /* its sizes are known from here on */
     TRY(operand(in, value, &from));
-    if (!stores_plainly(in, from, (DType)node_type(in, array->node).dtype)) return ANSWER_NO;
-    Type place, given_type = node_type(in, from);
-    bool spreads = given_type.rank > 0; /* may not fit: at commit it is too late for an error */
-    TRY(read_there(in, array, key, spreads ? &place : NULL));
-    if (spreads && !type_broadcasts(in->graph, &given_type, &place)) return ANSWER_NO;
+    DType to = (DType)node_type(in, now).dtype;
+    if (!stores_as_cast(in, from, to)) return ANSWER_NO;
+    TRY(node_cast(in, from, to, &from)); /* which NumPy stores as it is */
+    Type given_type = node_type(in, from);
+    TRY(assert_store(in, array, key, &given_type));
     TRY(key_now(in, key, 0, at));
     if (given_type.form == FORM_ARRAY) return array_now(in, from, stored);
     return given(stored, value_node(in, from));

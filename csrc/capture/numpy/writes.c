@@ -275,13 +275,33 @@ either(Interp *in, Value *one, Value *other)
     return node == NO_NODE ? NULL : value_node(in, node);
 }
 
+enum { MOST_WRITES = 16 }; /* of one storage, that are effects of their own */
+
+/* Are all writes of the storage to small parts of a large array?  Its last version would be a copy
+   of all of it. */
+static bool
+writes_small_parts(const Interp *in, int number)
+{
+    enum { SMALL = 4096, SHARE = 16 }; /* of fewer elements the last version takes less */
+    const Graph *g = in->graph;
+    const Type *whole = &graph_node(g, in->memory.storages.at[number].root)->type;
+    int64_t elements = type_is_known(g, whole) ? type_elements(g, whole) : 0, written = 0;
+    if (whole->device != DEVICE_HOST || elements < SMALL) return false;
+    for (int i = 0; i < in->memory.writes.len; i++) {
+        const ArrayWrite *write = &in->memory.writes.at[i];
+        if (write->storage != number) continue;
+        if (write->value == NULL || !type_is_known(g, &write->place)) return false;
+        written += type_elements(g, &write->place);
+    }
+    return written < elements / SHARE;
+}
+
 /* What arms of branches wrote is written only where the arm was taken, and nothing else is, so each
    write is one effect; of many the last version is, if any was done.  Likewise what was stored by
-   keys, for which a copy of all of the array was changed. */
+   keys, for which a copy of all of the array was changed, and in several small parts. */
 static int
 commit_storage(Interp *in, int number)
 {
-    enum { MOST_WRITES = 16 };
     const Storage *storage = &in->memory.storages.at[number];
     const Value *input = input_of(in, storage->root);
     int writes = 0, always = 0, keys = 0;
@@ -291,7 +311,8 @@ commit_storage(Interp *in, int number)
         always += of && in->memory.writes.at[i].when == NULL;
         keys += of && in->memory.writes.at[i].key != NULL;
     }
-    if ((always == writes && keys == 0) || (writes > MOST_WRITES && always > 0))
+    bool parts = writes > 1 && writes <= MOST_WRITES && writes_small_parts(in, number);
+    if ((always == writes && keys == 0 && !parts) || (writes > MOST_WRITES && always > 0))
         return commit_version(in, input, storage->version, NULL);
     Value *any = NULL;
     for (int i = 0; i < in->memory.writes.len; i++) {

@@ -27,10 +27,12 @@ is_in_slot(const Interp *in, PyObject *dict, PyObject *name)
 }
 
 /* A name of a module's dict: the value that the program stored there, else the present one,
-   watched. */
+   watched.  In mappings of other classes CPython looks by their own __getitem__. */
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
+    if (!PyDict_CheckExact(dict) || (builtins != NULL && !PyDict_CheckExact(builtins)))
+        return interp_break(in, BREAK_INSTRUCTION, "a global of a namespace that is no dict");
     if (is_in_slot(in, dict, name))
         return interp_break(in, BREAK_INSTRUCTION, "a variable that the module's loop stores");
     *out = pending_find(in, dict, name);
@@ -219,6 +221,7 @@ make_function(Interp *in, const Instr *instr)
     if (globals == NULL) return ANSWER_ERROR;
     globals->source = in->top == in->bottom ? NO_SOURCE : globals->source;
     function->globals_of = globals;
+    function->builtins = in->top->builtins;
     in->top->depth -= used;
     return pushed(in, function);
 }

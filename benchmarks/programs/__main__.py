@@ -1,0 +1,247 @@
+"""Programs, plain and compiled, call by call: python -m benchmarks.programs [--only NAME].
+
+Each program runs in fresh processes, its states in turn, with the same calls in each:
+
+    plain    without pycompile
+    cold     its functions decorated, the disk cache empty
+    warm     the same, with the cache that the run before has filled
+    run      plain, under `pycompile run`, the disk cache empty
+    explain  plain, under `pycompile explain`: only where --states asks for it
+
+After each call the time so far is compared: it may be 1.10 times plain's and 30 ms (under explain 3
+times).  The median over the rounds decides, call by call.  Results must have the same bits.
+
+Columns: the time in ms after so many calls; the largest part of the bound that was used, and after
+which call; how many times as fast as plain all calls were, and the last third of them; captures,
+plans, kernels compiled, and the ms that all this took, as pycompile itself counts them; and how many
+ms longer than plain the whole process took, its imports and exit included.
+
+On a machine that does other things, `--clock process_time` counts the processor's time instead.
+Exits with 1 where a program is beyond its bound, has another result, or fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+STATES = ("cold", "warm", "run")
+FACTOR = {"cold": 1.10, "warm": 1.10, "run": 1.10, "explain": 3.0}
+GRACE = 0.030  # seconds, once
+HANGS = 600
+OURS = (
+    "WAIT",
+    "PLAN_ALWAYS",
+    "SAMPLE",
+    "BACKGROUND",
+    "DISABLE",
+    "LOGS",
+)  # of the tests and of benchmarks
+PREFIX = {"run": ["-m", "pycompile", "run"], "explain": ["-m", "pycompile", "explain"]}
+
+
+def names() -> list[str]:
+    folder = Path(__file__).parent
+    return sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+
+
+# ---- running ----
+
+
+def environment(cache: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k not in {f"PYCOMPILE_{word}" for word in OURS}}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONHASHSEED": "0",
+        "PYCOMPILE_WAIT": "0",  # benchmarks/__init__.py would set it
+        "PYCOMPILE_CACHE_DIR": cache,
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def child(name: str, state: str, seed: int, how: list[str], cache: str) -> dict[str, Any]:
+    inner = "compiled" if state in ("cold", "warm") else "plain"
+    words = [*PREFIX.get(state, []), "-m", "benchmarks.programs._child"]
+    words = [sys.executable, *words, name, inner, str(seed), *how]
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            words, env=environment(cache), capture_output=True, text=True, timeout=HANGS
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not done after {HANGS} s"}
+    if done.returncode != 0:
+        return {"failed": f"exit code {done.returncode}: {done.stderr.strip()[-400:]}"}
+    return {**json.loads(done.stdout.splitlines()[-1]), "process": time.perf_counter() - began}
+
+
+def rounds(name: str, states: list[str], count: int, how: list[str]) -> dict[str, list[dict]]:
+    """For each state what its processes said, in `count` rounds."""
+    found: dict[str, list[dict]] = {state: [] for state in ["plain", *states]}
+    for seed in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            for state in found:
+                kept = "cold" if state == "warm" else state  # warm finds what cold has left
+                found[state].append(child(name, state, seed, how, str(Path(folder) / kept)))
+            if "missing" in found["plain"][0]:
+                break
+    return found
+
+
+# ---- judging ----
+
+
+def at(runs: list[dict], call: int) -> float:
+    return statistics.median(run["elapsed"][call] for run in runs)
+
+
+def to_bound(plain: list[dict], runs: list[dict], state: str, call: int) -> float:
+    """The time after that call, of what it may be: the median over the rounds."""
+    pairs = [(p["elapsed"][call], c["elapsed"][call]) for p, c in zip(plain, runs)]
+    return statistics.median(c / (FACTOR[state] * p + GRACE) for p, c in pairs)
+
+
+def differs(plain: list[dict], runs: list[dict]) -> str:
+    for seed, (p, c) in enumerate(zip(plain, runs)):
+        for call, (wanted, got) in enumerate(zip(p["digests"], c["digests"])):
+            if wanted != got:
+                return f"another result: seed {seed}, call {call}"
+    return ""
+
+
+def judge(found: dict[str, list[dict]], state: str) -> dict[str, Any]:
+    """One row: the worst prefix, how much faster all calls and the last third were, and what was spent."""
+    plain, runs = found["plain"], found[state]
+    for run in [*plain, *runs]:
+        if "failed" in run:
+            return {"fault": run["failed"]}
+    last = len(plain[0]["elapsed"]) - 1
+    ratios = [to_bound(plain, runs, state, call) for call in range(last + 1)]
+    worst = max(range(last + 1), key=ratios.__getitem__)
+    late = 2 * last // 3
+    later = [c["process"] - p["process"] for p, c in zip(plain, runs)]
+    count = {key: statistics.median(run["counts"].get(key, 0) for run in runs) for key in COUNTED}
+    fault = differs(plain, runs) or ("over the bound" if ratios[worst] > 1 else "")
+    return {
+        "worst": ratios[worst],
+        "worst_call": worst + 1,
+        "speed": at(plain, last) / at(runs, last),
+        "late_speed": (at(plain, last) - at(plain, late)) / (at(runs, last) - at(runs, late))
+        if last
+        else 1.0,
+        "process": statistics.median(later),
+        "fault": fault,
+        **count,
+    }
+
+
+COUNTED = ("captures", "plans", "stored", "seconds")
+
+
+# ---- printing ----
+
+
+def cells(runs: list[dict], counts: list[int]) -> str:
+    """The time so far, in ms, after so many calls, and after all."""
+    made = len(runs[0]["elapsed"])
+    shown = [f"{1e3 * at(runs, count - 1):.1f}" if count < made else "" for count in counts]
+    return "".join(f"{text:>10}" for text in [*shown, f"{1e3 * at(runs, made - 1):.1f}"])
+
+
+def title(counts: list[int]) -> str:
+    left = "".join(f"{count:>10}" for count in [*counts, "all"])
+    right = f"{'worst':>8}{'at call':>8}{'speed':>8}{'late':>8}{'captures':>9}{'plans':>6}"
+    return f"{'ms after so many calls':<34}{left}{right}{'stored':>7}{'spent':>8}{'process':>8}"
+
+
+def line(name: str, state: str, runs: list[dict], row: dict[str, Any], counts: list[int]) -> str:
+    if "worst" not in row:
+        return f"{name:<26}{state:<8}{row['fault']}"
+    return (
+        f"{name:<26}{state:<8}{cells(runs, counts)}{row['worst']:>8.2f}{row['worst_call']:>8}"
+        f"{row['speed']:>8.2f}{row['late_speed']:>8.2f}{row['captures']:>9.0f}{row['plans']:>6.0f}"
+        f"{row['stored']:>7.0f}{1e3 * row['seconds']:>8.1f}{1e3 * row['process']:>8.0f}  {row['fault']}"
+    )
+
+
+def show(name: str, found: dict[str, list[dict]], counts: list[int]) -> list[dict[str, Any]]:
+    if "missing" in found["plain"][0]:
+        print(f"{name:<26}{found['plain'][0]['missing']} is not installed", flush=True)
+        return []
+    rows = [{"program": name, "state": s, **judge(found, s)} for s in found if s != "plain"]
+    if "failed" not in found["plain"][0]:
+        print(f"{name:<26}{'plain':<8}{cells(found['plain'], counts)}")
+    for row in rows:
+        print(line("", row["state"], found[row["state"]], row, counts), flush=True)
+    return rows
+
+
+def mean(rows: list[dict[str, Any]], state: str, key: str) -> float:
+    speeds = [row[key] for row in rows if row["state"] == state and key in row]
+    return math.exp(statistics.mean(map(math.log, speeds))) if speeds else math.nan
+
+
+def summary(rows: list[dict[str, Any]], states: list[str]) -> None:
+    print("\ngeometric mean of plain / compiled: all calls, the last third of them")
+    for state in states:
+        print(
+            f"    {state:<8}{mean(rows, state, 'speed'):>6.2f}{mean(rows, state, 'late_speed'):>8.2f}"
+        )
+    faults = [row for row in rows if row["fault"]]
+    print(f"{len(faults)} of {len(rows)} rows have a fault" if faults else "all within the bound")
+    for row in faults:
+        print(
+            f"    {row['program']:<26}{row['state']:<8}{row.get('worst', math.nan):>6.2f}  {row['fault']}"
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.programs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", default="", help="programs whose name has one of these in it")
+    parser.add_argument("--counts", default="1,3,10,100", help="calls after which times are shown")
+    parser.add_argument(
+        "--calls",
+        type=int,
+        default=0,
+        help="how many each run makes; 0: as many as the program says",
+    )
+    parser.add_argument(
+        "--times", type=int, default=1, help="so many times as many calls: long runs"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each state")
+    parser.add_argument("--clock", choices=("perf_counter", "process_time"), default="perf_counter")
+    parser.add_argument("--states", default=",".join(STATES))
+    parser.add_argument("--json", metavar="FILE", help="keeps the times after each call, too")
+    chosen = parser.parse_args()
+    counts = [int(word) for word in chosen.counts.split(",")]
+    states = chosen.states.split(",")
+    how = [str(chosen.calls or f"x{chosen.times}"), chosen.clock]
+    print(title(counts))
+    rows, kept = [], {}
+    for name in names():
+        if any(word in name for word in chosen.only.split(",")):
+            found = kept[name] = rounds(name, states, chosen.rounds, how)
+            rows += show(name, found, counts)
+    summary(rows, states)
+    if chosen.json:
+        Path(chosen.json).write_text(json.dumps({"rows": rows, "runs": kept}))
+    return 1 if any(row["fault"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+/* What compiling may cost: one account for the process.
+
+   A call is CPython's until compiling what it does has been earned.  The rules, with P the expected
+   price of a capture (passes, lowering and loading included; the C compiler runs beside the program
+   and is not waited for):
+
+     1. A function's code is captured when CPython has spent TIMES * (P + what captures in it have
+        cost so far) in its calls; or P alone, while the process has spent less than its ALLOWANCE;
+        or when the call at hand alone is expected to take that long, as its loops tell.
+     2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
+        its time so far, and the ALLOWANCE.
+     3. A capture that comes to nothing doubles the price of the next one of that code; one that
+        needs more instructions than twice its price buys ends.
+
+   Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
+   s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
+   for what the last capture has taken longer than expected.  Rule 1 divides it: what is called
+   often and takes long comes first.  P is learnt: the time per Instr of this process's captures so
+   far.
+
+   The clock is read around calls of 20 us or more; of shorter ones, around one of some that stands
+   for the others.  Under `fullgraph`, with options that ask for plans at once (mode "wait",
+   plan_always, a backend of the program's) and while reports are collected the account decides
+   nothing. */
+#include "account.h"
+
+#include "cache.h"
+#include "hooks.h"
+
+enum {
+    TIMES = 10,
+    ALLOWANCE = 20000000,
+    SHARE = 12,              /* of the time so far, one part in so many */
+    FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
+    PRICE_PER_INSTR = 30000, /* until captures have told */
+    LEAST_PRICE = 300000,
+    FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
+    LEAST_FOLLOWED = 1024,
+    MOST_PRICE_BITS = 40,
+    CHEAP_NS = 2000,  /* calls for which the clock is dear, … */
+    SHORT_NS = 20000, /* … and those for which it is not nothing */
+    CHEAP_STRIDE = 32,
+    SHORT_STRIDE = 4,
+    LOOK_EVERY = 1000000,
+    LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
+    LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
+    LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
+};
+
+static int64_t began_ns, spent_ns;
+static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
+
+static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
+
+static int64_t
+elapsed(void)
+{
+    int64_t now = pretended_ns > 0 ? pretended_ns : clock_ns();
+    if (began_ns == 0) began_ns = now;
+    return now - began_ns;
+}
+
+bool
+account_decides(const Config *config)
+{
+    return config->sample && !config->wait && !config->fullgraph && !config->plan_always &&
+           !config->capture_all && config->backend_call == NULL && !report_wanted();
+}
+
+int64_t
+account_spent(void)
+{
+    return spent_ns;
+}
+
+static int64_t
+price_of(const Account *account, int instrs)
+{
+    if (account->price_ns > 0) return account->price_ns;
+    if (learnt_instrs == 0) return FIRST_PRICE + (int64_t)instrs * PRICE_PER_INSTR;
+    return LEAST_PRICE + learnt_ns / learnt_instrs * instrs;
+}
+
+bool
+account_affords(const Account *account, int instrs)
+{
+    return spent_ns + price_of(account, instrs) <= elapsed() / SHARE + ALLOWANCE;
+}
+
+bool
+account_allows(const Account *account, int instrs, bool again)
+{
+    int64_t price = price_of(account, instrs);
+    if (!account_affords(account, instrs)) return false;
+    if (again) return true;
+    int64_t here = account->plain_ns + account->promised_ns;
+    bool earned = here >= TIMES * (account->paid_ns + price) ||
+                  (here >= account->paid_ns + price && spent_ns + price <= ALLOWANCE / 2);
+    return earned && background_has_room();
+}
+
+int64_t
+account_effort(const Account *account, int instrs)
+{
+    return Py_MAX(2 * price_of(account, instrs) / FOLLOW_NS, LEAST_FOLLOWED);
+}
+
+void
+account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful)
+{
+    spent_ns += ns;
+    account->paid_ns += ns;
+    ns -= waited_ns;
+    learnt_ns += ns - learnt_ns / 8;
+    learnt_instrs += instrs - learnt_instrs / 8;
+    int64_t dearer = 2 * Py_MIN(Py_MAX(ns, account->price_ns), (int64_t)1 << MOST_PRICE_BITS);
+    account->price_ns = fruitful ? ns : dearer;
+}
+
+bool
+account_times(Account *account)
+{
+    if (account->running || --account->untimed > 0) return false;
+    return true;
+}
+
+static int32_t
+most_left(PyObject *const *args, Py_ssize_t nargs)
+{
+    int32_t most = LEFT_SCALARS;
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        PyObject *object = args[i];
+        if (array_is_exact(object)) return LEFT_ARRAYS;
+        bool scalar = PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
+                      PyUnicode_CheckExact(object) || PyBool_Check(object) || object == Py_None;
+        if (!scalar) most = LEFT_OTHERS;
+    }
+    return most;
+}
+
+int32_t
+account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (account->stride > 1 && account->untimed > 0) return account->untimed;
+    if (account->stride < CHEAP_STRIDE) return 0;
+    account->left = Py_MIN(2 * account->left + 1, most_left(args, nargs));
+    return account->left;
+}
+
+void
+account_plain(Account *account, int64_t ns)
+{
+    account->plain_ns += ns * Py_MAX(account->stride, 1);
+    account->stride = ns < CHEAP_NS ? CHEAP_STRIDE : ns < SHORT_NS ? SHORT_STRIDE : 1;
+    account->untimed = account->stride;
+    account->promised_ns = 0;
+}
+
+bool
+account_looks(Account *account)
+{
+    int64_t now = clock_ns();
+    if (now - account->looked_ns < LOOK_EVERY) return false;
+    account->looked_ns = now;
+    return true;
+}
+
+/* ---- what Python sees: the rules under a clock of the test's ---- */
+
+enum { TESTED = 64 };
+static Account tested[TESTED];
+
+/* test_account(now_ns): begins afresh at that time; 0: the real clock again. */
+static PyObject *
+hook_account(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long now;
+    if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
+    memset(tested, 0, sizeof(tested));
+    began_ns = spent_ns = learnt_ns = learnt_instrs = 0;
+    pretended_ns = now;
+    elapsed();
+    Py_RETURN_NONE;
+}
+
+/* test_account_call(number, instrs, now_ns, again) -> bool: may account `number` capture? */
+static PyObject *
+hook_account_call(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long now;
+    int number, instrs, again;
+    if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &now, &again)) return NULL;
+    pretended_ns = now;
+    return PyBool_FromLong(account_allows(&tested[number % TESTED], instrs, again));
+}
+
+/* test_account_plain(number, ns): a call took so long. */
+static PyObject *
+hook_account_plain(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long ns;
+    int number;
+    if (!PyArg_ParseTuple(args, "iL", &number, &ns)) return NULL;
+    Account *account = &tested[number % TESTED];
+    if (account_times(account)) account_plain(account, ns);
+    Py_RETURN_NONE;
+}
+
+/* test_account_captured(number, instrs, ns, fruitful). */
+static PyObject *
+hook_account_captured(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long ns;
+    int number, instrs, fruitful;
+    if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &ns, &fruitful)) return NULL;
+    account_captured(&tested[number % TESTED], instrs, ns, 0, fruitful);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef account_methods[] = {
+    {"test_account", hook_account, METH_VARARGS, NULL},
+    {"test_account_call", hook_account_call, METH_VARARGS, NULL},
+    {"test_account_plain", hook_account_plain, METH_VARARGS, NULL},
+    {"test_account_captured", hook_account_captured, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,48 @@
+/* Private to runtime/: what compiling may cost; see account.c. */
+#ifndef PYCOMPILE_RUNTIME_ACCOUNT_H
+#define PYCOMPILE_RUNTIME_ACCOUNT_H
+
+#include "clock.h"
+#include "runtime.h"
+
+/* The account of one function's code under one config.  All times in ns. */
+typedef struct {
+    int64_t plain_ns;    /* CPython's time in its calls, as far as no plan covered them */
+    int64_t paid_ns;     /* what captures in it have cost */
+    int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
+    int64_t promised_ns; /* the least that the call at hand is expected to take */
+    int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
+    int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
+    int32_t untimed;     /* calls until the next one that is timed */
+    int32_t left;        /* the last result of account_leaves */
+    bool running;        /* a timed call is under way: calls inside are part of it */
+} Account;
+
+/* Does the account decide about captures under this config?  Else they come at once, and the C
+   compiler is waited for. */
+bool account_decides(const Config *config);
+/* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
+bool account_affords(const Account *account, int instrs);
+/* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
+   captured last, so that it only has to be afforded. */
+bool account_allows(const Account *account, int instrs, bool again);
+/* The instructions that this capture may follow. */
+int64_t account_effort(const Account *account, int instrs);
+/* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a
+   plan, or to kernels that are compiled. */
+void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* All that compiling has cost this process so far. */
+int64_t account_spent(void);
+
+/* Is the next call that CPython runs timed?  Counts the call. */
+bool account_times(Account *account);
+/* How many calls like this one, which CPython runs, need not be looked at.  The more may change in
+   their work while their arguments stay of the same types, the fewer. */
+int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
+/* It took so long. */
+void account_plain(Account *account, int64_t ns);
+
+/* Is a compiler that runs for the account's code to be looked at again? */
+bool account_looks(Account *account);
+
+#endif

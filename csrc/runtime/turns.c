@@ -1,0 +1,196 @@
+/* Plans in the turns of a loop that CPython runs, against CPython's own turns.
+
+   To get into a plan and out of it in each turn may take longer than the plan saves, which the cost
+   model knows by the order of magnitude only; whole calls are compared, too (sample_calls.c), but
+   one call may make 100,000 turns.  So the turns are compared within a call:
+
+     1. After TURNS_FIRST runs of plans in a frame, turns of the outermost `for` loop around are
+        timed, WINDOWS times TURNS of them or more; the fastest count.
+     2. Where it is doubtful whether they save anything, CPython runs the rest of the call, timed,
+        and the loop's iterator tells afterwards how many turns that were.  It is not doubtful where
+        kept loops take a noticeable part of a turn, since they are many times as fast, nor where
+        the model says that more is saved than a turn takes.  Not compared are loops before others,
+        which CPython would run, too.
+     3. If CPython's turns took less time, such turns are left to it from the next call on, as soon
+        as one begins.  Either verdict is looked at again after a number of calls, which doubles.
+
+   CPython's turns are no slower than plain ones, so a comparison loses nothing but what the plans
+   would have saved in that one call. */
+#include "turns.h"
+
+#include "run.h"
+
+#include "live.h"
+
+#include <time.h>
+
+enum {
+    TURNS = 32,
+    WINDOWS = 4,
+    MOST_RUNS = 64 * TURNS_FIRST, /* until there were so many turns */
+    LOOP_NOTICED = 100,           /* ns of a turn; and from here on it is no short one, … */
+    LONG_TURN = 20000,            /* … in which other threads may have done a part */
+    FIRST_REST = 16,              /* calls */
+    MOST_REST = 1 << 16,
+    SLOWER_PERCENT = 103,
+};
+
+/* Time in which this thread ran: that of few turns is compared with that of many, in which other
+   threads and processes may have had the processor. */
+static int64_t
+ran_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What is left of one of the interpreter's own iterators; -1: it does not tell. */
+static int64_t
+left_of(PyObject *iterator)
+{
+    if (iterator == NULL) return -1;
+    PyTypeObject *type = Py_TYPE(iterator);
+    if (type != &PyRangeIter_Type && type != &PyListIter_Type && type != &PyTupleIter_Type)
+        return -1;
+    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
+    if (left < 0) PyErr_Clear();
+    return left;
+}
+
+/* Does a loop begin behind those around the Instr? */
+static bool
+has_loops_behind(const Decoded *d, int number)
+{
+    int end = number;
+    for (int i = number; i < d->count; i++)
+        if (d->instrs[i].target >= 0 && d->instrs[i].target <= number) end = i;
+    for (int i = end + 1; i < d->count; i++)
+        if (d->instrs[i].target > end && d->instrs[i].target <= i) return true;
+    return false;
+}
+
+static void
+rest(Entry *entry)
+{
+    TurnsNote *note = &entry->turns;
+    note->length = note->length == 0 ? FIRST_REST : Py_MIN(2 * note->length, MOST_REST);
+    note->rest = note->length;
+}
+
+static bool
+never_again(Turns *t)
+{
+    t->next = INT32_MAX;
+    return false;
+}
+
+static void
+begin_window(Turns *t, const CodeState *state)
+{
+    t->next = t->runs + TURNS_FIRST;
+    t->left = left_of(t->iterator);
+    t->loops = timed_loops;
+    t->saved = thread_saved;
+    t->compiles = state->compiles;
+    t->began = ran_ns();
+}
+
+static bool
+begin(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *const *stack, int depth)
+{
+    PyObject *iterator = NULL;
+    for (int i = depth; i-- > 0;)
+        if (left_of(stack[i]) >= 0) iterator = stack[i];
+    if (entry->turns.rest > 0) {
+        entry->turns.rest--;
+        return never_again(t);
+    }
+    if (iterator == NULL || !sample_allowed(state->config) || report_wanted() || call_is_timed ||
+        left_of(iterator) < 4 * TURNS || has_loops_behind(state->decoded, number))
+        return never_again(t);
+    t->iterator = Py_NewRef(iterator);
+    t->entry = entry;
+    t->times = true;
+    loops_timed++;
+    begin_window(t, state);
+    return false;
+}
+
+/* May CPython's turns be faster than these? */
+static bool
+is_doubtful(const Turns *t, int64_t took, int64_t turns)
+{
+    int64_t loops = timed_loops.ns - t->loops.ns;
+    int64_t elsewhere = thread_saved - t->saved - (timed_loops.saved - t->loops.saved);
+    return took < LONG_TURN * turns && loops < LOOP_NOTICED * turns && elsewhere * UNIT_NS < took;
+}
+
+/* The window has ended: the fastest of some counts, without what was compiled in one. */
+static void
+end_window(Turns *t, const CodeState *state, int64_t turns)
+{
+    int64_t took = sample_took(clock_ns() - (ran_ns() - t->began));
+    if (state->compiles == t->compiles) {
+        t->doubtful = t->doubtful || is_doubtful(t, took, turns);
+        if (t->windows++ == 0 || took * t->plan_turns < t->plan_ns * turns) {
+            t->plan_ns = took;
+            t->plan_turns = turns;
+        }
+    }
+    begin_window(t, state);
+}
+
+bool
+turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *const *stack,
+           int depth)
+{
+    if (!t->times) return begin(t, state, entry, number, stack, depth);
+    int64_t left = left_of(t->iterator), turns = t->left - left;
+    t->next = t->runs + TURNS_FIRST;
+    if (turns >= TURNS) end_window(t, state, turns);
+    bool done = t->windows == WINDOWS;
+    if (!done && t->runs < MOST_RUNS && left >= 2 * TURNS) return false;
+    t->times = false;
+    loops_timed--;
+    t->leaves = done && t->doubtful && left >= 2 * TURNS;
+    if (done && !t->leaves) rest(t->entry);
+    return t->leaves || never_again(t);
+}
+
+void
+turns_judge(Turns *t, const CodeState *state)
+{
+    int64_t took = sample_plain_took(clock_ns() - (ran_ns() - t->began));
+    int64_t made = t->left - left_of(t->iterator);
+    if (made < TURNS) return;
+    TurnsNote *note = &t->entry->turns;
+    bool slower = t->plan_ns * made * 100 > took * t->plan_turns * SLOWER_PERCENT;
+    if (slower && !note->slower)
+        log_emit(LOG_PERF_HINTS,
+                 "%s: a turn of a loop took %lld ns with plans and %lld ns in CPython, which runs "
+                 "the loop until they are compared again",
+                 text_of_str(state->code->co_qualname), (long long)(t->plan_ns / t->plan_turns),
+                 (long long)(took / made));
+    if (slower != note->slower) note->length = 0;
+    note->slower = slower;
+    rest(t->entry);
+}
+
+void
+turns_end(Turns *t)
+{
+    if (t->times) loops_timed--;
+    t->times = false;
+    Py_CLEAR(t->iterator);
+}
+
+bool
+turns_left_plain(Entry *entry)
+{
+    TurnsNote *note = &entry->turns;
+    if (!note->slower || report_wanted()) return false;
+    if (note->rest > 0) note->rest--;
+    note->slower = note->rest > 0;
+    return note->slower;
+}

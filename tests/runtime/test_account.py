@@ -1,0 +1,196 @@
+"""What compiling may cost: the account's rules under a clock of the test's own, and whole calls."""
+
+import random
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import pycompile
+from pycompile import _C
+
+MS = 1_000_000
+CALLS, FUNCTIONS = 120, 8
+ACCOUNT = {"PYCOMPILE_SAMPLE": "1", "PYCOMPILE_PLAN_ALWAYS": "0", "PYCOMPILE_WAIT": "0"}
+
+
+@pytest.fixture
+def clock():
+    _C.test_account(1)
+    yield
+    _C.test_account(0)
+
+
+class Function:
+    """A function of a random program: its costs in ns, and how far it has come."""
+
+    def __init__(self, rng):
+        self.instrs = rng.randint(5, 400)
+        self.plain = int(10 ** rng.uniform(2, 8.5))
+        self.fruitful = rng.random() < 0.7
+        self.capture = int(self.instrs * 10 ** rng.uniform(3.6, 4.7) + 10 ** rng.uniform(4.5, 6.5))
+        self.compiler = int(10 ** rng.uniform(7.3, 8.5))
+        self.plan = int(self.plain * 10 ** rng.uniform(-2, 0))
+        self.ready = None  # when its kernels are compiled
+        self.planned = False
+
+
+def run_program(seed):
+    """Elapsed and plain time after each call of a random program under the account's rules."""
+    rng = random.Random(seed)
+    functions = [Function(rng) for _ in range(rng.randint(1, FUNCTIONS))]
+    now = start = seed + 1
+    plain = 0
+    _C.test_account(start)
+    for _ in range(rng.randint(1, CALLS)):
+        number = rng.randrange(len(functions)) if rng.random() < 0.3 else 0
+        f = functions[number]
+        plain += f.plain
+        compiled = f.ready is not None and f.ready <= now
+        waits = f.ready is not None and f.ready > now
+        may = not f.planned and not waits
+        if may and _C.test_account_call(number, f.instrs, now, compiled):
+            now += f.capture
+            _C.test_account_captured(number, f.instrs, f.capture, f.fruitful)
+            f.planned = compiled
+            if f.fruitful and not compiled:
+                f.ready = now + f.compiler
+        now += f.plan if f.planned else f.plain
+        if not f.planned:
+            _C.test_account_plain(number, f.plain)
+        yield now - start, plain
+
+
+def test_the_bound_holds_at_every_prefix(clock):
+    """Elapsed time is at most 1.1 of the plain program's, and 30 ms; some programs gain."""
+    worst, gains = 0.0, 0
+    for seed in range(400):
+        for elapsed, plain in run_program(seed):
+            worst = max(worst, elapsed / (1.1 * plain + 30 * MS))
+        gains += elapsed < 0.7 * plain
+    assert worst <= 1.02
+    assert gains > 40
+
+
+def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
+    spent = 0
+    for _ in range(4):  # the allowance goes to others
+        _C.test_account_captured(1, 100, 3 * MS, True)
+    while not _C.test_account_call(0, 100, 10_000 * MS, False):
+        _C.test_account_plain(0, MS)
+        spent += 1
+    assert 25 <= spent <= 40  # captures of so much code have cost 3 ms
+
+
+def test_what_comes_to_nothing_gets_dearer(clock):
+    """Ever more has to be spent plainly before the next attempt."""
+    waits = []
+    _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
+    for _ in range(5):
+        calls = 0
+        while not _C.test_account_call(0, 50, 10**15, False):
+            _C.test_account_plain(0, MS)
+            calls += 1
+        waits.append(calls)
+        _C.test_account_captured(0, 50, 3 * MS, False)
+    assert waits[1:] == sorted(waits[1:]) and waits[4] > 3 * waits[1], waits
+
+
+def child(code, **environment):
+    """What a process prints in which the account decides."""
+    import os
+
+    settings = {**os.environ, **ACCOUNT, **environment}
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(code)],
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def test_first_calls_are_plain_and_plans_come_later():
+    counts = child("""
+        import numpy as np, pycompile, time
+        @pycompile.compile
+        def f(x):
+            return np.sqrt(x * x + 1) - x * 0.5
+        x = np.linspace(0, 1, 100_000)
+        f(x)
+        print(f.stats()["compiles"])
+        until = time.monotonic() + 60
+        while f.stats()["plan_runs"] == 0 and time.monotonic() < until:
+            assert np.array_equal(f(x), f.__wrapped__(x))
+        print(f.stats()["plan_runs"] > 0)
+    """)
+    assert counts == ["0", "True"]
+
+
+@pytest.mark.parametrize("how", ["mode='wait'", "fullgraph=True", "options={'sample': False}"])
+def test_plans_at_the_first_call_where_they_are_asked_for(how):
+    counts = child(f"""
+        import numpy as np, pycompile
+        f = pycompile.compile(lambda x: np.sqrt(x * x + 1) - x * 0.5, {how})
+        f(np.linspace(0, 1, 100_000))
+        print(f.stats()["plan_runs"])
+    """)
+    assert counts == ["1"]
+
+
+def test_explain_compiles_at_once():
+    told = child("""
+        import numpy as np, pycompile
+        f = pycompile.compile(lambda x: np.sqrt(x * x + 1) - x * 0.5)
+        for _ in range(50):
+            f(np.zeros(3))
+        print(len(pycompile.explain(f)(np.linspace(0, 1, 100_000)).graphs))
+    """)
+    assert told == ["1"]
+
+
+def test_a_call_with_a_long_loop_is_compiled_at_once():
+    counts = child("""
+        import numpy as np, pycompile
+        @pycompile.compile
+        def smooth(y, x, a):
+            for i in range(1, len(x)):
+                y[i] = a * y[i - 1] + x[i]
+        smooth(np.zeros(1_000_000), np.ones(1_000_000), 0.9)
+        print(smooth.stats()["plan_runs"])
+    """)
+    assert counts == ["1"]
+
+
+def test_functions_left_alone_do_what_they_did():
+    """Calls that nobody looks at: other types, keywords, a changed code, a reset in between."""
+    told = child("""
+        import numpy as np, pycompile
+        calls = []
+        def f(x, n=1):
+            calls.append(n)
+            return x
+        g = pycompile.compile(f)
+        for k in range(3000):
+            assert g(k, n=k) == k
+        assert calls == list(range(3000))
+        assert g("text") == "text" and g(n=5, x=None) is None
+        def other(x, n=1):
+            return -x
+        g.__code__ = other.__code__
+        assert [g(k) for k in range(3)] == [0, -1, -2]
+        pycompile.reset()
+        assert g(7) == -7
+        a = np.arange(3.0)
+        assert np.array_equal(g(a), -a)
+        print("same")
+    """)
+    assert told == ["same"]
+
+
+def test_mode_wait_is_a_setting():
+    with pytest.raises(ValueError, match="mode must be None, 'default', 'wait'"):
+        pycompile.compile(lambda x: x, mode="quickly")

@@ -1,0 +1,89 @@
+"""Loops whose turns have a plan each, which CPython runs faster, are left to it within a call.
+
+How long turns take is pretended (test_sample), so nothing here depends on the clock.
+"""
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C
+
+CUM = np.linspace(0.2, 1.0, 5)
+N = 4000
+SLOW, FAST = 500_000, 1  # nanoseconds, of a window of turns and of all that CPython makes
+
+
+@pytest.fixture
+def took():
+    yield _C.test_sample
+    _C.test_sample(0, 0)
+
+
+def searched(cum, numbers, n):
+    total = 0
+    for i in range(n):
+        u = numbers.pop()
+        j = 0
+        while cum[j] < u:
+            j += 1
+        total += j * (i & 3)
+    return total
+
+
+def loops_behind(cum, numbers, n):
+    total = searched(cum, numbers, 0)
+    for i in range(n):
+        u = numbers.pop()
+        j = 0
+        while cum[j] < u:
+            j += 1
+        total += j * (i & 3)
+    for value in cum:
+        total += float(value)
+    return total
+
+
+def runs(compiled, times):
+    """How many plans each of so many calls runs."""
+    counts = []
+    for _ in range(times):
+        numbers = [k * 0.37 % 1 for k in range(N)]
+        before = compiled.stats()["plan_runs"]
+        assert compiled(CUM, numbers[:], N) == compiled.__wrapped__(CUM, numbers, N)
+        counts.append(compiled.stats()["plan_runs"] - before)
+    return counts
+
+
+def compiled(function, **options):
+    return pycompile.compile(function, options={"plan_always": False, "sample": True, **options})
+
+
+def test_slower_turns_are_left_in_that_call_and_the_next_ones(took):
+    took(SLOW, FAST)
+    first, *others = runs(compiled(searched), 12)
+    assert 256 <= first < 1000 and max(others) < 10
+
+
+def test_they_are_compared_again(took):
+    took(SLOW, FAST)
+    f = compiled(searched)
+    runs(f, 3)
+    took(FAST, SLOW)
+    counts = runs(f, 40)
+    assert counts[0] < 10 and sum(count > N - 100 for count in counts) > 10
+
+
+def test_faster_turns_stay(took):
+    took(FAST, SLOW)
+    first, *others = runs(compiled(searched), 12)
+    assert first < 1000 and min(others) > N - 100
+
+
+@pytest.mark.parametrize(
+    ("function", "options"), [(searched, {"sample": False}), (loops_behind, {})]
+)
+def test_not_compared(took, function, options):
+    """Where the clock may decide nothing, and where CPython would run other loops, too."""
+    took(SLOW, FAST)
+    assert min(runs(compiled(function, **options), 3)) > N - 100
