@@ -414,7 +414,6 @@ PROGRAMS = 4 * min(int(os.environ.get("PYCOMPILE_FUZZ", "250")), 250)
 FIRST = (sys.version_info.minor - 11) * PROGRAMS
 
 
-@pytest.mark.kernels_alone
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, 100))
 def test_programs_cannot_be_told_from_cupy(executor, tmp_path, first):
@@ -434,7 +433,6 @@ raise SystemExit(device_fuzz.fuzz(0, 30))
 """
 
 
-@pytest.mark.kernels_alone
 @pytest.mark.slow
 def test_programs_find_a_wrong_sum(executor, tmp_path):
     env = executor_environment(executor, tmp_path)
