@@ -379,8 +379,8 @@ def test_fork_while_threads_compile():
 
 @pytest.mark.parametrize("what", ["_C.hints()", "pycompile.reset()"])
 def test_code_that_dies_runs_the_programs_code(what):
-    """A plan holds an object without weak references, which goes with the plan, while the states of
-    the dying code are taken down: one of them per set of options."""
+    """An object without weak references dies, while there are states of the code that used it: one of
+    them per set of options."""
     code = f"""
 import numpy as np, pycompile
 from pycompile import _C
@@ -402,7 +402,7 @@ del namespace["f"], f
 """
     done = run_child(code, PYTHONMALLOC="debug")
     assert done.returncode == 0, done.stderr
-    assert (done.stdout, done.stderr) == ("held\ngone\n", "")
+    assert (done.stdout, done.stderr) == ("gone\nheld\n", "")
 
 
 def test_code_that_is_replaced_calls_the_function():

@@ -40,6 +40,29 @@ tables_init(void)
     return 0;
 }
 
+/* NumPy imports the Python functions behind these methods when they are first called.  Where a plan
+   has done that in their place, code that runs while the interpreter ends would be the first, and
+   imports fail then. */
+static int
+methods_import(void)
+{
+    static const char *const names[] = {"sum", "prod", "any", "all", "max",
+                                        "min", "mean", "var", "std", "clip"};
+    int64_t none = 1;
+    PyObject *array = array_new(DT_F64, 1, &none, (const int64_t[]){sizeof(double)});
+    if (array == NULL) return -1;
+    memset(array_data(array), 0, sizeof(double));
+    bool failed = false;
+    for (size_t i = 0; i < COUNT_OF(names) && !failed; i++) {
+        const char *bounds = strcmp(names[i], "clip") == 0 ? "ii" : NULL;
+        PyObject *result = PyObject_CallMethod(array, names[i], bounds, 0, 1);
+        failed = result == NULL;
+        Py_XDECREF(result);
+    }
+    Py_DECREF(array);
+    return failed ? -1 : 0;
+}
+
 int
 arrays_init(void)
 {
@@ -50,7 +73,7 @@ arrays_init(void)
     if (function == NULL) return -1;
     function_type = (PyTypeObject *)Py_NewRef(Py_TYPE(function)); /* for ever */
     Py_DECREF(function);
-    return pool_init();
+    return pool_init() < 0 ? -1 : methods_import();
 }
 
 /* NumPy has no bfloat16 of its own: it is a dtype of the module ml_dtypes, known once the program

@@ -268,6 +268,7 @@ typedef struct Capture {
     const char *left;   /* not useful: why */
     const char *unkept; /* which loop was unrolled that would have stayed one, and why; or NULL */
     VEC(FewTurns) few;  /* loops that make few turns under the guards */
+    PyObject *globals, *builtins; /* borrowed: the request's */
 } Capture;
 
 /* A value or a length whose guard has failed. */

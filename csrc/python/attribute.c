@@ -203,7 +203,11 @@ attribute_own(PyObject *self, PyObject *name)
 {
     if (PyType_Check(self)) return type_own_stored((PyTypeObject *)self, name);
     if (!type_has_own_dict(Py_TYPE(self))) return NULL;
-    PyObject *dict = PyObject_GenericGetDict(self, NULL);
+    PyObject *dict = instance_dict(self);
+    if (dict != NULL) return dict;
+    bool collects = PyGC_Disable() != 0; /* guards are being checked: nothing may be freed */
+    dict = PyObject_GenericGetDict(self, NULL);
+    if (collects) PyGC_Enable();
     if (dict == NULL) PyErr_Clear();
     Py_XDECREF(dict); /* the object holds it */
     return dict;

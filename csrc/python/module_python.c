@@ -246,7 +246,8 @@ hook_watch_add(PyObject *self, PyObject *arguments)
     if (watch == NULL) return NULL;
     if (strcmp(kind, "key") == 0) return answer_object(watch_dict_key(watch, watched, key));
     if (strcmp(kind, "type") == 0) return answer_object(watch_type(watch, (PyTypeObject *)watched));
-    return answer_object(watch_function(watch, (PyFunctionObject *)watched));
+    if (key == NULL) return PyErr_Format(PyExc_TypeError, "which member?");
+    return answer_object(watch_function(watch, (PyFunctionObject *)watched, key));
 }
 
 static PyObject *

@@ -326,9 +326,11 @@ PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_
 
 /* ---- watch.c: zero-cost guards ---- */
 
-/* A watch borrows the dicts, types and functions that it is given: the caller keeps them alive
-   until watch_free.  A watch holds while nothing it covers has changed.  `valid` is read on the
-   warm path.  3.12+: dict and type watchers clear it; on 3.11 watch_holds compares version tags. */
+/* A watch borrows the dicts, types and functions that it is given: they are alive whenever it is
+   asked, or watch_free comes first (3.12+: dicts may die before).  It owns nothing whose end runs
+   code, so that watch_free runs none, and allocates nothing that the collector counts.  A watch
+   holds while nothing it covers has changed.  `valid` is read on the warm path.  3.12+: dict and
+   type watchers clear it; on 3.11 watch_holds compares version tags. */
 typedef struct Watch Watch;
 Watch *watch_new(void); /* NULL with the error set */
 void watch_free(Watch *watch);
@@ -337,7 +339,8 @@ Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key); /* key NULL:
 Answer watch_type(Watch *watch, PyTypeObject *type);
 /* Does a change of this attribute of a type end its watches? On 3.13 renaming a class does not. */
 bool watch_sees_of_type(PyObject *name);
-Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaults, kwdefaults */
+/* `name`: __code__, __defaults__ or __kwdefaults__. */
+Answer watch_function(Watch *watch, PyFunctionObject *function, PyObject *name);
 /* True while all of it is unchanged.  It may be false without a change, though seldom: after false
    the caller compares the values used and calls watch_rearm. */
 bool watch_holds(Watch *watch);

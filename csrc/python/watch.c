@@ -3,13 +3,26 @@
    3.12 and later: one dict watcher and one type watcher are called before changes.  The parts of
    all watches are in a hash table by the object's address, and the callback clears `valid` of the
    watches concerned.  3.11 has no watchers: watch_holds compares the dict's version tag (and the
-   value, if the tag changed for another key) and the type's version tag. Functions are compared by
-   pointer on every version: that costs less than watching all of them. */
+   value, if the tag changed for another key) and the type's version tag. The members of functions
+   are compared by pointer on every version: that costs less than watching all functions.
+
+   A watch owns nothing that could hold an object of the program: it must keep none alive, and
+   freeing it, which happens while guards are checked, must run no code.  So objects are borrowed,
+   and of values and members only those are owned that are plain (is_plain).  Another object may lie
+   where one was that is borrowed; what the watch then takes for the same has the same type, and is
+   one of those of which the guards check at each call all that they rely on. */
 #include "internal.h"
 
 #include "python.h"
 
 typedef enum { PART_KEY, PART_TYPE, PART_FUNCTION } PartKind;
+
+/* What was there when the part was armed. */
+typedef struct {
+    PyObject *object;   /* owned if plain, else borrowed */
+    PyTypeObject *type; /* of one that is borrowed */
+    bool owned;
+} Seen;
 
 typedef struct Part {
     PartKind kind;
@@ -18,9 +31,11 @@ typedef struct Part {
     struct Part *chain; /* of the same bucket */
     PyObject *object;   /* borrowed: dict, type or function; NULL once it died */
     PyObject *key;      /* owned: a dict's; NULL means every key */
-    PyObject *value;    /* owned: the key's, 3.11 */
-    uint64_t version;   /* 3.11 */
-    PyObject *code, *defaults, *kwdefaults; /* owned: a function's */
+    Seen value;         /* the key's (3.11), or the member of a function */
+    PyObject **member;  /* of a function */
+    Seen *items;        /* of the function's tuple of defaults, where that is borrowed */
+    Py_ssize_t nitems;
+    uint64_t version; /* 3.11 */
 } Part;
 
 struct Watch {
@@ -145,6 +160,85 @@ watch_init(void)
 
 /* ---- parts ---- */
 
+/* A value that holds no object of the program, and whose end runs no code: None, a number, text,
+   bytes, or a tuple of such. */
+static bool
+is_plain(PyObject *object)
+{
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++) {
+        PyObject *item = PyTuple_GET_ITEM(object, i);
+        if (PyTuple_CheckExact(item) || !is_plain(item)) return false;
+    }
+    return PyTuple_CheckExact(object) || object == Py_None || object == Py_Ellipsis ||
+           PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object);
+}
+
+static void
+seen_set(Seen *seen, PyObject *object)
+{
+    PyObject *before = seen->owned ? seen->object : NULL;
+    seen->object = object;
+    seen->type = object != NULL ? Py_TYPE(object) : NULL;
+    seen->owned = object != NULL && is_plain(object);
+    if (seen->owned) Py_INCREF(object);
+    Py_XDECREF(before);
+}
+
+/* Do guards check all that they rely on of an object of this type? */
+static bool
+is_looked_at(PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !(type->tp_flags & Py_TPFLAGS_HAVE_GC) ||
+           PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
+           PyFunction_Check(object) || PyModule_Check(object) || PyType_Check(object);
+}
+
+/* Is it what it was, or an object in its place of which guards check all? */
+static bool
+seen_holds(const Seen *seen, PyObject *object)
+{
+    if (object != seen->object) return false;
+    return object == NULL || seen->owned || (Py_TYPE(object) == seen->type && is_looked_at(object));
+}
+
+static void
+items_free(Part *part)
+{
+    for (Py_ssize_t i = 0; i < part->nitems; i++)
+        if (part->items[i].owned) Py_DECREF(part->items[i].object);
+    mem_free(part->items);
+    part->items = NULL;
+    part->nitems = 0;
+}
+
+/* Another tuple may lie where one was that is borrowed: it is the same if it has the same items. */
+static Answer
+items_set(Part *part, PyObject *tuple)
+{
+    items_free(part);
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    part->items = mem_alloc(sizeof(Seen) * (size_t)(count + 1));
+    if (part->items == NULL) return ANSWER_ERROR;
+    for (; part->nitems < count; part->nitems++) {
+        seen_set(&part->items[part->nitems], PyTuple_GET_ITEM(tuple, part->nitems));
+        if (!seen_holds(&part->items[part->nitems], PyTuple_GET_ITEM(tuple, part->nitems)))
+            return ANSWER_NO;
+    }
+    return ANSWER_YES;
+}
+
+static bool
+items_hold(const Part *part, PyObject *tuple)
+{
+    if (PyTuple_GET_SIZE(tuple) != part->nitems) return false;
+    for (Py_ssize_t i = 0; i < part->nitems; i++)
+        if (!seen_holds(&part->items[i], PyTuple_GET_ITEM(tuple, i))) return false;
+    return true;
+}
+
 static void
 part_free(Part *part)
 {
@@ -159,20 +253,17 @@ part_free(Part *part)
     }
 #endif
     Py_XDECREF(part->key);
-    Py_XDECREF(part->value);
-    Py_XDECREF(part->code);
-    Py_XDECREF(part->defaults);
-    Py_XDECREF(part->kwdefaults);
+    if (part->value.owned) Py_DECREF(part->value.object);
+    items_free(part);
     mem_free(part);
 }
 
-/* Has the function the parts that it had when the part was armed? */
+/* Has the function the member that it had when the part was armed? */
 static bool
 function_holds(const Part *part)
 {
-    PyFunctionObject *function = (PyFunctionObject *)part->object;
-    return function->func_code == part->code && function->func_defaults == part->defaults &&
-           function->func_kwdefaults == part->kwdefaults;
+    PyObject *now = *part->member;
+    return now == part->value.object && (part->items == NULL || items_hold(part, now));
 }
 
 #if !WATCHERS
@@ -187,7 +278,7 @@ part_holds(Part *part)
     if (part->key == NULL) return false;
     PyObject *value = PyDict_GetItemWithError(part->object, part->key);
     if (value == NULL) PyErr_Clear();
-    if (value != part->value) return false;
+    if (!seen_holds(&part->value, value)) return false;
     part->version = version;
     return true;
 }
@@ -197,7 +288,7 @@ arm_dict(Part *part)
 {
     PyObject *value = part->key ? PyDict_GetItemWithError(part->object, part->key) : NULL;
     if (value == NULL && PyErr_Occurred()) return ANSWER_ERROR;
-    Py_XSETREF(part->value, Py_XNewRef(value));
+    seen_set(&part->value, value);
     part->version = ((PyDictObject *)part->object)->ma_version_tag;
     return ANSWER_YES;
 }
@@ -237,10 +328,10 @@ static Answer
 arm_function(Part *part)
 {
     PyFunctionObject *function = (PyFunctionObject *)part->object;
-    Py_XSETREF(part->code, Py_XNewRef(function->func_code));
-    Py_XSETREF(part->defaults, Py_XNewRef(function->func_defaults));
-    Py_XSETREF(part->kwdefaults, Py_XNewRef(function->func_kwdefaults));
-    return ANSWER_YES;
+    PyObject *now = *part->member;
+    seen_set(&part->value, now);
+    bool borrowed = part->member == &function->func_defaults && now != NULL && !part->value.owned;
+    return borrowed ? items_set(part, now) : ANSWER_YES;
 }
 
 static Answer
@@ -255,7 +346,7 @@ part_arm(Part *part)
 }
 
 static Answer
-watch_add(Watch *watch, PartKind kind, PyObject *object, PyObject *key)
+watch_add(Watch *watch, PartKind kind, PyObject *object, PyObject *key, PyObject **member)
 {
     Part *part = mem_alloc(sizeof(Part));
     if (part == NULL) return ANSWER_ERROR;
@@ -263,6 +354,7 @@ watch_add(Watch *watch, PartKind kind, PyObject *object, PyObject *key)
     part->watch = watch;
     part->object = object;
     part->key = Py_XNewRef(key);
+    part->member = member;
     if (kind != PART_FUNCTION) table_add(part);
     Answer armed = part_arm(part);
     if (armed != ANSWER_YES) {
@@ -320,30 +412,45 @@ Answer
 watch_dict_key(Watch *watch, PyObject *dict, PyObject *key)
 {
     if (!PyDict_Check(dict) || (key != NULL && !PyUnicode_CheckExact(key))) return ANSWER_NO;
-    return watch_add(watch, PART_KEY, dict, key);
+    return watch_add(watch, PART_KEY, dict, key, NULL);
 }
 
 Answer
 watch_type(Watch *watch, PyTypeObject *type)
 {
-    return watch_add(watch, PART_TYPE, (PyObject *)type, NULL);
+    return watch_add(watch, PART_TYPE, (PyObject *)type, NULL, NULL);
 }
 
-Answer
-watch_function(Watch *watch, PyFunctionObject *function)
+/* The member's own address, or NULL. */
+static PyObject **
+function_member(PyFunctionObject *function, PyObject *name)
 {
-    PyObject *kwdefaults = function->func_kwdefaults;
-    if (kwdefaults != NULL) {
-        Answer answer = watch_dict_key(watch, kwdefaults, NULL);
+    if (PyUnicode_CompareWithASCIIString(name, "__code__") == 0) return &function->func_code;
+    if (PyUnicode_CompareWithASCIIString(name, "__defaults__") == 0)
+        return &function->func_defaults;
+    if (PyUnicode_CompareWithASCIIString(name, "__kwdefaults__") == 0)
+        return &function->func_kwdefaults;
+    return NULL;
+}
+
+/* The dict of keyword defaults is watched as a whole: another may lie where it was. */
+Answer
+watch_function(Watch *watch, PyFunctionObject *function, PyObject *name)
+{
+    PyObject **member = function_member(function, name);
+    if (member == NULL) return ANSWER_NO;
+    if (member == &function->func_kwdefaults && *member != NULL) {
+        Answer answer = watch_dict_key(watch, *member, NULL);
         if (answer != ANSWER_YES) return answer;
     }
-    return watch_add(watch, PART_FUNCTION, (PyObject *)function, NULL);
+    return watch_add(watch, PART_FUNCTION, (PyObject *)function, NULL, member);
 }
 
 bool
 watch_holds(Watch *watch)
 {
     if (!watch->valid) return false;
+    /* first: a function holds the dict of its keyword defaults */
     for (Part *part = watch->functions; part != NULL; part = part->next)
         if (!function_holds(part)) return watch->valid = false;
 #if !WATCHERS
@@ -366,8 +473,10 @@ arm_all(Part *part)
 Answer
 watch_rearm(Watch *watch)
 {
-    Answer armed = arm_all(watch->parts);
-    if (armed == ANSWER_YES) armed = arm_all(watch->functions);
+    Answer armed = ANSWER_YES;
+    for (Part *part = watch->functions; part != NULL && armed == ANSWER_YES; part = part->next)
+        if (!function_holds(part)) armed = ANSWER_NO; /* its dict may be gone */
+    if (armed == ANSWER_YES) armed = arm_all(watch->parts);
     watch->valid = armed == ANSWER_YES;
     return armed;
 }

@@ -104,6 +104,10 @@ mark_sources(GuardProgram *program, const Capture *capture)
 static int
 keep_all(GuardProgram *program, PyObject *keep)
 {
+    for (int i = 0; i < program->nsources; i++)
+        if (guards_keep_mortal(program, keep, program->sources[i].object) < 0) return -1;
+    for (int i = 0; i < program->nchecks; i++)
+        if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];
         if (guards_keep(program, keep, source->key) < 0 ||
@@ -120,7 +124,8 @@ static int
 make_program(GuardProgram *program, const Capture *capture)
 {
     Arena *memory = program->memory;
-    size_t nsources = (size_t)capture->sources.len + 1, nchecks = (size_t)capture->guards.len + 1;
+    size_t nsources = (size_t)capture->sources.len + 1;
+    size_t nchecks = (size_t)capture->guards.len + MOST_FOUND_CHECKS;
     program->sources = arena_alloc(memory, nsources * sizeof(GuardSource));
     program->checks = arena_alloc(memory, nchecks * sizeof(GuardCheck));
     program->fixed = arena_alloc(memory, nsources * sizeof(int32_t));
@@ -140,7 +145,26 @@ make_program(GuardProgram *program, const Capture *capture)
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_sources(program, capture);
+    guards_find_again(program);
     return keep_all(program, capture->keep);
+}
+
+/* Lists the work of a check.  The program may have run since capture, in the collector: the first
+   check looks at everything, and watches then. */
+static int
+make_first_lists(GuardProgram *program)
+{
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (reached == NULL) return -1;
+    Roots none = {NULL, 0}; /* sources that need a frame are never steady */
+    bool collects = PyGC_Disable() != 0;
+    for (int i = 0; i < program->nsources; i++)
+        reached[i] = source_reach(&program->sources[i], &none, reached);
+    int failed = guards_watch(program, reached);
+    guards_unwatch(program);
+    if (collects) PyGC_Enable();
+    mem_free(reached);
+    return failed;
 }
 
 GuardProgram *
@@ -151,19 +175,11 @@ guards_new(const Capture *capture, PyCodeObject *code)
     program->last_slot = -1;
     program->code = code;
     program->entry = capture->entry;
-    PyObject **nothing = NULL;
-    if ((program->memory = arena_new()) == NULL || make_program(program, capture) < 0 ||
-        (nothing = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1))) == NULL)
-        goto fail;
-    /* Sources that need no frame can be reached now; the others are never steady. */
-    Roots none = {NULL, 0};
-    for (int i = 0; i < program->nsources; i++)
-        nothing[i] = source_reach(&program->sources[i], &none, nothing);
-    if (guards_watch(program, nothing) < 0) goto fail;
-    mem_free(nothing);
-    return program;
-fail:
-    mem_free(nothing);
+    program->globals = capture->globals;
+    program->builtins = capture->builtins;
+    if ((program->memory = arena_new()) != NULL && make_program(program, capture) == 0 &&
+        make_first_lists(program) == 0)
+        return program;
     guards_free(program);
     return NULL;
 }
@@ -172,11 +188,9 @@ void
 guards_free(GuardProgram *program)
 {
     if (program == NULL) return;
-    guards_let_go(program); /* first, since freeing the watched objects would call back */
-    guards_unwatch(program);
+    guards_let_go(program);
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].made != NULL) Py_XDECREF(*program->sources[i].made);
-    Py_XDECREF(program->kept);
     arena_free(program->memory);
     mem_free(program);
 }
@@ -235,7 +249,7 @@ is_present(const GuardProgram *program, PyObject *const *reached, int *failed)
 
 /* A watched object has changed: checks everything, and watches again if all still holds. */
 static bool
-check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
+check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
     bool moved = false;
     for (int i = 0; i < program->nsources; i++) {
@@ -260,6 +274,17 @@ check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *f
         return false;
     }
     return true;
+}
+
+/* The collector must not run: what it frees, and the code of the program that it runs, would change
+   what is being checked.  Nothing else is freed meanwhile. */
+static bool
+check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
+{
+    bool collects = PyGC_Disable() != 0;
+    bool holds = check_all(program, roots, reached, failed);
+    if (collects) PyGC_Enable();
+    return holds;
 }
 
 bool

@@ -32,7 +32,7 @@ typedef struct {
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
     int32_t ngroup, nwritten, *group; /* DISJOINT */
     struct MemoryRange *ranges;       /* DISJOINT: buffer, with the order of the last check */
-    PyObject **parts; /* IS, or NULL: parts that identify an object of the type `object` */
+    const void **parts; /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;
     int32_t file, line;
 } GuardCheck;
@@ -43,7 +43,8 @@ typedef struct {
 
 /* An object that the program refers to weakly. */
 typedef struct {
-    PyObject *object, *reference;
+    PyObject *object, *reference; /* object: NULL once it is gone */
+    bool watched;                 /* it is the watch's only, not the guards' */
 } WeakHold;
 
 struct GuardProgram {
@@ -55,6 +56,8 @@ struct GuardProgram {
     WeakHold *weak;
     PyObject *forget; /* the callback of the weak references, or NULL */
     PyObject *strong; /* a list: all other objects */
+    /* Borrowed: the namespace of the code.  Whoever has the guards checked runs in it. */
+    PyObject *globals, *builtins;
     int nsources, nchecks, nfiles, last_slot;
     GuardSource *sources;
     GuardCheck *checks;
@@ -65,8 +68,7 @@ struct GuardProgram {
     int nfixed, nslots, nreach, nrun, nneeded;
     int32_t *fixed, *reach, *run, *needed;
     SlotRead *slots;
-    Watch *watch;   /* NULL: nothing is steady */
-    PyObject *kept; /* a list: the objects that the watch borrows */
+    Watch *watch; /* NULL: nothing is steady */
 };
 
 /* ---- guards_reach.c ---- */
@@ -124,10 +126,21 @@ void guard_say_array(const GuardProgram *program, const GuardCheck *check, const
 
 /* ---- guards_weak.c ---- */
 void guards_let_go(GuardProgram *program);
+/* Frees the watch and lets go what only it refers to.  Runs no code of the program. */
 void guards_unwatch(GuardProgram *program);
+/* Refers weakly to what the watch borrows: a module, class or function. */
+int guards_keep_watched(GuardProgram *program, PyObject *object);
+/* Before any other object: those whose life others depend on. */
+int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);
+
+/* ---- guards_path.c ---- */
+enum { MOST_FOUND = 16, MOST_FOUND_CHECKS = 1 + MOST_FOUND + MOST_FOUND * (MOST_FOUND - 1) / 2 };
+/* Objects of the program that cannot be referred to weakly are found again, not remembered: their
+   sources become those where capture has found them.  Adds MOST_FOUND_CHECKS - 1 checks at most. */
+void guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */
 /* Finds what can be watched, with `reached` as it is now, and lists the work that remains for each

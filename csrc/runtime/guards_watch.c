@@ -8,7 +8,6 @@ static Answer
 watch_key(GuardProgram *program, PyObject *dict, PyObject *key)
 {
     if (dict == NULL || !PyDict_CheckExact(dict)) return ANSWER_NO;
-    if (PyList_Append(program->kept, dict) < 0) return ANSWER_ERROR;
     return watch_dict_key(program->watch, dict, key);
 }
 
@@ -23,25 +22,18 @@ watch_global(GuardProgram *program, const GuardSource *source)
     return watch_key(program, source->builtins, source->key);
 }
 
-static bool
-is_function_part(PyObject *name)
-{
-    return PyUnicode_CompareWithASCIIString(name, "__code__") == 0 ||
-           PyUnicode_CompareWithASCIIString(name, "__defaults__") == 0 ||
-           PyUnicode_CompareWithASCIIString(name, "__kwdefaults__") == 0;
-}
-
+/* The watch borrows the base: its end is the watch's. */
 static Answer
 watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
 {
-    if (PyModule_Check(base)) return watch_key(program, PyModule_GetDict(base), name);
-    if (guards_keep(program, NULL, base) < 0) return ANSWER_ERROR;
-    if (PyType_Check(base))
-        return watch_sees_of_type(name) ? watch_type(program->watch, (PyTypeObject *)base)
-                                        : ANSWER_NO;
-    if (PyFunction_Check(base) && is_function_part(name))
-        return watch_function(program->watch, (PyFunctionObject *)base);
-    return ANSWER_NO;
+    bool module = PyModule_Check(base), type = PyType_Check(base);
+    if (!module && !type && !PyFunction_Check(base)) return ANSWER_NO;
+    if (type && !watch_sees_of_type(name)) return ANSWER_NO;
+    if (guards_keep_watched(program, base) < 0) return ANSWER_ERROR;
+    if (module) return watch_key(program, PyModule_GetDict(base), name);
+    if (type) return watch_type(program->watch, (PyTypeObject *)base);
+    if (PyUnicode_CompareWithASCIIString(name, "__closure__") == 0) return ANSWER_YES;
+    return watch_function(program->watch, (PyFunctionObject *)base, name);
 }
 
 /* A keyword default; the entries of other dicts change too often to be watched. */
@@ -164,11 +156,8 @@ make_lists(GuardProgram *program, PyObject *const *reached)
 int
 guards_watch(GuardProgram *program, PyObject *const *reached)
 {
-    watch_free(program->watch);
-    program->watch = NULL;
-    Py_CLEAR(program->kept);
-    if ((program->kept = PyList_New(0)) == NULL || (program->watch = watch_new()) == NULL)
-        return -1;
+    guards_unwatch(program);
+    if ((program->watch = watch_new()) == NULL) return -1;
     for (int i = 0; i < program->nsources; i++) {
         program->sources[i].steady = false;
         Answer answer = source_is_steady(program, i, reached);

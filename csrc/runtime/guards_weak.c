@@ -1,31 +1,47 @@
-/* Objects of the program that a plan refers to weakly, since the program may drop them: instances,
-   functions and classes.  CPython would have freed them, so plans must not keep them alive. Each
-   such object gets a weak reference, whose callback makes the guard program dead: it never holds
-   again, and none of its objects is accessed any more.
-   All other objects that a plan refers to are kept in one list, also those that only capture itself
-   refers to (it made them). */
+/* Objects of the program that a plan refers to.  CPython would have freed them, so plans must not
+   keep them alive.
+
+   weakly    instances, functions, code, classes and modules.  Each gets a weak reference, whose
+   callback makes the guard program dead: it never holds again, and none of its objects is accessed
+   any more.  What only the watch borrows ends the watch instead. borrowed  the namespace of the
+   code, which is alive whenever its guards are checked; the dicts of functions and modules that are
+   referred to weakly not       arrays, lists, dicts: guards_path.c strongly  what is left, in one
+   list: what holds nothing of the program, and what only capture itself refers to (it made it) */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
 
-/* The watched objects may be freed with the watch, and call back. */
 void
 guards_unwatch(GuardProgram *program)
 {
-    Watch *watch = program->watch;
+    int kept = 0;
+    watch_free(program->watch);
     program->watch = NULL;
-    watch_free(watch);
+    for (int i = 0; i < program->nweak; i++) {
+        WeakHold hold = program->weak[i];
+        if (hold.watched)
+            Py_DECREF(hold.reference); /* which runs no code: the callback stays */
+        else
+            program->weak[kept++] = hold;
+    }
+    program->nweak = kept;
 }
 
-/* A capsule stands between the callback and the program, which may be freed first. */
+/* A capsule stands between the callback and the program, which may be freed first.  The watch may
+   borrow the object that is freed now.  The reference stays until it is no longer being called
+   back. */
 static PyObject *
-on_death(PyObject *capsule, PyObject *Py_UNUSED(reference))
+on_death(PyObject *capsule, PyObject *reference)
 {
     GuardProgram *program = PyCapsule_GetContext(capsule);
-    if (program != NULL) {
-        program->dead = true;
-        guards_unwatch(program); /* the watch borrows the object that is freed now */
+    if (program == NULL) Py_RETURN_NONE;
+    for (int i = 0; i < program->nweak; i++) {
+        if (program->weak[i].reference != reference) continue;
+        program->weak[i].object = NULL;
+        program->dead = program->dead || !program->weak[i].watched;
     }
+    watch_free(program->watch);
+    program->watch = NULL;
     Py_RETURN_NONE;
 }
 
@@ -63,16 +79,16 @@ is_mortal(PyObject *object)
     if (PyType_Check(object))
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     if (!PyType_SUPPORTS_WEAKREFS(type)) return false;
-    return PyFunction_Check(object) || PyMethod_Check(object) ||
-           ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && !PyModule_Check(object));
+    return PyFunction_Check(object) || PyMethod_Check(object) || PyModule_Check(object) ||
+           PyCode_Check(object) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-static bool
-is_held(const GuardProgram *program, PyObject *object)
+static WeakHold *
+find_hold(const GuardProgram *program, const PyObject *object)
 {
     for (int i = 0; i < program->nweak; i++)
-        if (program->weak[i].object == object) return true;
-    return false;
+        if (program->weak[i].object == object) return &program->weak[i];
+    return NULL;
 }
 
 /* Has the object no reference but pycompile's? */
@@ -84,55 +100,107 @@ is_ours(PyObject *object, PyObject *keep)
     return Py_REFCNT(object) <= held;
 }
 
-/* ANSWER_NO: it has to be kept. */
-static Answer
-hold_one(GuardProgram *program, PyObject *keep, PyObject *object)
+static int
+hold_new(GuardProgram *program, PyObject *object, bool watched)
 {
-    if (!is_mortal(object)) return ANSWER_NO;
-    if (is_held(program, object)) return ANSWER_YES;
-    if (is_ours(object, keep)) return ANSWER_NO;
     PyObject *callback = callback_of(program);
     PyObject *reference = callback ? PyWeakref_NewRef(object, callback) : NULL;
-    if (reference == NULL) return ANSWER_ERROR;
+    if (reference == NULL) return -1;
     if (program->nweak == program->weak_room) {
         int room = program->weak_room ? program->weak_room * 2 : 8;
         WeakHold *more = mem_realloc(program->weak, (size_t)room * sizeof(WeakHold));
         if (more == NULL) {
             Py_DECREF(reference);
-            return ANSWER_ERROR;
+            return -1;
         }
         program->weak = more;
         program->weak_room = room;
     }
-    program->weak[program->nweak++] = (WeakHold){object, reference};
-    return ANSWER_YES;
+    program->weak[program->nweak++] = (WeakHold){object, reference, watched};
+    return 0;
 }
 
-/* The object's parts, borrowed, into `out`; returns how many, or -1 for an object that is compared
-   by identity. */
+int
+guards_keep_watched(GuardProgram *program, PyObject *object)
+{
+    if (!is_mortal(object) || find_hold(program, object) != NULL) return 0;
+    return hold_new(program, object, true);
+}
+
+/* ANSWER_NO: it is not to be referred to weakly. */
+static Answer
+hold_one(GuardProgram *program, PyObject *keep, PyObject *object)
+{
+    if (object == NULL || !is_mortal(object)) return ANSWER_NO;
+    WeakHold *hold = find_hold(program, object);
+    if (hold != NULL) {
+        hold->watched = false;
+        return ANSWER_YES;
+    }
+    if (is_ours(object, keep)) return ANSWER_NO;
+    return hold_new(program, object, false) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+int
+guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object)
+{
+    return hold_one(program, keep, object) == ANSWER_ERROR ? -1 : 0;
+}
+
+/* A dict that lives as long as something that is referred to weakly, or whose code runs in it. */
+static bool
+is_lent(const GuardProgram *program, const PyObject *object)
+{
+    if (object == program->globals || object == program->builtins) return true;
+    for (int i = 0; i < program->nweak && PyDict_Check(object); i++) {
+        PyObject *holder = program->weak[i].object;
+        if (holder == NULL || program->weak[i].watched) continue;
+        if (PyFunction_Check(holder) && (((PyFunctionObject *)holder)->func_globals == object ||
+                                         ((PyFunctionObject *)holder)->func_builtins == object))
+            return true;
+        if (PyModule_Check(holder) && PyModule_GetDict(holder) == object) return true;
+    }
+    return false;
+}
+
+/* What identifies the object, into `out`, the first *nobjects of them objects that it has; returns
+   how many, or -1 for an object that is compared by identity. */
 static int
-parts_of(PyObject *object, PyObject **out)
+parts_of(PyObject *object, const void **out, int *nobjects)
 {
     static const char *const names[] = {"fget", "fset", "fdel"};
+    if (Py_TYPE(object) == &PyMemberDescr_Type || Py_TYPE(object) == &PyGetSetDescr_Type) {
+        *nobjects = 1;
+        out[0] = PyDescr_TYPE(object);
+        out[1] = Py_TYPE(object) == &PyMemberDescr_Type
+                     ? (const void *)((PyMemberDescrObject *)object)->d_member
+                     : (const void *)((PyGetSetDescrObject *)object)->d_getset;
+        return 2;
+    }
     if (Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type ||
         Py_TYPE(object) == &PyProperty_Type) {
         bool property = Py_TYPE(object) == &PyProperty_Type;
-        for (int i = 0; i < (property ? 3 : 1); i++) {
-            out[i] = PyObject_GetAttrString(object, property ? names[i] : "__func__");
-            if (out[i] == NULL) {
+        *nobjects = property ? 3 : 1;
+        for (int i = 0; i < *nobjects; i++) {
+            PyObject *part = PyObject_GetAttrString(object, property ? names[i] : "__func__");
+            if (part == NULL) {
                 PyErr_Clear();
                 return -1;
             }
-            Py_DECREF(out[i]); /* the descriptor has it */
+            Py_DECREF(part); /* the descriptor has it */
+            out[i] = part;
         }
-        return property ? 3 : 1;
+        return *nobjects;
     }
     if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) == 0 ||
         PyTuple_GET_SIZE(object) > MAX_PARTS)
         return -1;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-        if (!PyType_Check(out[i] = PyTuple_GET_ITEM(object, i))) return -1;
-    return (int)PyTuple_GET_SIZE(object);
+    *nobjects = (int)PyTuple_GET_SIZE(object);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+        out[i] = PyTuple_GET_ITEM(object, i);
+        if (!PyType_Check(PyTuple_GET_ITEM(object, i))) return -1;
+    }
+    return *nobjects;
 }
 
 /* A descriptor, and a class's MRO or bases, refer to the object that has them and cannot be
@@ -140,15 +208,18 @@ parts_of(PyObject *object, PyObject **out)
 int
 guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
 {
-    PyObject *parts[MAX_PARTS];
-    int n = check->kind == GUARD_IS && check->object != NULL ? parts_of(check->object, parts) : -1;
+    const void *parts[MAX_PARTS];
+    int nobjects = 0;
+    bool identity = check->kind == GUARD_IS && check->object != NULL;
+    int n = identity ? parts_of(check->object, parts, &nobjects) : -1;
     bool mortal = false;
-    for (int i = 0; i < n; i++) mortal = mortal || is_mortal(parts[i]);
+    for (int i = 0; n >= 0 && i < nobjects; i++)
+        mortal = mortal || is_mortal((PyObject *)(uintptr_t)parts[i]);
     if (!mortal) return guards_keep(program, keep, check->object);
-    for (int i = 0; i < n; i++)
-        if (guards_keep(program, keep, parts[i]) < 0) return -1;
+    for (int i = 0; i < nobjects; i++)
+        if (guards_keep(program, keep, (PyObject *)(uintptr_t)parts[i]) < 0) return -1;
     check->nparts = n;
-    check->parts = arena_copy(program->memory, parts, sizeof(PyObject *) * (size_t)n);
+    check->parts = arena_copy(program->memory, parts, sizeof(void *) * (size_t)n);
     check->object = (PyObject *)Py_TYPE(check->object);
     return check->parts == NULL ? -1 : 0;
 }
@@ -156,35 +227,38 @@ guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
 bool
 guards_has_parts(const GuardCheck *check, PyObject *object)
 {
-    PyObject *parts[MAX_PARTS];
+    const void *parts[MAX_PARTS];
+    int nobjects;
     return object != NULL && (PyObject *)Py_TYPE(object) == check->object &&
-           parts_of(object, parts) == check->nparts &&
-           memcmp(parts, check->parts, sizeof(PyObject *) * (size_t)check->nparts) == 0;
+           parts_of(object, parts, &nobjects) == check->nparts &&
+           memcmp(parts, check->parts, sizeof(void *) * (size_t)check->nparts) == 0;
 }
 
 int
 guards_keep(GuardProgram *program, PyObject *keep, PyObject *object)
 {
     if (object == NULL) return 0;
+    Answer answer = hold_one(program, keep, object);
+    if (answer != ANSWER_NO) return answer == ANSWER_ERROR ? -1 : 0;
+    if (is_lent(program, object)) return 0;
     if (program->strong == NULL) {
         if ((program->strong = PyList_New(0)) == NULL) return -1;
         PyObject_GC_UnTrack(program->strong); /* gc.get_objects and the like must not find it */
     }
-    Answer answer = hold_one(program, keep, object);
-    if (answer == ANSWER_NO) return PyList_Append(program->strong, object);
-    return answer == ANSWER_ERROR ? -1 : 0;
+    return PyList_Append(program->strong, object);
 }
 
 bool
 guards_hold_weakly(const GuardProgram *program, PyObject *object)
 {
-    return object != NULL && is_held(program, object);
+    return object != NULL && find_hold(program, object) != NULL;
 }
 
 void
 guards_let_go(GuardProgram *program)
 {
     if (program->forget != NULL) PyCapsule_SetContext(PyCFunction_GET_SELF(program->forget), NULL);
+    watch_free(program->watch);
     for (int i = 0; i < program->nweak; i++) Py_DECREF(program->weak[i].reference);
     mem_free(program->weak);
     Py_CLEAR(program->forget);

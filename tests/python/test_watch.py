@@ -1,6 +1,9 @@
 """Watches hold until something they cover changes, and never longer."""
 
 import gc
+import weakref
+
+import numpy as np
 
 from pycompile import _C
 
@@ -158,12 +161,43 @@ def test_function():
         f.__kwdefaults__["c"] = 4
         yield
 
-    watch = watching(("function", f))
+    names = "__code__", "__defaults__", "__kwdefaults__"
+    watch = watching(*(("function", f, name) for name in names))
     for _ in changes():
         assert not _C._watch_holds(watch)
-        watch = watching(("function", f))
+        watch = watching(*(("function", f, name) for name in names))
     f.attribute = 1
     assert _C._watch_holds(watch)
+
+
+def test_a_watch_keeps_no_value_alive():
+    class Value:
+        pass
+
+    def f(a=1):
+        return a
+
+    value = Value()
+    table, dead = {"a": value}, weakref.ref(value)
+    watch = watching(("key", table, "a"), ("function", f, "__code__"))
+    del value, table["a"]
+    assert dead() is None and not _C._watch_holds(watch)
+
+
+def test_a_tuple_of_defaults_that_lies_where_another_was():
+    def f(a=1):
+        return a
+
+    for items in (lambda: (2.0, 1), lambda: (np.zeros(3), 2), lambda: ([], 1), lambda: (None, 1)):
+        f.__defaults__ = (np.zeros(3), 1)  # the array keeps it from being owned
+        array = weakref.ref(f.__defaults__[0])
+        watch = watching(("function", f, "__defaults__"))
+        f.__defaults__ = None
+        assert array() is None and not _C._watch_holds(watch)
+        f.__defaults__ = items()  # mostly where the first was
+        assert not _C._watch_rearm(watch) and not _C._watch_holds(watch)
+    f.__defaults__ = (slice(1, 2), np.zeros(3))  # another slice may lie where it was
+    assert not _C._watch_add(_C._watch(), "function", f, "__defaults__")
 
 
 def test_many_watches():

@@ -455,7 +455,9 @@ build_value(Interp *in, Value *value)
     if (value->built < 0) return cannot_build(in, value); /* it contains itself */
     if (value->box != NULL && value->source == NO_SOURCE) return build_value(in, value->box);
     BuildId build;
-    if (value->source != NO_SOURCE && in->out->sources.at[value->source].kind != SOURCE_CONST) {
+    bool constant =
+        value->source != NO_SOURCE && in->out->sources.at[value->source].kind == SOURCE_CONST;
+    if (value->source != NO_SOURCE && !(constant && value->kind == V_CONST)) {
         Build source = {.kind = BUILD_SOURCE, .source = value->source, .node = NO_NODE};
         build = build_add(in, &source);
     } else if (value->source != NO_SOURCE) {

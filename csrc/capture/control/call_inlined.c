@@ -9,7 +9,7 @@ source_of_part(Interp *in, Value *function, const char *name)
 }
 
 /* A part of a function (its code, its defaults) that the program may replace: guarded to be this
-   object. */
+   object, or None. */
 static int
 guard_part(Interp *in, Value *function, const char *name, PyObject *part)
 {
@@ -28,6 +28,43 @@ guard_keyword_default(Interp *in, Value *function, PyObject *name, PyObject *obj
     return source == NO_SOURCE ? -1 : guard_there(in, source, object);
 }
 
+static bool
+is_plain(PyObject *object)
+{
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
+}
+
+/* Guards, once, that the source is a tuple of this length. */
+static int
+guard_length_there(Interp *in, SourceId source, Py_ssize_t length)
+{
+    Guard guard = {.kind = GUARD_LENGTH, .source = source, .other = NO_SOURCE, .low = length};
+    for (int i = 0; i < in->out->guards.len; i++)
+        if (in->out->guards.at[i].kind == GUARD_LENGTH && in->out->guards.at[i].source == source)
+            return 0;
+    if (guard_simple(in, GUARD_TYPE, source, (PyObject *)&PyTuple_Type) < 0) return -1;
+    return guard_add(in, &guard) < 0 ? -1 : 0;
+}
+
+/* The tuple of defaults is guarded by identity where that is cheap: the guard keeps it alive, so it
+   may hold no object of the program.  Else the items that are used are guarded. */
+static int
+guard_defaults(Interp *in, Value *function, PyObject *defaults, Py_ssize_t at)
+{
+    bool plain = true;
+    for (Py_ssize_t i = 0; defaults != NULL && i < PyTuple_GET_SIZE(defaults); i++)
+        plain = plain && is_plain(PyTuple_GET_ITEM(defaults, i));
+    if (plain) return guard_part(in, function, "__defaults__", defaults);
+    if (function->source == NO_SOURCE) return 0;
+    SourceId source = source_of_part(in, function, "__defaults__");
+    if (source == NO_SOURCE || guard_length_there(in, source, PyTuple_GET_SIZE(defaults)) < 0)
+        return -1;
+    if (at < 0) return 0;
+    source = source_add(in, SOURCE_ITEM, source, (int32_t)at, NULL, NULL);
+    return source == NO_SOURCE ? -1 : guard_there(in, source, PyTuple_GET_ITEM(defaults, at));
+}
+
 /* The default of positional parameter `i` of `argcount`, counted from the end. */
 static Answer
 positional_default(Interp *in, Value *function, int i, int argcount, Value **out)
@@ -41,8 +78,8 @@ positional_default(Interp *in, Value *function, int i, int argcount, Value **out
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     PyObject *defaults = PyFunction_GET_DEFAULTS(function->object);
-    if (guard_part(in, function, "__defaults__", defaults) < 0) return ANSWER_ERROR;
     Py_ssize_t at = defaults ? i - (argcount - PyTuple_GET_SIZE(defaults)) : -1;
+    if (guard_defaults(in, function, defaults, at) < 0) return ANSWER_ERROR;
     if (at < 0) return ANSWER_YES;
     *out = value_of_const(in, PyTuple_GET_ITEM(defaults, at));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -60,8 +97,8 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
         return ANSWER_YES;
     }
     PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
-    if (guard_part(in, function, "__kwdefaults__", defaults) < 0) return ANSWER_ERROR;
-    if (defaults == NULL) return ANSWER_YES;
+    if (defaults == NULL)
+        return guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
     PyObject *object = PyDict_GetItemWithError(defaults, name);
     if ((object == NULL && PyErr_Occurred()) ||
         guard_keyword_default(in, function, name, object) < 0)

@@ -211,6 +211,8 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
                  .graph = capture->graph,
                  .request = request};
     capture->entry = request->number;
+    capture->globals = request->globals;
+    capture->builtins = request->builtins;
     in.attempt.marks = marks;
     in.attempt.learn = marks;
     in.attempt.learn_arena = marks_arena;

@@ -182,17 +182,13 @@ copy_free_vars(Interp *in, int count)
             if (closure != NULL) cell = value_item(in, closure, i);
         } else {
             PyObject *object = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function->object), i);
-            SourceId source;
-            if (function->kind == V_CONST) {
-                source = source_of_const(in, object);
-            } else {
-                PyObject *name = PyUnicode_InternFromString("__closure__");
-                PyObject *index = keep(in, PyLong_FromLong(i));
-                if (keep(in, name) == NULL || index == NULL) return ANSWER_ERROR;
-                source = source_add(in, SOURCE_ATTR, function->source, 0, name, NULL);
-                if (source != NO_SOURCE)
-                    source = source_add(in, SOURCE_ITEM, source, i, index, NULL);
-            }
+            SourceId source = function->source != NO_SOURCE ? function->source
+                                                            : source_of_const(in, function->object);
+            PyObject *name = interned(in, "__closure__");
+            PyObject *index = keep(in, PyLong_FromLong(i));
+            if (name == NULL || index == NULL) return ANSWER_ERROR;
+            if (source != NO_SOURCE) source = source_add(in, SOURCE_ATTR, source, 0, name, NULL);
+            if (source != NO_SOURCE) source = source_add(in, SOURCE_ITEM, source, i, index, NULL);
             if (source == NO_SOURCE) return ANSWER_ERROR;
             cell = value_from_source(in, source, object);
         }

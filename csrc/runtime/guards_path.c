@@ -1,0 +1,110 @@
+/* Objects of the program that a plan must not hold: arrays (which their owner may resize while
+   nobody else has them, not even weakly), lists, dicts and what else cannot be referenced weakly.
+   Capture has found them at a place, guarded to hold this very object, and took them for constants.
+   Such a constant becomes another name of the place, and the guard on its identity one on its type:
+   what else the plan relies on is guarded of the object that is there.
+
+   Where two such objects are two, they stay two; a second place of one object must have the same as
+   the first. */
+#include "guards.h"
+
+static bool
+is_by_identity(const GuardCheck *check, const PyObject *object)
+{
+    return (check->kind == GUARD_IS || check->kind == GUARD_GLOBAL) && check->object == object &&
+           check->parts == NULL;
+}
+
+static bool
+is_array(PyObject *object)
+{
+    return array_is_exact(object) || array_library_of(object) != NULL;
+}
+
+/* A tuple may have been used without a look at the place: only its items are guarded. */
+static bool
+is_found_again(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (is_array(object) || PyList_CheckExact(object) || PyDict_CheckExact(object) ||
+        PySet_CheckExact(object) || deque_check(object))
+        return true;
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
+           !PyType_SUPPORTS_WEAKREFS(type) && !PyTuple_Check(object) &&
+           type->tp_basicsize >= (Py_ssize_t)sizeof(PyObject);
+}
+
+/* Where the constant was found: the check of a place that is reached before the constant, or NULL.
+ */
+static GuardCheck *
+find_place(GuardProgram *program, int constant)
+{
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        const GuardSource *place = &program->sources[check->source];
+        if (is_by_identity(check, program->sources[constant].object) &&
+            place->kind != SOURCE_CONST && place->base < constant && place->made == NULL)
+            return check;
+    }
+    return NULL;
+}
+
+static void
+guard_type(GuardCheck *check)
+{
+    check->kind = GUARD_TYPE;
+    check->object = (PyObject *)Py_TYPE(check->object);
+}
+
+/* The constant is what is at the place now; other places must have the same. */
+static void
+find_again(GuardProgram *program, int constant, GuardCheck *first)
+{
+    GuardSource *source = &program->sources[constant];
+    const GuardSource *place = &program->sources[first->source];
+    const PyObject *object = source->object;
+    guard_type(first);
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        if (!is_by_identity(check, object)) continue;
+        check->kind = GUARD_SAME;
+        check->other = constant;
+        check->object = NULL;
+    }
+    source->kind = place->kind;
+    source->base = place->base;
+    source->index = place->index;
+    source->key = place->key;
+    source->object = place->object;
+    source->builtins = place->builtins;
+}
+
+static void
+guard_apart(GuardProgram *program, int one, int other, const GuardCheck *at)
+{
+    program->checks[program->nchecks++] = (GuardCheck){
+        .kind = GUARD_NOT_SAME, .source = one, .other = other, .file = at->file, .line = at->line};
+}
+
+void
+guards_find_again(GuardProgram *program)
+{
+    int found[MOST_FOUND], nfound = 0;
+    for (int i = 0; i < program->nsources && nfound < MOST_FOUND; i++) {
+        const GuardSource *source = &program->sources[i];
+        GuardCheck *place = source->kind == SOURCE_CONST && is_found_again(source->object)
+                                ? find_place(program, i)
+                                : NULL;
+        if (place == NULL) continue;
+        find_again(program, i, place);
+        for (int k = 0; k < nfound; k++) guard_apart(program, found[k], i, place);
+        found[nfound++] = i;
+    }
+    /* Arrays that capture has met on its way to something else: it does not use their contents. */
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        if (check->object != NULL && is_by_identity(check, check->object) &&
+            array_is_exact(check->object))
+            guard_type(check);
+    }
+}

@@ -1,0 +1,360 @@
+"""Plans keep nothing of the program alive, and what dies while guards are checked disturbs nothing."""
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import pycompile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
+X = np.arange(4.0)
+
+# ---- namespaces ----
+
+NAMESPACE = """
+import numpy as np
+
+class Token:
+    pass
+
+class Holder:
+    w = np.ones(4)
+    many = [np.ones(4)]
+    table = {"k": np.ones(4)}
+
+class Slots:
+    __slots__ = ("v",)
+    def __init__(self):
+        self.v = np.ones(4)
+    def times(self, x):
+        return x * self.v
+
+def outer():
+    captured = np.full(4, 2.0)
+    def inner(x):
+        return x + captured
+    return inner
+
+def helper(x):
+    return x * A
+
+def default(x, w=np.ones(4), k=2):
+    return x * w + k
+
+def keyword(x, *, w=np.ones(4)):
+    return x * w
+
+def power(x, n):
+    return x if n == 0 else power(x, n - 1) * 2
+
+token, A, slots, inner = Token(), np.ones(4), Slots(), outer()
+many, table = [np.ones(4), 2.0], {"k": np.ones(4)}
+"""
+BODIES = {
+    "globals": "helper(x) + A",
+    "class attribute": "Holder.w + x",
+    "slots": "slots.times(x)",
+    "closure": "inner(x)",
+    "default": "default(x)",
+    "keyword": "keyword(x)",
+    "library": "np.sum(x) + len(x)",
+    "containers": "many[0] * x + table['k']",
+    "containers of a class": "Holder.many[0] * x + Holder.table['k']",
+    "recursion": "power(x, 3)",
+    "break": "(x + len(str(A.shape))) * A",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_namespace_is_freed_with_what_is_in_it(body):
+    tokens = []
+    for _ in range(3):
+        names = {"__name__": "template"}
+        exec(NAMESPACE + f"def f(x):\n    return {body}\n", names)
+        names["compiled"] = pycompile.compile(names["f"])
+        for _ in range(2):
+            assert np.array_equal(names["compiled"](X), names["f"](X))
+        assert names["compiled"].stats()["plans"] > 0
+        tokens.append(weakref.ref(names["token"]))
+    del names
+    gc.collect()
+    assert [token() for token in tokens] == [None] * 3
+
+
+def test_namespaces_of_one_code():
+    code = compile("def h(x): return x * A\ndef f(x): return h(x) + A", "template", "exec")
+    arrays = []
+    for k in range(20):
+        names = {"A": np.full(4, float(k))}
+        exec(code, names)
+        names["f"] = pycompile.compile(names["f"])
+        for _ in range(2):
+            assert np.array_equal(names["f"](X), X * k + k)
+        arrays.append(weakref.ref(names["A"]))
+    del names
+    gc.collect()
+    assert not any(array() is not None for array in arrays)
+
+
+def test_a_module_that_is_loaded_again():
+    dead = []
+
+    def load(k):
+        module = types.ModuleType("loaded")
+        exec(f"import numpy as np\nA = np.full(4, {k}.0)\ndef f(x): return x + A", vars(module))
+        return module
+
+    def call(x):
+        return module.f(x) + module.A
+
+    module = load(0)
+    compiled = pycompile.compile(call)
+    for k in range(4):
+        module = load(k)
+        dead.append(weakref.ref(module.A))
+        for _ in range(2):
+            assert np.array_equal(compiled(X), X + 2 * k)
+    module = load(0)
+    gc.collect()
+    assert not any(array() is not None for array in dead)
+
+
+EXIT = """
+import sys
+import numpy as np, pycompile
+out = open(sys.argv[1], "w")
+out.write("result")
+A = np.ones(4)
+def helper(x):
+    return x * A
+def f(x):
+    return helper(x) + A
+g = pycompile.compile(f)
+for _ in range(3):
+    g(A)
+"""
+
+
+@pytest.mark.parametrize("command", [["script.py"], ["-m", "pycompile", "run", "script.py"]])
+def test_a_file_that_a_module_left_open_is_written(tmp_path, command):
+    (tmp_path / "script.py").write_text(EXIT)
+    subprocess.run(
+        [sys.executable, *command, "out"],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": ROOT},
+    )
+    assert (tmp_path / "out").read_text() == "result"
+
+
+# ---- what the program replaces ----
+
+
+class Held:
+    a = np.zeros(4)
+
+
+def class_attribute(x):
+    return x + Held.a
+
+
+def with_default(x, w=X):
+    return x * w
+
+
+def calls_default(x):
+    return with_default(x)
+
+
+def closed_over(w):
+    def inner(x):
+        return x + w
+
+    return inner
+
+
+def calls_closure(x):
+    return closure(x)
+
+
+class Slots:
+    __slots__ = ("v",)
+
+    def times(self, x):
+        return x * self.v
+
+
+def calls_slots(x):
+    return slots.times(x)
+
+
+def reads_global(x):
+    return x + big
+
+
+def replaced_slots(w):
+    global slots
+    slots = Slots()
+    slots.v = w
+
+
+def replaced_closure(w):
+    global closure
+    closure = closed_over(w)
+
+
+def replaced_default(w):
+    with_default.__defaults__ = (w,)
+
+
+def replaced_global(w):
+    global big
+    big = w
+
+
+def replaced_attribute(w):
+    Held.a = w
+
+
+REPLACED = [
+    (class_attribute, replaced_attribute),
+    (calls_default, replaced_default),
+    (calls_closure, replaced_closure),
+    (calls_slots, replaced_slots),
+    (reads_global, replaced_global),
+]
+
+
+@pytest.mark.parametrize(("function", "replace"), REPLACED, ids=lambda value: value.__name__)
+def test_of_what_is_replaced_only_the_last_lives(function, replace):
+    compiled = pycompile.compile(function)
+    dead = []
+    for k in range(5):
+        array = np.full(4, float(k))
+        replace(array)
+        dead.append(weakref.ref(array))
+        del array
+        for _ in range(2):
+            assert np.array_equal(compiled(X), function(X))
+    assert [array() is not None for array in dead] == [False] * 4 + [True]
+    assert compiled.stats()["plan_runs"] >= 5
+
+
+def test_an_array_that_a_plan_uses_is_resized():
+    Held.a = np.ones(4)
+    compiled = pycompile.compile(class_attribute)
+    for _ in range(3):
+        compiled(X)
+    Held.a.resize(6)
+    assert np.array_equal(compiled(np.arange(6.0)), class_attribute(np.arange(6.0)))
+
+
+def same_array(x):
+    return x + 1 if Held.a is Held.b else x - 1
+
+
+def test_two_arrays_become_one():
+    Held.a, Held.b = np.ones(4), np.ones(4)
+    compiled = pycompile.compile(same_array)
+    for second in (Held.b, Held.a, np.ones(4), Held.a):
+        Held.b = second
+        for _ in range(2):
+            assert np.array_equal(compiled(X), same_array(X))
+
+
+def test_a_deleted_global_is_gone():
+    global big
+    big = np.ones(4)
+    compiled = pycompile.compile(reads_global)
+    for _ in range(3):
+        compiled(X)
+    dead = weakref.ref(big)
+    del big
+    assert dead() is None
+    with pytest.raises(NameError):
+        compiled(X)
+
+
+# ---- what dies while guards are checked ----
+
+BOXES = """
+import gc, weakref
+import numpy as np, pycompile
+
+class Box:
+    pass
+class Telling(Box):
+    def __del__(self):
+        end()
+class Cycle(Box):
+    def __init__(self):
+        self.me = self
+class TellingCycle(Cycle, Telling):
+    pass
+
+def f(x):
+    return C.a + x
+def h(x):
+    return T(x) * C.a
+def made():
+    def inner(x):
+        return x + 1
+    return inner
+
+g, k = pycompile.compile(f), pycompile.compile(h)
+x = np.arange(3.0)
+depth = 0
+
+def rebind():
+    global C, T
+    C, T = kind(), made()
+    C.a = np.arange(3.0)
+
+def calls():
+    global depth
+    if depth < 2:
+        depth += 1
+        g(x), k(x)
+        depth -= 1
+
+ENDS = {
+    "nothing": lambda: None,
+    "reset": pycompile.reset,
+    "collect": gc.collect,
+    "rebind": lambda: (globals().update(end=lambda: None), rebind(), calls(), globals().update(end=chosen)),
+    "calls": calls,
+    "reset, calls": lambda: (pycompile.reset(), calls()),
+}
+
+for kind in (Box, Telling, Cycle, TellingCycle):
+    for name, chosen in ENDS.items():
+        end = chosen
+        for threshold in (0, 1):
+            gc.set_threshold(threshold or 700)
+            for turn in range(12):
+                rebind()
+                watcher = weakref.ref(C, lambda _: end())
+                made_here = [Cycle() for _ in range(3)]
+                for _ in range(2):
+                    assert np.array_equal(g(x), f(x)), (kind, name)
+                    assert np.array_equal(k(x), h(x)), (kind, name)
+                C.__dict__ if turn % 2 else None
+print("done")
+"""
+
+
+def test_objects_that_die_run_code_and_change_what_is_checked():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(BOXES)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ROOT},
+    )
+    assert done.stdout == "done\n", done.stderr[-2000:]
