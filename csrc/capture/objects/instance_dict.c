@@ -73,6 +73,8 @@ own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absenc
     if (base == NO_SOURCE) base = source_of_const(in, object->object);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     PyObject *found = attribute_stored(object->object, name);
+    Answer told = stored_told(in, found, name);
+    if (told != ANSWER_YES) return told;
     if (found == NULL) {
         if (!guard_absence) return ANSWER_YES;
         int guard = guard_simple(in, GUARD_ATTR_ABSENT, base, name);
@@ -124,8 +126,7 @@ own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
         return value ? operate_store_subscript(in, object->attributes, key, value)
                      : operate_delete_subscript(in, object->attributes, key);
     }
-    if (in->writes.refuse_writes)
-        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     if (pair_store(in, object, name, value ? value : in->unbound) < 0) return ANSWER_ERROR;
     object->mutated = true;
     Value *args[2] = {object, value};

@@ -270,6 +270,8 @@ builtin_by_type(Interp *in, PyTypeObject *owner, const char *name, int nargs, Va
 {
     Value *self = args[0];
     bool builtin = self->kind != V_OBJECT && self->kind != V_INSTANCE;
+    if (self->kind == V_CONST && PyType_Check(self->object))
+        return ANSWER_NO; /* an attribute of the class is not one of its own class */
     if (owner == box_base(self))
         return box_method(in, self, name, nargs - 1, args + 1, kwnames, out);
     PyTypeObject *type = builtin ? value_type(in, self) : NULL;
