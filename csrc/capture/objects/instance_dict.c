@@ -57,9 +57,25 @@ made_find(Interp *in, Value *object, PyObject *name, bool slot, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Has the program changed its __dict__, which it has by another way? */
+static bool
+dict_is_changed(const Interp *in, const Value *object)
+{
+    if (object->kind != V_OBJECT || object->source == NO_SOURCE || object->nitems != 0 ||
+        object->attributes != NULL || object->object == NULL || !type_has_dict(object->type))
+        return false;
+    PyObject *dict = instance_dict(object->object);
+    const Value *known = dict == NULL ? NULL : map_get(&in->sources.by_object, dict);
+    return known != NULL && known->mutated;
+}
+
 Answer
 own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence, Value **out)
 {
+    if (!slot && dict_is_changed(in, object)) {
+        Answer answer = own_dict(in, object, out);
+        if (answer != ANSWER_YES) return answer;
+    }
     *out = NULL;
     if (object->kind == V_INSTANCE || (object->attributes != NULL && !slot))
         return made_find(in, object, name, slot, out);
