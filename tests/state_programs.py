@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from state_world import HELPERS, PLACES, PREAMBLE, Place
 
 KINDS = frozenset({"lifetimes", "namespaces", "finalizers"})
+SETTLED: frozenset[str] = frozenset()  # those of which every program agrees: what the suite runs
 NOT_THERE = "(AttributeError, KeyError, NameError, IndexError, TypeError, ValueError)"
 
 
@@ -112,7 +113,7 @@ class Writer:
         forms = [f"{n} + 1.5", "2.5", "float(7)", f"({n} + 3.25)", "x * 2.0" if n == "n" else "4.5"]
         if "lifetimes" in self.kinds:
             forms += ["watched(np.full(4, 2.5))", f"watched(np.full(4, {n} + 0.5))"]
-        if self.loud:
+        if self.loud and self.program.acts:  # an act that made one would be called by its end
             forms += [f"Loud({n} + 0.75, act{self.rng.randrange(3)})"] * 3
         return self.rng.choice(forms)
 

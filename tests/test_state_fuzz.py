@@ -2,6 +2,7 @@
 
 python tests/test_state_fuzz.py --programs 20000 --jobs 2     # many; prints the programs that differ, made small
 python tests/test_state_fuzz.py --seed 7                      # one
+python tests/test_state_fuzz.py --programs 2000 --kinds ""    # without lifetimes, namespaces, finalizers
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from differential import observe, positions
 
 import pycompile
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000")) // 5
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 NATIVE = 16  # one program in so many goes through the C compiler, the others through `eager`
@@ -158,7 +159,8 @@ def run_program(seed: int, kinds: frozenset[str] = programs.KINDS, totals: Any =
 @pytest.mark.parametrize("first", range(FIRST, FIRST + IN_CI, BLOCK))
 def test_state_cannot_be_told_from_plain(first):
     pycompile.reset()
-    failures = [line for seed in range(first, first + BLOCK) for line in run_program(seed)]
+    seeds = range(first, first + BLOCK)
+    failures = [line for seed in seeds for line in run_program(seed, programs.SETTLED)]
     assert not failures, "\n  ".join(failures)
 
 
