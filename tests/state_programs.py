@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from state_world import HELPERS, PLACES, PREAMBLE, Place
 
 KINDS = frozenset({"lifetimes", "namespaces", "finalizers"})
-SETTLED: frozenset[str] = frozenset()  # those of which every program agrees: what the suite runs
+SETTLED = frozenset({"namespaces"})  # those of which every program agrees: what the suite runs
 NOT_THERE = "(AttributeError, KeyError, NameError, IndexError, TypeError, ValueError)"
 
 
@@ -135,7 +134,11 @@ class Writer:
         return [f"log.append({self.read()})"]
 
     def said_if_there(self) -> list[str]:
-        return ["try:", f"    log.append({self.read()})", f"except {NOT_THERE} as e: log.append(type(e).__name__)"]
+        return [
+            "try:",
+            f"    log.append({self.read()})",
+            f"except {NOT_THERE} as e: log.append(type(e).__name__)",
+        ]
 
     def computed(self) -> list[str]:
         return [
@@ -150,15 +153,23 @@ class Writer:
 
     def kept(self) -> list[str]:
         self.count += 1
-        return [f"t{self.count} = {self.read()}", *self.change(), f"log.append((t{self.count}, {self.read()}))"]
+        return [
+            f"t{self.count} = {self.read()}",
+            *self.change(),
+            f"log.append((t{self.count}, {self.read()}))",
+        ]
 
     def same(self) -> list[str]:
         place = self.place()
         a, b = (self.rng.choice(place.reads) for _ in range(2))
-        return [f"log.append({a} is {b})"] if "1.0" not in a + b and "(" not in a + b else self.said()
+        return (
+            [f"log.append({a} is {b})"] if "1.0" not in a + b and "(" not in a + b else self.said()
+        )
 
     def acted(self) -> list[str]:
-        by = self.pick("signal", "thread", "callback", "del", "exec", "collector", "call", "call", "call")
+        by = self.pick(
+            "signal", "thread", "callback", "del", "exec", "collector", "call", "call", "call"
+        )
         if by in ("callback", "del", "collector") and "finalizers" not in self.kinds:
             by = "call"
         return [f"by_{by}(act{self.rng.randrange(3)})"]
@@ -167,27 +178,50 @@ class Writer:
         return [self.pick(f"HELD.append({self.read()})", "HELD.clear()")]
 
     def block(self) -> list[str]:
-        head = self.pick("if n > 1:", "if x[0] > 0.5:", "for i in range(2):", "for i in range(n):",
-                         "with contextlib.suppress(KeyError, AttributeError):", "if x.sum() > n:")
+        head = self.pick(
+            "if n > 1:",
+            "if x[0] > 0.5:",
+            "for i in range(2):",
+            "for i in range(n):",
+            "with contextlib.suppress(KeyError, AttributeError):",
+            "if x.sum() > n:",
+        )
         inner = [line for _ in range(self.rng.randint(1, 2)) for line in self.simple()]
         return [head, *("    " + line for line in inner)]
 
     def inner(self) -> list[str]:
         self.count += 1
         name = f"g{self.count}"
-        return [f"def {name}():", *("    " + line for line in self.change()), f"    return {self.read()}",
-                f"log.append({name}())"]
+        return [
+            f"def {name}():",
+            *("    " + line for line in self.change()),
+            f"    return {self.read()}",
+            f"log.append({name}())",
+        ]
 
     def simple(self) -> list[str]:
         forms: list[Callable[[], list[str]]] = [
-            self.said, self.said, self.said_if_there, self.computed, self.computed,
-            self.change, self.change, self.change,
+            self.said,
+            self.said,
+            self.said_if_there,
+            self.computed,
+            self.computed,
+            self.change,
+            self.change,
+            self.change,
         ]
         return self.rng.choice(forms)()
 
     def statement(self) -> list[str]:
         forms: list[Callable[[], list[str]]] = [
-            *[self.simple] * 8, self.kept, self.kept, self.same, self.acted, self.acted, self.block, self.inner,
+            *[self.simple] * 8,
+            self.kept,
+            self.kept,
+            self.same,
+            self.acted,
+            self.acted,
+            self.block,
+            self.inner,
         ]
         if "lifetimes" in self.kinds:
             forms.append(self.held)
@@ -198,7 +232,11 @@ class Writer:
         program.acts = [self.change("1") for _ in range(3)]
         program.body = [self.statement() for _ in range(self.rng.randint(2, 7))]
         for k in range(self.rng.randint(3, 6)):
-            changes = [line for _ in range(self.rng.choice((0, 0, 1, 1, 2))) for line in self.change(str(k))]
+            changes = [
+                line
+                for _ in range(self.rng.choice((0, 0, 1, 1, 2)))
+                for line in self.change(str(k))
+            ]
             program.changes.append(changes or ["pass"])
         return program
 

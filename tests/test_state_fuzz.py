@@ -70,8 +70,7 @@ def calls(program: programs.Program, compiled: Any) -> list[Any]:
     before, handler = builtins.abs, signal.getsignal(signal.SIGUSR1)
     world = World(program)
     sys.modules[MODULE] = world.module
-    gc.collect()
-    gc.disable()
+    gc.disable()  # what is a cycle ends when a program says so
     try:
         exec(compile(program.text(), "state.py", "exec"), world.scope)
         signal.signal(signal.SIGUSR1, world.scope["on_signal"])

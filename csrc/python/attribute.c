@@ -61,9 +61,9 @@ index_at(const PyDictKeysObject *keys, size_t i)
     return (Py_ssize_t)((const int64_t *)keys->dk_indices)[i];
 }
 
-/* Not all keys are strings: goes the way of CPython's Objects/dictobject.c, dictkeys_generic_lookup
-   (3.11: dictkeys_generic_lookup, too), up to a key of the same hash that is the program's, which may
-   say that it equals the name. */
+/* Not all keys are strings: goes the way of CPython's Objects/dictobject.c,
+   dictkeys_generic_lookup, up to a key of the same hash that is the program's, which may say that
+   it equals this one. */
 static PyObject *
 general_get(PyDictKeysObject *keys, PyObject *key, Py_hash_t hash)
 {

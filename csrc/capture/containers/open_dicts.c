@@ -28,9 +28,9 @@ find(Interp *in, Value *dict, Value *key, PyObject **name, Value **out)
     if (answer != ANSWER_YES) return answer;
     int at = dict_find(in, dict, *name);
     if (at < -1) return raise_error(in);
-    *out = at >= 0                        ? dict->items[at]
+    *out = at >= 0                       ? dict->items[at]
            : PyUnicode_CheckExact(*name) ? pending_find(in, dict->object, *name)
-                                          : NULL;
+                                         : NULL;
     if (*out != NULL) {
         if ((*out)->kind == V_UNBOUND) *out = NULL;
         return ANSWER_YES;

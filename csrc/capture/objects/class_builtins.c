@@ -277,8 +277,7 @@ builtin_len_of_enum(const BuiltinCall *call)
     if (plain != ANSWER_YES) return plain == ANSWER_NO ? builtin_unknown(call, "len") : plain;
     int n;
     plain = enum_count(call->in, (PyTypeObject *)class_, &n);
-    return plain != ANSWER_YES ? plain
-                               : give(call, value_const_new(call->in, PyLong_FromLong(n)));
+    return plain != ANSWER_YES ? plain : give(call, value_const_new(call->in, PyLong_FromLong(n)));
 }
 
 Answer

@@ -172,7 +172,6 @@ has_attributes(PyObject *self)
            (PyType_Check(self) && type_is_heap((PyTypeObject *)self));
 }
 
-
 static Answer
 known_method(const Method *m)
 {
