@@ -464,7 +464,7 @@ def _called(asked, holes):
 
 def _tried(asked, holes, samples):
     """The call with these holes; once more with other elements where they make no regular matrix."""
-    if isinstance(asked.function, (Lookup, Get)):
+    if isinstance(asked.function, (Lookup, Get)) and holes:  # without, all is known
         return asked.function.sample()
     if isinstance(asked.function, Unpack):
         return asked.function.sample(*holes)

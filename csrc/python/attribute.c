@@ -8,8 +8,35 @@
 
 #include <structmember.h>
 
-/* Keys of inline values are interned strings, and so are names in code, so identity is compared. A
-   key missed by that counts as missing: then a guard fails, or capture breaks. */
+/* Stands for an entry that only code of the program's could tell; nothing else is this object. */
+static PyTypeObject untold_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pycompile.untold",
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+static struct {
+    PyObject_HEAD
+} untold = {PyObject_HEAD_INIT(&untold_type)};
+
+int
+attribute_init(void)
+{
+    return PyType_Ready(&untold_type);
+}
+
+bool
+stored_is_untold(PyObject *stored)
+{
+    return stored == &untold.ob_base;
+}
+
+static bool
+same_name(PyObject *a, PyObject *b)
+{
+    return ((PyASCIIObject *)a)->hash == ((PyASCIIObject *)b)->hash && PyUnicode_Compare(a, b) == 0;
+}
+
+/* Names in code are interned, and so are most keys; object.__setattr__ takes any string, and so
+   does the dict from which a __dict__ is filled. */
 static PyObject *
 values_get(PyObject *self, PyDictValues *values, PyObject *name)
 {
@@ -18,14 +45,56 @@ values_get(PyObject *self, PyDictValues *values, PyObject *name)
     PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
     for (Py_ssize_t i = 0; i < keys->dk_nentries; i++)
         if (entries[i].me_key == name) return values->values[i];
+    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++)
+        if (entries[i].me_key != NULL && same_name(entries[i].me_key, name))
+            return values->values[i];
     return NULL;
 }
 
+static Py_ssize_t
+index_at(const PyDictKeysObject *keys, size_t i)
+{
+    int bits = DK_LOG_SIZE(keys);
+    if (bits < 8) return ((const int8_t *)keys->dk_indices)[i];
+    if (bits < 16) return ((const int16_t *)keys->dk_indices)[i];
+    if (bits < 32) return ((const int32_t *)keys->dk_indices)[i];
+    return (Py_ssize_t)((const int64_t *)keys->dk_indices)[i];
+}
+
+/* Not all keys are strings: goes the way of CPython's Objects/dictobject.c,
+   dictkeys_generic_lookup, up to a key of the same hash that is the program's, which may say that
+   it equals this one. */
+static PyObject *
+general_get(PyDictKeysObject *keys, PyObject *key, Py_hash_t hash)
+{
+    PyDictKeyEntry *entries = DK_ENTRIES(keys);
+    size_t mask = (size_t)DK_SIZE(keys) - 1, perturb = (size_t)hash, i = (size_t)hash & mask;
+    for (;; perturb >>= 5 /* PERTURB_SHIFT */, i = (i * 5 + perturb + 1) & mask) {
+        Py_ssize_t at = index_at(keys, i);
+        if (at == DKIX_EMPTY) return NULL;
+        if (at < 0) continue; /* a deleted entry */
+        if (entries[at].me_key == key) return entries[at].me_value;
+        if (entries[at].me_hash != hash) continue;
+        if (!key_is_constant(entries[at].me_key)) return &untold.ob_base;
+        if (PyObject_RichCompareBool(entries[at].me_key, key, Py_EQ) == 1)
+            return entries[at].me_value;
+    }
+}
+
+PyObject *
+dict_stored(PyObject *dict, PyObject *key)
+{
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    Py_hash_t hash = PyObject_Hash(key);
+    if (keys->dk_kind == DICT_KEYS_GENERAL) return general_get(keys, key, hash);
+    return _PyDict_GetItem_KnownHash(dict, key, hash);
+}
+
+/* As object.__getattribute__ does, without the methods of a derived class. */
 static PyObject *
 dict_get(PyObject *dict, PyObject *name)
 {
-    if (dict == NULL || !PyDict_CheckExact(dict)) return NULL;
-    return _PyDict_GetItem_KnownHash(dict, name, ((PyASCIIObject *)name)->hash);
+    return dict == NULL || !PyDict_Check(dict) ? NULL : dict_stored(dict, name);
 }
 
 static PyObject *

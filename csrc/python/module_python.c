@@ -290,6 +290,7 @@ static PyMethodDef methods[] = {
 int
 python_module(PyObject *module)
 {
-    if (hook_init() < 0 || watch_init() < 0 || contents_init() < 0) return -1;
+    if (hook_init() < 0 || watch_init() < 0 || contents_init() < 0 || attribute_init() < 0)
+        return -1;
     return PyModule_AddFunctions(module, methods);
 }

@@ -348,12 +348,19 @@ Answer watch_rearm(Watch *watch);
 int watch_init(void);
 
 /* ---- attribute.c: what is stored under a name; runs no Python code, makes no dict ---- */
+int attribute_init(void);
 /* Borrowed; NULL when there is nothing, never with the error set.  `name` is an interned str.
    Module: its dict's entry.  Type: the raw entry along its MRO.  Function: __code__, __defaults__,
    __kwdefaults__, __closure__ (None where absent), __globals__, __name__, __qualname__, __module__,
    else its dict's.  Bound method:
-   __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
+   __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict.
+   What is stored may be untold: a key of the dict has the name's hash, and only code of the
+   program's knows whether it equals the name.  No guard holds for that. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
+bool stored_is_untold(PyObject *stored);
+/* A dict's entry (of a derived class: without its methods) under a key that is a constant
+   (key_is_constant); it may be untold, too. */
+PyObject *dict_stored(PyObject *dict, PyObject *key);
 
 /* One of Python's own builtins, whatever the running frame's builtins are.  Borrowed; NULL with the
    error set. */

@@ -14,6 +14,7 @@ dict_entry(PyObject *dict, PyObject *key)
             if (found == key) return item;
         return NULL;
     }
+    if (key_is_constant(key)) return dict_stored(dict, key);
     PyObject *value = PyDict_GetItemWithError(dict, key);
     if (value == NULL) PyErr_Clear();
     return value;

@@ -36,14 +36,24 @@ watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
     return watch_function(program->watch, (PyFunctionObject *)base, name);
 }
 
-/* A keyword default; the entries of other dicts change too often to be watched. */
+/* Dicts that belong to a function or a class and seldom change. */
+static bool
+is_steady_dict(PyObject *name)
+{
+    static const char *const names[] = {"__kwdefaults__", "_member_map_", "_value2member_map_"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return true;
+    return false;
+}
+
+/* A keyword default or a member of an enum; the entries of other dicts change too often to be
+   watched. */
 static Answer
 watch_item(GuardProgram *program, const GuardSource *source, PyObject *base)
 {
     const GuardSource *holder = &program->sources[source->base];
     if (PyTuple_CheckExact(base)) return ANSWER_YES;
-    if (holder->kind != SOURCE_ATTR || source->key == NULL ||
-        PyUnicode_CompareWithASCIIString(holder->key, "__kwdefaults__") != 0)
+    if (holder->kind != SOURCE_ATTR || source->key == NULL || !is_steady_dict(holder->key))
         return ANSWER_NO;
     return watch_key(program, base, source->key);
 }

@@ -28,14 +28,18 @@ find(Interp *in, Value *dict, Value *key, PyObject **name, Value **out)
     if (answer != ANSWER_YES) return answer;
     int at = dict_find(in, dict, *name);
     if (at < -1) return raise_error(in);
-    if (at >= 0) {
-        *out = dict->items[at];
+    *out = at >= 0                       ? dict->items[at]
+           : PyUnicode_CheckExact(*name) ? pending_find(in, dict->object, *name)
+                                         : NULL;
+    if (*out != NULL) {
+        if ((*out)->kind == V_UNBOUND) *out = NULL;
         return ANSWER_YES;
     }
     if (value_guard_type(in, dict) < 0) return ANSWER_ERROR;
+    PyObject *real;
     SourceId source = source_add(in, SOURCE_ITEM, dict->source, 0, *name, NULL);
-    PyObject *real = PyDict_GetItemWithError(dict->object, *name);
-    if (source == NO_SOURCE || PyErr_Occurred()) return ANSWER_ERROR;
+    answer = source == NO_SOURCE ? ANSWER_ERROR : entry_stored(in, dict->object, *name, &real);
+    if (answer != ANSWER_YES) return answer;
     Value *found = value_from_source(in, source, real);
     *out = real != NULL ? found : NULL;
     return found == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -66,8 +70,9 @@ apart_store(Interp *in, Value *dict, Value *key, Value *value)
     Value *before;
     Answer answer = find(in, dict, key, &name, &before);
     if (answer != ANSWER_YES) return answer;
-    PyObject *real = PyDict_GetItemWithError(dict->object, name);
-    if (PyErr_Occurred()) return ANSWER_ERROR;
+    PyObject *real;
+    answer = entry_stored(in, dict->object, name, &real);
+    if (answer != ANSWER_YES) return answer;
     if (real != NULL) {
         SourceId source = source_add(in, SOURCE_ITEM, dict->source, 0, name, NULL);
         answer = source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, real);

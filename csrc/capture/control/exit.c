@@ -33,9 +33,10 @@ guard_not_dict(Interp *in, const Value *dict)
     return ANSWER_YES;
 }
 
-/* The same for a namespace that was read, and for the dicts that a function keeps. */
+/* The same for the attributes that the program stored on functions, and for namespaces in which it
+   stored. */
 static Answer
-guard_not_namespace(Interp *in, const Value *dict)
+guard_not_stored(Interp *in, const Value *dict)
 {
     for (int i = 0; i < in->writes.stored_globals.len; i++) {
         PyObject *holder = in->writes.stored_globals.at[i].dict;
@@ -43,24 +44,69 @@ guard_not_namespace(Interp *in, const Value *dict)
         for (int k = 0; k < i; k++) known = known || in->writes.stored_globals.at[k].dict == holder;
         if (known || PyType_Check(holder)) continue;
         if (holder == dict->object) return ANSWER_NO;
+        if (!PyDict_Check(holder) && instance_dict(holder) == dict->object) return ANSWER_NO;
         Answer answer = guard_differs(in, PyDict_Check(holder) ? GUARD_NOT_SAME : GUARD_NOT_DICT,
                                       dict->source, source_of_const(in, holder));
         if (answer != ANSWER_YES) return answer;
     }
-    if (!dict->mutated) return ANSWER_YES;
-    for (int i = 0, n = in->out->sources.len; i < n; i++) {
-        Source source = in->out->sources.at[i];
-        bool known = source.kind != SOURCE_GLOBAL;
-        for (int k = 0; !known && k < i; k++)
-            known = in->out->sources.at[k].kind == SOURCE_GLOBAL &&
-                    in->out->sources.at[k].object == source.object;
-        if (known) continue;
-        if (source.object == dict->object) return ANSWER_NO;
-        Answer answer =
-            guard_differs(in, GUARD_NOT_SAME, dict->source, source_of_const(in, source.object));
-        if (answer != ANSWER_YES) return answer;
-    }
     return ANSWER_YES;
+}
+
+/* The object of a source from which a value was made, or NULL. */
+static PyObject *
+object_of(const Interp *in, SourceId id)
+{
+    if (id == NO_SOURCE) return NULL;
+    if (in->out->sources.at[id].kind == SOURCE_CONST) return in->out->sources.at[id].object;
+    const Value *value = value_of_source(in, id);
+    return value == NULL ? NULL : value->object;
+}
+
+/* Guards that a changed dict is not what a function keeps: its attributes, or its defaults. */
+static Answer
+guard_not_kept(Interp *in, const Value *dict, SourceId id)
+{
+    Source source = in->out->sources.at[id];
+    PyObject *object = object_of(in, id), *holder = object_of(in, source.base);
+    if (object != NULL && PyFunction_Check(object) &&
+        ((PyFunctionObject *)object)->func_dict == dict->object)
+        return ANSWER_NO;
+    if (source.kind != SOURCE_ATTR || holder == NULL || !PyFunction_Check(holder) ||
+        PyUnicode_CompareWithASCIIString(source.key, "__kwdefaults__") != 0)
+        return ANSWER_YES;
+    if (PyFunction_GET_KW_DEFAULTS(holder) == dict->object) return ANSWER_NO;
+    return guard_differs(in, GUARD_NOT_SAME, dict->source, id);
+}
+
+/* Guards that a changed dict is not this namespace, whose names were read. */
+static Answer
+guard_not_namespace(Interp *in, const Value *dict, PyObject *namespace)
+{
+    if (namespace == NULL) return ANSWER_YES;
+    if (namespace == dict->object) return ANSWER_NO;
+    SourceId other = source_of_const(in, namespace);
+    for (int i = 0; i < in->out->guards.len; i++) {
+        const Guard *guard = &in->out->guards.at[i];
+        if (guard->kind == GUARD_NOT_SAME && guard->source == dict->source && guard->other == other)
+            return ANSWER_YES;
+    }
+    return guard_differs(in, GUARD_NOT_SAME, dict->source, other);
+}
+
+/* Guards that a changed dict is not read by other ways than its items. */
+static Answer
+guard_not_read(Interp *in, const Value *dict)
+{
+    Answer answer = ANSWER_YES;
+    for (int i = 0, n = in->out->sources.len; answer == ANSWER_YES && i < n; i++) {
+        Source source = in->out->sources.at[i];
+        answer = guard_not_kept(in, dict, i);
+        if (source.kind != SOURCE_GLOBAL || answer != ANSWER_YES) continue;
+        answer = guard_not_namespace(in, dict, source.object);
+        if (answer == ANSWER_YES && source.base != NO_SOURCE)
+            answer = guard_not_namespace(in, dict, object_of(in, source.base));
+    }
+    return answer;
 }
 
 /* Guards that a changed container from outside is not another one that was read. */
@@ -71,7 +117,9 @@ guard_distinct(Interp *in)
         if (in->sources.outside.at[i]->kind != V_DICT && !dict_is_apart(in->sources.outside.at[i]))
             continue;
         Answer answer = guard_not_dict(in, in->sources.outside.at[i]);
-        if (answer == ANSWER_YES) answer = guard_not_namespace(in, in->sources.outside.at[i]);
+        if (answer == ANSWER_YES) answer = guard_not_stored(in, in->sources.outside.at[i]);
+        if (answer == ANSWER_YES && in->sources.outside.at[i]->mutated)
+            answer = guard_not_read(in, in->sources.outside.at[i]);
         if (answer != ANSWER_YES) return answer;
     }
     for (int i = 0; i < in->sources.outside.len; i++) {

@@ -330,6 +330,10 @@ Answer type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObj
 PyObject *interned(Interp *in, const char *text); /* borrowed */
 /* What the class or a base stores under the name; *out is NULL where nothing.  Emits no guard. */
 Answer type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out);
+/* Breaks where what is stored under the name, a str, is untold (python.h). */
+Answer stored_told(Interp *in, PyObject *stored, PyObject *name);
+/* The entry of a dict, which may be NULL, under a str; *out NULL where there is none. */
+Answer entry_stored(Interp *in, PyObject *dict, PyObject *key, PyObject **out);
 /* Guards, once, that the source is the object found; or, where `found` is NULL, emits the guard
    `absent`. */
 Answer guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absent_source,
@@ -361,6 +365,7 @@ int set_refresh(Interp *in, Value *set);
 /* The value of a source whose object is `object` now: an array becomes an input; an int, float,
    bool or complex a symbolic scalar; tuples and lists are opened; the rest is a V_OBJECT. */
 Value *value_from_source(Interp *in, SourceId source, PyObject *object);
+Value *value_of_source(const Interp *in, SourceId source); /* NULL: none was made of it */
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
 /* The frame's value stack held the object where capture began. */
@@ -530,6 +535,12 @@ void sizes_settle(Interp *in);
 /* ---- effects.c ---- */
 int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
                Value *const *args);
+/* What the program stored under the name (a str) in a namespace, on a class or a function; NULL:
+   nothing.  An unbound value: it deleted that. */
+Value *pending_find(Interp *in, PyObject *holder, PyObject *name);
+int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);
+/* The break at a change where writes are refused (Writes.refuse_writes). */
+Answer break_of_overlap(Interp *in);
 /* The container is about to change, and its items may change places; breaks when that cannot be
    followed. */
 Answer container_changes(Interp *in, Value *container);

@@ -44,6 +44,43 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     return VEC_PUSH(in->arena, &in->writes.effects, effect);
 }
 
+/* ---- what was stored under names, and is not committed yet ---- */
+
+static bool
+is_pending(const StoredGlobal *stored, PyObject *holder, PyObject *name)
+{
+    return stored->dict == holder &&
+           (stored->name == name || PyUnicode_Compare(stored->name, name) == 0);
+}
+
+Value *
+pending_find(Interp *in, PyObject *holder, PyObject *name)
+{
+    for (int i = 0; i < in->writes.stored_globals.len; i++)
+        if (is_pending(&in->writes.stored_globals.at[i], holder, name))
+            return in->writes.stored_globals.at[i].value;
+    return NULL;
+}
+
+int
+pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value)
+{
+    for (int i = 0; i < in->writes.stored_globals.len; i++) {
+        StoredGlobal *stored = &in->writes.stored_globals.at[i];
+        if (!is_pending(stored, holder, name)) continue;
+        stored->value = value;
+        return 0;
+    }
+    StoredGlobal stored = {.dict = holder, .name = name, .value = value};
+    return VEC_PUSH(in->arena, &in->writes.stored_globals, stored);
+}
+
+Answer
+break_of_overlap(Interp *in)
+{
+    return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+}
+
 /* Fetches the items of a list that were not read yet, since their places will move. */
 Answer
 container_moves(Interp *in, Value *container)
@@ -124,8 +161,7 @@ container_changes(Interp *in, Value *container)
                                         value_named(in, container)) < 0)
         return ANSWER_ERROR;
     if (container->source == NO_SOURCE) return ANSWER_YES;
-    if (in->writes.refuse_writes)
-        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     if (container->kind == V_DICT && container->object != NULL &&
         PyDict_GetItemString(container->object, "__builtins__") != NULL)
         return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");

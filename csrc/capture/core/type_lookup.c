@@ -8,6 +8,21 @@ interned(Interp *in, const char *text)
 }
 
 Answer
+stored_told(Interp *in, PyObject *stored, PyObject *name)
+{
+    if (stored == NULL || !stored_is_untold(stored)) return ANSWER_YES;
+    return interp_break(in, BREAK_ATTRIBUTE, "'%s', which a key with an __eq__ of its own may be",
+                        text_of_str(name));
+}
+
+Answer
+entry_stored(Interp *in, PyObject *dict, PyObject *key, PyObject **out)
+{
+    *out = dict == NULL ? NULL : dict_stored(dict, key);
+    return stored_told(in, *out, key);
+}
+
+Answer
 type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out)
 {
     PyObject *key = interned(in, name);

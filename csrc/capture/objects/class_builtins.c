@@ -275,9 +275,9 @@ builtin_len_of_enum(const BuiltinCall *call)
     if (call->args[0]->kind != V_CONST || !is_enum_class(class_)) return ANSWER_NO;
     Answer plain = enum_is_plain(call->in, Py_TYPE(class_), "__len__", NULL);
     if (plain != ANSWER_YES) return plain == ANSWER_NO ? builtin_unknown(call, "len") : plain;
-    Py_ssize_t n = PyObject_Length(class_);
-    return n < 0 ? raise_error(call->in)
-                 : give(call, value_const_new(call->in, PyLong_FromSsize_t(n)));
+    int n;
+    plain = enum_count(call->in, (PyTypeObject *)class_, &n);
+    return plain != ANSWER_YES ? plain : give(call, value_const_new(call->in, PyLong_FromLong(n)));
 }
 
 Answer

@@ -10,7 +10,8 @@ Answer
 type_own_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out)
 {
     *out = type_own_stored(type, name);
-    if (!type_is_heap(type)) return ANSWER_YES;
+    Answer told = stored_told(in, *out, name);
+    if (told != ANSWER_YES || !type_is_heap(type)) return told;
     SourceId base = source_of_const(in, (PyObject *)type);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     SourceId source = source_add(in, SOURCE_ATTR, base, ATTR_OWN, name, NULL);
@@ -295,18 +296,15 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
         return descriptor_get(in, on_meta, class_, value_const(in, (PyObject *)meta), name, out);
     answer = class_counted(in, type, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
-    if (is_enum_class((PyObject *)type)) {
-        PyObject *members = PyObject_GetAttrString((PyObject *)type, "_member_map_");
-        PyObject *member = members ? PyDict_GetItemWithError(members, name) : NULL;
-        Py_XDECREF(members);
-        if (member != NULL) {
-            answer = type_lookup(in, type, name, &found);
-            return answer == ANSWER_YES ? given(out, value_const(in, member)) : answer;
-        }
-        PyErr_Clear();
-    }
     answer = type_lookup(in, type, name, &found);
     if (answer != ANSWER_YES) return answer;
+    if (is_enum_class((PyObject *)type)) {
+        PyObject *member = found;
+        if (found == NULL || Py_TYPE(found) != type) /* one behind a property, or 3.11 */
+            answer = enum_entry(in, type, "_member_map_", name, &member);
+        if (answer != ANSWER_YES) return answer;
+        if (member != NULL) return given(out, value_const(in, member));
+    }
     if (found != NULL) return descriptor_get(in, found, NULL, class_, name, out);
     if (on_meta != NULL)
         return descriptor_get(in, on_meta, class_, value_const(in, (PyObject *)meta), name, out);
@@ -339,6 +337,7 @@ class_store(Interp *in, Value *class_, PyObject *name, Value *value)
             return interp_break(in, BREAK_STORE, "attribute '%s' of class '%s'", text,
                                 type->tp_name);
     }
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     Value *args[2] = {class_, value};
     if (effect_add(in, EFFECT_STORE_ATTR, name, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
     return pending_store(in, (PyObject *)type, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;

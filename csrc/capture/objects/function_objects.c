@@ -63,6 +63,8 @@ outside_find(Interp *in, Value *function, PyObject *name, Value **out)
         function->source != NO_SOURCE ? function->source : source_of_const(in, (PyObject *)object);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     PyObject *found = attribute_stored((PyObject *)object, name);
+    Answer told = stored_told(in, found, name);
+    if (told != ANSWER_YES) return told;
     if (found == NULL) /* absent now, which is guarded */
         return guard_simple(in, GUARD_ATTR_ABSENT, base, name) < 0 ? ANSWER_ERROR : ANSWER_YES;
     SourceId source = source_add(in, SOURCE_ATTR, base, 0, name, NULL);
@@ -110,6 +112,7 @@ function_store(Interp *in, Value *function, PyObject *name, Value *value)
             return ANSWER_ERROR;
         return dict_store(in, function->attributes, name, value);
     }
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     Value *args[2] = {function, value};
     if (effect_add(in, EFFECT_STORE_ATTR, name, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
     return pending_store(in, function->object, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;

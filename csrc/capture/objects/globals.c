@@ -31,6 +31,7 @@ is_in_slot(const Interp *in, PyObject *dict, PyObject *name)
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
+    PyObject *object;
     if (!PyDict_CheckExact(dict) || (builtins != NULL && !PyDict_CheckExact(builtins)))
         return interp_break(in, BREAK_INSTRUCTION, "a global of a namespace that is no dict");
     if (is_in_slot(in, dict, name))
@@ -40,41 +41,19 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
     if (*out != NULL && !deleted) return ANSWER_YES;
     if (deleted && (builtins == NULL || PyDict_GetItemWithError(builtins, name) != NULL))
         return interp_break(in, BREAK_STORE, "a global that was deleted");
-    PyObject *object = deleted ? NULL : PyDict_GetItemWithError(dict, name);
-    if (object == NULL && builtins != NULL && !PyErr_Occurred())
-        object = PyDict_GetItemWithError(builtins, name);
-    if (object == NULL) {
-        if (PyErr_Occurred()) return ANSWER_ERROR;
-        return undefined_name(in, dict, builtins, name);
+    Answer answer = entry_stored(in, deleted ? NULL : dict, name, &object);
+    if (answer == ANSWER_YES && object == NULL && builtins != NULL) {
+        if ((*out = pending_find(in, builtins, name)) != NULL)
+            return interp_break(in, BREAK_STORE, "a builtin that was replaced");
+        answer = entry_stored(in, builtins, name, &object);
     }
+    if (answer != ANSWER_YES) return answer;
+    if (object == NULL) return undefined_name(in, dict, builtins, name);
     SourceId behind = builtins ? source_of_const(in, builtins) : NO_SOURCE;
     if (builtins != NULL && behind == NO_SOURCE) return ANSWER_ERROR;
     SourceId source = source_add(in, SOURCE_GLOBAL, behind, 0, name, dict);
     *out = source == NO_SOURCE ? NULL : value_from_source(in, source, object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-Value *
-pending_find(Interp *in, PyObject *holder, PyObject *name)
-{
-    for (int i = 0; i < in->writes.stored_globals.len; i++) {
-        const StoredGlobal *stored = &in->writes.stored_globals.at[i];
-        if (stored->dict == holder && stored->name == name) return stored->value;
-    }
-    return NULL;
-}
-
-int
-pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value)
-{
-    for (int i = 0; i < in->writes.stored_globals.len; i++) {
-        StoredGlobal *stored = &in->writes.stored_globals.at[i];
-        if (stored->dict != holder || stored->name != name) continue;
-        stored->value = value;
-        return 0;
-    }
-    StoredGlobal stored = {.dict = holder, .name = name, .value = value};
-    return VEC_PUSH(in->arena, &in->writes.stored_globals, stored);
 }
 
 Answer
@@ -86,8 +65,7 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
         return interp_break(in, BREAK_STORE, "a variable that the module's loop stores");
     if (code_stands_in(in->bottom->decoded->code) && PyDict_GetItemWithError(dict, name) == NULL)
         return interp_break(in, BREAK_STORE, "a variable that is new in the module");
-    if (in->writes.refuse_writes)
-        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     if (change_note(in, NULL, "the global variable '%s'", text_of_str(name)) < 0)
         return ANSWER_ERROR;
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;

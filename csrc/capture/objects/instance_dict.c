@@ -57,9 +57,25 @@ made_find(Interp *in, Value *object, PyObject *name, bool slot, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Has the program changed its __dict__, which it has by another way? */
+static bool
+dict_is_changed(const Interp *in, const Value *object)
+{
+    if (object->kind != V_OBJECT || object->source == NO_SOURCE || object->nitems != 0 ||
+        object->attributes != NULL || object->object == NULL || !type_has_dict(object->type))
+        return false;
+    PyObject *dict = instance_dict(object->object);
+    const Value *known = dict == NULL ? NULL : map_get(&in->sources.by_object, dict);
+    return known != NULL && known->mutated;
+}
+
 Answer
 own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence, Value **out)
 {
+    if (!slot && dict_is_changed(in, object)) {
+        Answer answer = own_dict(in, object, out);
+        if (answer != ANSWER_YES) return answer;
+    }
     *out = NULL;
     if (object->kind == V_INSTANCE || (object->attributes != NULL && !slot))
         return made_find(in, object, name, slot, out);
@@ -73,6 +89,8 @@ own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absenc
     if (base == NO_SOURCE) base = source_of_const(in, object->object);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     PyObject *found = attribute_stored(object->object, name);
+    Answer told = stored_told(in, found, name);
+    if (told != ANSWER_YES) return told;
     if (found == NULL) {
         if (!guard_absence) return ANSWER_YES;
         int guard = guard_simple(in, GUARD_ATTR_ABSENT, base, name);
@@ -124,8 +142,7 @@ own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
         return value ? operate_store_subscript(in, object->attributes, key, value)
                      : operate_delete_subscript(in, object->attributes, key);
     }
-    if (in->writes.refuse_writes)
-        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (in->writes.refuse_writes) return break_of_overlap(in);
     if (pair_store(in, object, name, value ? value : in->unbound) < 0) return ANSWER_ERROR;
     object->mutated = true;
     Value *args[2] = {object, value};

@@ -247,6 +247,7 @@ method_of_object(Interp *in, const char *name, int nargs, Value *const *args, in
     if (self == NULL) return ANSWER_NO;
     if (strcmp(name, "__init__") == 0) return none(in, object_init(in, self, all - 1), out);
     if (self->kind != V_OBJECT && self->kind != V_INSTANCE) return ANSWER_NO;
+    if (self->type == &PyFunction_Type) return ANSWER_NO; /* function_store has its rules */
     if (value_guard_type(in, self) < 0) return ANSWER_ERROR;
     bool get = strcmp(name, "__getattribute__") == 0, set = strcmp(name, "__setattr__") == 0;
     if ((get || strcmp(name, "__delattr__") == 0) && nargs == 2 && all == 2) {

@@ -164,6 +164,14 @@ list_method(const Method *m)
 
 /* ---- others: computed while capturing if all is known and no other code runs ---- */
 
+/* What a method of it gives, or does, may depend on attributes that the program changes. */
+static bool
+has_attributes(PyObject *self)
+{
+    return PyModule_Check(self) || PyFunction_Check(self) ||
+           (PyType_Check(self) && type_is_heap((PyTypeObject *)self));
+}
+
 static Answer
 known_method(const Method *m)
 {
@@ -178,7 +186,7 @@ known_method(const Method *m)
         if (answer != ANSWER_NO) return answer;
         return unknown(m);
     }
-    if (!object_is_pure(self)) return unknown(m);
+    if (!object_is_pure(self) || has_attributes(self)) return unknown(m);
     PyObject *bound = keep(in, PyObject_GetAttrString(self, m->name));
     if (bound == NULL) return raise_error(in);
     return fold_named(in, bound, m->nargs, m->args, m->kwnames, m->out);

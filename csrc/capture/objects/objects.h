@@ -87,8 +87,6 @@ Answer named_operates(Interp *in, const Value *value, const char *prefix, const 
 Answer follow_name(Interp *in, const Instr *instr);
 Answer load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out);
 Answer cell_load(Interp *in, Value *cell, Value **out);
-Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: none */
-int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);
 Answer global_store(Interp *in, PyObject *dict, PyObject *name, Value *value);
 
 /* ---- attributes.c ---- */
@@ -185,6 +183,9 @@ Answer super_find(Interp *in, Value *super, PyObject *name, Value **out);
 Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 /* The members in order, as a tuple. */
+/* The member under a key, a constant, in a map of the class, guarded; *out NULL: none. */
+Answer enum_entry(Interp *in, PyTypeObject *type, const char *map, PyObject *key, PyObject **out);
+Answer enum_count(Interp *in, PyTypeObject *type, int *out); /* how many members it has, guarded */
 Answer enum_members(Interp *in, PyObject *class_, Value **out);
 
 /* ---- special.c: operators through special methods ---- */

@@ -110,6 +110,10 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
         }
     }
     if (answer == ANSWER_YES && members) answer = enum_is_plain(in, meta, "__getitem__", NULL);
+    if (answer == ANSWER_YES && members && key_is_constant(known)) {
+        answer = enum_entry(in, type, "_member_map_", known, &found);
+        if (answer == ANSWER_YES && found != NULL) return given(out, value_const(in, found));
+    }
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, class_));

@@ -79,8 +79,11 @@ super_find(Interp *in, Value *super, PyObject *name, Value **out)
     PyObject *mro = start->tp_mro;
     Py_ssize_t n = PyTuple_GET_SIZE(mro), at = 0;
     while (at < n && PyTuple_GET_ITEM(mro, at) != (PyObject *)cls) at++;
-    for (at++; answer == ANSWER_YES && found == NULL && at < n; at++)
-        answer = type_own_lookup(in, (PyTypeObject *)PyTuple_GET_ITEM(mro, at), name, &found);
+    for (at++; answer == ANSWER_YES && found == NULL && at < n; at++) {
+        PyObject *class_ = PyTuple_GET_ITEM(mro, at);
+        if ((*out = pending_find(in, class_, name)) != NULL) return ANSWER_YES;
+        answer = type_own_lookup(in, (PyTypeObject *)class_, name, &found);
+    }
     if (answer != ANSWER_YES) return answer;
     if (found == NULL) return no_attribute(in, super, name);
     return descriptor_get(in, found, through_class ? NULL : self, owner, name, out);
