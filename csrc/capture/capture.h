@@ -73,7 +73,8 @@ typedef enum {
    watched).  VALUE: exact type and equal value (floats by bits).  INT_RANGE: an exact int in [low,
    high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
-   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT:
+   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly
+   for `low` references.  ATTR_ABSENT:
    SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
    where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others. */
 typedef struct {

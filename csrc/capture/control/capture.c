@@ -230,7 +230,10 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         }
         if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
-    if (result == ATTEMPT_DONE) sizes_settle(&in);
+    if (result == ATTEMPT_DONE) {
+        sizes_settle(&in);
+        quiet_settle(&in);
+    }
     if (result == ATTEMPT_DONE && (note_seen(&in) < 0 || tell_unrolled(&in) < 0))
         result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE) {

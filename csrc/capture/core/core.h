@@ -361,6 +361,8 @@ int set_refresh(Interp *in, Value *set);
 /* The value of a source whose object is `object` now: an array becomes an input; an int, float,
    bool or complex a symbolic scalar; tuples and lists are opened; the rest is a V_OBJECT. */
 Value *value_from_source(Interp *in, SourceId source, PyObject *object);
+/* What it has given, or NULL: it has not been read. */
+Value *source_value(Interp *in, SourceId source);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
 /* The frame's value stack held the object where capture began. */

@@ -609,14 +609,27 @@ value_made(Interp *in, SourceId source, PyObject *object)
 
 static Value *value_resolve(Interp *in, SourceId source, PyObject *object);
 
+static const void *
+source_key(SourceId source)
+{
+    return (const void *)(((uintptr_t)source + 1) << 4);
+}
+
+Value *
+source_value(Interp *in, SourceId source)
+{
+    return map_get(&in->sources.by_source, source_key(source));
+}
+
 Value *
 value_from_source(Interp *in, SourceId source, PyObject *object)
 {
-    const void *key = (const void *)(((uintptr_t)source + 1) << 4);
-    Value *value = map_get(&in->sources.by_source, key);
+    Value *value = source_value(in, source);
     if (value != NULL) return value;
     value = value_resolve(in, source, object);
-    return value != NULL && map_put(in, &in->sources.by_source, key, value) < 0 ? NULL : value;
+    if (value == NULL || map_put(in, &in->sources.by_source, source_key(source), value) < 0)
+        return NULL;
+    return value;
 }
 
 static Value *

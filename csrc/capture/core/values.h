@@ -473,6 +473,7 @@ typedef struct {
                              where capture began */
     bool adds_up;         /* sum() has the operands of +, not the value stack */
 } InterpTemporaries;
+    uint64_t used_slots;  /* the same: it has been taken off */
 
 /* Behind a loop with several exits: loop_leave.c. */
 typedef struct {
