@@ -360,6 +360,11 @@ void array_warnings_end(ArrayWarnings mode, PyObject *filters);
 bool array_warnings_active(ArrayWarnings mode);
 
 /* ---- ends.c ---- */
+/* Does the end of an object that loses up to `drops` references run no code of the program's: no
+   __del__, no callback of a weak reference, of what dies with it neither?  An object whose end does
+   counts even where others hold it; references of `kept` (a list, or NULL) do not.  Never sets an
+   error, and releases and makes nothing. */
+bool object_ends_quietly(PyObject *object, Py_ssize_t drops, PyObject *kept);
 /* Does dropping this reference, even if it is the last, run no code but NumPy's and Python's own?
    Never sets an error. */
 bool array_ends_quietly(PyObject *object);

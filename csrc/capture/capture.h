@@ -73,7 +73,8 @@ typedef enum {
    watched).  VALUE: exact type and equal value (floats by bits).  INT_RANGE: an exact int in [low,
    high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
-   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT:
+   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly
+   for `low` references.  ATTR_ABSENT:
    SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
    where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others. */
 typedef struct {
@@ -133,12 +134,21 @@ typedef enum {
     EFFECT_STORE_CELL,    /* args: cell, value */
     EFFECT_POP_EXCEPT, /* args: what was handled before; ends a handler that was entered before */
     EFFECT_METHOD,     /* args: exact builtin container, arguments; object: method name */
-    EFFECT_CALL,  /* args: callable, tuple, dict: called with the frame current at `number`; without
-                     args: checks that sys.stdout is plain */
+    EFFECT_CALL,  /* args: callable, tuple, dict: called with the frame current at `number`.  With
+                     fewer it is a check that a later one runs no code of the program's: of a log
+                     call args: logger, object: the level; else object: "stdout", or where warnings
+                     go, "stderr" or "list" */
     EFFECT_WRITE, /* node: last version of an input's storage; source: that array */
     EFFECT_STORE_PART, /* args: key, value; source: an array, which stores it itself.  It cannot
                           fail */
 } BuildKind;
+
+enum { CALL_ARGS = 3 };
+static inline bool
+build_is_check(BuildKind kind, int nargs)
+{
+    return kind == EFFECT_CALL && nargs < CALL_ARGS;
+}
 
 /* The object at its source is used after steps in which other code may run. */
 static inline bool
@@ -303,6 +313,12 @@ void capture_free(Capture *capture);
 
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
+/* Does a message of this level (an int) run no code of the program's: does none of the logger's
+   handlers, filters and formatters?  Sets no error. */
+bool logger_is_plain(PyObject *logger, PyObject *level);
+/* Where warnings go now; *list (borrowed) is set where they are recorded. */
+typedef enum { WARNINGS_TO_PROGRAM, WARNINGS_TO_STDERR, WARNINGS_TO_LIST } WarningsGo;
+WarningsGo warnings_go(PyObject **list);
 
 /* The first Instr of the first test of the `while` whose body begins at the Instr `head`; `head`
    itself where there is no such test. */

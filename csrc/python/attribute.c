@@ -298,15 +298,3 @@ attribute_put(PyObject *self, PyObject *name, PyObject *value)
     Py_DECREF(dict);
     return failed;
 }
-
-bool
-object_is_quiet(PyObject *self)
-{
-    if (Py_TYPE(self)->tp_finalize != NULL) return false;
-    if (!PyTuple_CheckExact(self) && !PyList_CheckExact(self)) return true;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(self); i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(self, i);
-        if (Py_TYPE(item)->tp_finalize != NULL && !PyGen_CheckExact(item)) return false;
-    }
-    return true;
-}

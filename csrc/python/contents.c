@@ -242,12 +242,24 @@ base_method_call(PyObject *name, PyObject *const *args, size_t nargs)
     return PyObject_Vectorcall(method, args, nargs, NULL);
 }
 
+/* A function of pycompile's: its self is a capsule of its own method. */
+static bool
+is_ours(PyObject *callback)
+{
+    if (!PyCFunction_CheckExact(callback)) return false;
+    PyObject *self = PyCFunction_GET_SELF(callback);
+    return self != NULL && PyCapsule_IsValid(self, NULL) &&
+           PyCapsule_GetPointer(self, NULL) == ((PyCFunctionObject *)callback)->m_ml;
+}
+
 bool
 object_end_is_told(PyObject *object)
 {
     if (Py_TYPE(object)->tp_weaklistoffset == 0) return false;
     PyObject *weak = *PyObject_GET_WEAKREFS_LISTPTR(object);
-    for (; weak != NULL; weak = (PyObject *)((PyWeakReference *)weak)->wr_next)
-        if (((PyWeakReference *)weak)->wr_callback != NULL) return true;
+    for (; weak != NULL; weak = (PyObject *)((PyWeakReference *)weak)->wr_next) {
+        PyObject *callback = ((PyWeakReference *)weak)->wr_callback;
+        if (callback != NULL && !is_ours(callback)) return true;
+    }
     return false;
 }

@@ -281,6 +281,20 @@ read_varint(const uint8_t **at, const uint8_t *end)
     return value;
 }
 
+int
+code_handler(PyCodeObject *code, int32_t at)
+{
+    const uint8_t *byte = (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable);
+    const uint8_t *end = byte + PyBytes_GET_SIZE(code->co_exceptiontable);
+    while (byte < end) {
+        int32_t start = read_varint(&byte, end), stop = start + read_varint(&byte, end);
+        int32_t target = read_varint(&byte, end);
+        read_varint(&byte, end); /* depth */
+        if (start <= at && at < stop) return target;
+    }
+    return -1;
+}
+
 static int
 decode_handlers(Decoder *d)
 {

@@ -5,6 +5,8 @@
    way to leave a frame goes through _PyEval_EvalFrameDefault, which clears it on every version. */
 #include "internal.h"
 
+#include <opcode.h>
+
 #include "decode_flow.h"
 #include "step.h"
 
@@ -329,4 +331,40 @@ frame_raise_out(PyThreadState *ts, Frame *frame, const Decoded *decoded, int num
     const Instr *instr = &decoded->instrs[number];
     if (handler_at(decoded, instr->at) == NULL) return frame_raise(ts, frame, decoded, number);
     return leave_by_hand(ts, frame, instr);
+}
+
+/* ---- generators ---- */
+
+/* 3.12 and later put all of a generator's code into a handler that turns StopIteration into
+   RuntimeError. */
+static bool
+is_of_the_program(PyCodeObject *code, int handler)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const _Py_CODEUNIT *at = _PyCode_CODE(code) + handler;
+    return at->op.code != CALL_INTRINSIC_1 || at->op.arg != INTRINSIC_STOPITERATION_ERROR;
+#else
+    return code != NULL && handler >= 0;
+#endif
+}
+
+bool
+generator_end_runs(PyObject *object)
+{
+    if (!PyGen_CheckExact(object) && !PyCoro_CheckExact(object)) return true;
+    PyGenObject *generator = (PyGenObject *)object;
+    Frame *frame = (Frame *)generator->gi_iframe;
+    if (generator->gi_frame_state == FRAME_CREATED || generator->gi_frame_state > FRAME_EXECUTING)
+        return PyCoro_CheckExact(object) && generator->gi_frame_state == FRAME_CREATED;
+    PyCodeObject *code = frame_code(frame);
+#if PY_VERSION_HEX >= 0x030D0000
+    int waits = (int)(frame->instr_ptr - _PyCode_CODE(code)) - 1;
+#else
+    int waits = (int)(frame->prev_instr - _PyCode_CODE(code));
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+    if ((_Py_OPARG(_PyCode_CODE(code)[waits + 1]) & 3) >= 2) return true; /* yield from, await */
+#endif
+    int handler = code_handler(code, waits);
+    return handler >= 0 && is_of_the_program(code, handler);
 }

@@ -21,6 +21,9 @@
 #include <internal/pycore_frame.h>
 #include <internal/pycore_function.h>
 #include <internal/pycore_interp.h>
+#if PY_VERSION_HEX >= 0x030C0000
+#include <internal/pycore_intrinsics.h>
+#endif
 #include <internal/pycore_object.h>
 #include <internal/pycore_pystate.h>
 #if PY_VERSION_HEX >= 0x030D0000

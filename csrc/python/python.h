@@ -101,6 +101,8 @@ int stack_target(const Decoded *decoded, int number, int entry, const int *path,
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
 /* The handler for an exception of the instruction at idx `at`, or NULL. */
 const Handler *handler_at(const Decoded *decoded, int32_t at);
+/* The same of a code that is not decoded: the idx of the handler, or -1. */
+int code_handler(PyCodeObject *code, int32_t at);
 int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
 PyObject *code_slot_name(PyCodeObject *code, int slot);
@@ -152,6 +154,10 @@ typedef struct {
 } FrameLink;
 void frame_link(PyThreadState *ts, Frame *frame, int at, FrameLink *link);
 void frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link);
+
+/* Does the end of the generator or coroutine run code: has it begun, not ended, and is there a
+   handler where it waits, or another one that it waits for? */
+bool generator_end_runs(PyObject *object);
 
 /* ---- step.c: one instruction on the real frame through the object API ---- */
 
@@ -378,9 +384,6 @@ int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 
 /* Has the object no attributes of its own, apart from slots? */
 bool instance_is_bare(PyObject *self);
-/* Has neither the object nor, in a tuple or list, an item a finaliser (__del__, or a generator's)?
-   Generators as items are not counted. */
-bool object_is_quiet(PyObject *object);
 
 /* ---- abstract.c: abstract classes and protocols ---- */
 /* A number that grows whenever a class is registered with an abstract class; -1 with the error
@@ -425,7 +428,7 @@ bool dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyO
 int item_put(PyObject *object, PyObject *key, PyObject *value); /* value NULL deletes */
 /* args[0].name(args…) with the method of the builtin class. */
 PyObject *base_method_call(PyObject *name, PyObject *const *args, size_t nargs);
-/* Has the object, of a builtin class or NumPy's, a weak reference with a callback? */
+/* Has the object a weak reference with a callback that is not pycompile's? */
 bool object_end_is_told(PyObject *object);
 
 /* ---- set_layout.c: sets and frozensets with the layout of their table ---- */

@@ -277,7 +277,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
     case GUARD_UNBOUND: return false;
-    case GUARD_QUIET: return object_is_quiet(object);
+    case GUARD_QUIET: return object_ends_quietly(object, check->low, NULL);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
     case GUARD_REGISTERED: return abstract_token() == check->low;
     case GUARD_NOT_DICT: return other != NULL && instance_dict(other) != object;

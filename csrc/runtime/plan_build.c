@@ -183,13 +183,36 @@ build_object(Run *run, const PlanBuild *build)
     return NULL;
 }
 
+/* Warnings are recorded in a list that the plan does not read. */
 static bool
-stdout_is_plain(void)
+is_apart(const Run *run, const PyObject *list)
 {
-    PyObject *stream = PySys_GetObject("stdout");
-    if (stream != NULL && stream_is_plain(stream)) return true;
-    PyErr_SetString(PyExc_SystemError, "sys.stdout may run code");
-    return false;
+    for (int i = 0; i < guards_sources(run->plan->guards); i++)
+        if (run->reached[i] == list) return false;
+    return true;
+}
+
+/* Does what is told go where it runs no code of the program's, as when the plan was made? */
+static bool
+output_is_plain(const Run *run, const PlanBuild *build)
+{
+    PyObject *list = NULL;
+    if (PyLong_Check(build->object)) return logger_is_plain(arg(run, build, 0), build->object);
+    if (PyUnicode_CompareWithASCIIString(build->object, "stdout") == 0) {
+        PyObject *stream = PySys_GetObject("stdout");
+        return stream != NULL && stream_is_plain(stream);
+    }
+    bool recorded = PyUnicode_CompareWithASCIIString(build->object, "list") == 0;
+    if (warnings_go(&list) != (recorded ? WARNINGS_TO_LIST : WARNINGS_TO_STDERR)) return false;
+    return !recorded || is_apart(run, list);
+}
+
+static int
+check_output(const Run *run, const PlanBuild *build)
+{
+    if (output_is_plain(run, build)) return 0;
+    PyErr_SetString(PyExc_SystemError, "code of the program would run");
+    return -1;
 }
 
 int
@@ -203,7 +226,7 @@ run_builds(Run *run)
             PyObject **copy = &run->built[plan->nbuilds + build->snapshot];
             if ((*copy = run_copy(run, build->box)) == NULL) return -1;
         }
-        if (build->kind == EFFECT_CALL && build->nargs == 0 && !stdout_is_plain()) return -1;
+        if (build_is_check(build->kind, build->nargs) && check_output(run, build) < 0) return -1;
         if (build->kind >= EFFECT_STORE_ATTR || build->kind == BUILD_NULL ||
             build->kind == BUILD_SOURCE) /* nothing to make, or made already */
             continue;
@@ -310,7 +333,7 @@ run_effects(Run *run, PlanOutcome *outcome)
     const Plan *plan = run->plan;
     for (int i = 0; i < plan->neffects; i++) {
         const PlanBuild *build = &plan->builds[plan->effects[i]];
-        if (build->kind == EFFECT_CALL && build->nargs == 0) continue; /* checked before */
+        if (build_is_check(build->kind, build->nargs)) continue; /* made before */
         if (build->when > 0 && run->built[build->when - 1] != Py_True) continue;
         bool enters = build->kind == EFFECT_CALL && outcome->enter != NULL;
         if (enters) outcome->enter(outcome->context, build->number);

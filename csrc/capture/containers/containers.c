@@ -100,10 +100,40 @@ contained_in_object(Interp *in, Value *item, Value *object, bool *out)
 Answer
 object_goes(Interp *in, SourceId source, PyObject *object)
 {
-    if (object != NULL && !object_is_quiet(object))
+    if (object != NULL && !object_ends_quietly(object, PY_SSIZE_T_MAX, in->out->keep))
         return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
     if (source == NO_SOURCE) return ANSWER_YES;
+    for (int i = in->out->guards.len - 1, n = 0; i >= 0 && n < 64; i--, n++) {
+        const Guard *guard = &in->out->guards.at[i];
+        if (guard->kind == GUARD_QUIET && guard->source == source) return ANSWER_YES;
+    }
     return guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+void
+quiet_settle(Interp *in)
+{
+    int64_t drops = 0;
+    for (int i = 0; i < in->out->guards.len; i++)
+        drops += in->out->guards.at[i].kind == GUARD_QUIET;
+    for (int i = 0; i < in->out->guards.len; i++)
+        if (in->out->guards.at[i].kind == GUARD_QUIET) in->out->guards.at[i].low = drops;
+}
+
+/* Its end runs no code, by the type that is guarded. */
+static bool
+value_is_quiet(Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST) return !PyObject_IS_GC(value->object);
+    return value->kind == V_DEVICE || (value->kind == V_NODE && !value_is_array(in, value));
+}
+
+Answer
+place_goes(Interp *in, SourceId source, PyObject *object)
+{
+    const Value *value = value_of_source(in, source);
+    if (value != NULL && value_is_quiet(in, value)) return ANSWER_YES;
+    return object_goes(in, source, object);
 }
 
 Answer
@@ -113,7 +143,7 @@ item_goes(Interp *in, Value *container, int position)
     if (container->source == NO_SOURCE || container->object == NULL) return ANSWER_YES;
     PyObject *object = item != NULL ? item->object : NULL, *key = NULL;
     SourceId source = item != NULL ? item->source : NO_SOURCE;
-    if (item != NULL && (item->kind == V_NODE || item->kind == V_CONST)) return ANSWER_YES;
+    if (item != NULL && value_is_quiet(in, item)) return ANSWER_YES;
     if (item == NULL && container->kind == V_DICT) {
         key = container->items[position - 1]->object;
         object = PyDict_GetItemWithError(container->object, key);

@@ -119,10 +119,22 @@ learn_stop(Interp *in, Marks *marks, Arena *arena, int step)
     return break_copy(arena, &in->told, &marks->stop) < 0 ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
 }
 
+/* Has the graph read the list in which its warnings are recorded?  Then it ends before the first.
+ */
+static bool
+reads_warnings(Interp *in)
+{
+    const PyObject *list = in->writes.recorded;
+    if (list == NULL || map_get(&in->sources.by_object, list) == NULL) return false;
+    interp_break(in, BREAK_OUTPUT, "a warning that is recorded in a list that is read");
+    return true;
+}
+
 static Attempt
 finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
 {
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    if (reads_warnings(in)) return learn_stop(in, marks, arena, in->writes.recorded_step);
     bool broke = answer != ANSWER_YES;
     if (in->attempt.again) return ATTEMPT_AGAIN;
     if (broke && !in->branched) {
@@ -232,7 +244,10 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         }
         if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
-    if (result == ATTEMPT_DONE) sizes_settle(&in);
+    if (result == ATTEMPT_DONE) {
+        sizes_settle(&in);
+        quiet_settle(&in);
+    }
     if (result == ATTEMPT_DONE && (note_seen(&in) < 0 || tell_unrolled(&in) < 0))
         result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE) {

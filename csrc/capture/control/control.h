@@ -44,6 +44,11 @@ const Decoded *decoded_for(Interp *in, PyCodeObject *code); /* NULL with the err
 
 /* ---- stack.c: instructions that move values and make containers ---- */
 Answer follow_stack(Interp *in, const Instr *instr);
+/* The locals, which a loop stores, drop what they hold before it. */
+Answer locals_go(Interp *in, const int *slots, int count);
+/* What the value stack held where capture began and the bottom's Instr has taken off loses a
+   reference: breaks where its end runs code, although the Instr has been followed. */
+Answer stack_goes(Interp *in, const Instr *instr);
 
 /* ---- operators.c: operators on any two values ---- */
 Answer operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);

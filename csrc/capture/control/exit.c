@@ -162,7 +162,7 @@ build_effect(Interp *in, const Effect *effect)
                    .node = NO_NODE,
                    .source = effect->source};
     build.number = effect->number;
-    if (effect->when != NULL && !(effect->kind == EFFECT_CALL && effect->nargs == 0)) {
+    if (effect->when != NULL && !build_is_check(effect->kind, effect->nargs)) {
         BuildId when = build_value(in, effect->when);
         if (when == NO_BUILD) return failed(in);
         build.when = when + 1;

@@ -286,6 +286,22 @@ before(Interp *in, const Instr *instr)
     return instructions_spent(in);
 }
 
+/* The end of what the Instr has taken off the frame's stack runs code: it was followed in vain. */
+static Answer
+after(Interp *in, const Instr *instr, int number)
+{
+    if (in->top != in->bottom || in->request->depth == 0 || in->top->result != NULL)
+        return ANSWER_YES;
+    int next = in->bottom->number;
+    in->bottom->number = number;
+    Answer answer = stack_goes(in, instr);
+    if (answer == ANSWER_YES)
+        in->bottom->number = next;
+    else
+        in->writes.dirty = true;
+    return answer;
+}
+
 static Answer
 follow_one(Interp *in, Activation *activation)
 {
@@ -295,6 +311,7 @@ follow_one(Interp *in, Activation *activation)
     bool whole = false; /* it was the first of a loop, which is followed */
     if (answer == ANSWER_YES) answer = follow_while(in, &whole);
     if (answer == ANSWER_YES && !whole) answer = follow(in, instr);
+    if (answer == ANSWER_YES) answer = after(in, instr, number);
     assert(answer_agrees(in, answer));
     if (in->attempt.again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
         answer = ANSWER_BREAK; /* a fact that was learnt in passing */

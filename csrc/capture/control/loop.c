@@ -440,6 +440,7 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     int fits = loop_scan(in, in->top->decoded, shape, reads_items, &b.scan);
     if (fits < 0) return ANSWER_ERROR;
     if (!fits) return loop_has(in, &b.scan);
+    TRY(locals_go(in, b.scan.slot, b.scan.nslots));
     Answer answer = begin_loop(in, &b);
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }

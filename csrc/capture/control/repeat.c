@@ -560,6 +560,7 @@ begin(Interp *in, Repeat *r)
     if (fits == 0) return ANSWER_NO;
     if (r->iterator != NULL) TRY(loop_iterator_is_reached(in, r->iterator, &reached));
     if (reached) return ANSWER_NO;
+    TRY(locals_go(in, r->scan.slot, r->scan.nslots));
     TRY(add_range(in, r));
     TRY(add_read(in, r));
     return makes_its_turn(in, r);

@@ -265,56 +265,58 @@ build_slice(Interp *in, int n)
     return pushed(in, value_sequence(in, V_SLICE, 3, items));
 }
 
-/* A container made here drops an object that the frame's value stack held, and that nothing else
-   refers to. */
+/* A local of the frame drops what it held before: its destruction may run code (a generator's
+   finally, __del__), and that comes before the next instruction.  Of one that has not been read
+   only this is guarded.  What a call that has just begun has for arguments is the caller's, too. */
 static Answer
-let_go(Interp *in, const Value *container, int depth)
+local_goes(Interp *in, int slot)
 {
-    bool made = container->source == NO_SOURCE && container->object == NULL;
-    bool holds = container->kind == V_TUPLE || container->kind == V_LIST ||
-                 container->kind == V_DICT || container->kind == V_INSTANCE;
-    if (!made || !holds || depth > 8) return ANSWER_YES;
-    Answer answer = container->of != NULL ? let_go(in, container->of, depth + 1) : ANSWER_YES;
-    for (int i = 0; answer == ANSWER_YES && i < container->nitems; i++) {
-        const Value *item = container->items[i];
-        if (item == NULL) continue;
-        if (item->source == NO_SOURCE)
-            answer = let_go(in, item, depth + 1);
-        else if (item->object != NULL && item->kind != V_NODE &&
-                 source_is_stacked(in, item->source))
-            answer = object_goes(in, item->source, item->object);
-    }
+    bool fresh = in->request->number == in->bottom->decoded->first_traceable;
+    const Value *old = in->top->slots[slot];
+    if (in->top != in->bottom || (old != NULL && old->source == NO_SOURCE)) return ANSWER_YES;
+    SourceId source =
+        old != NULL ? old->source : source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
+    if (source == NO_SOURCE) return ANSWER_ERROR;
+    bool stacked = source_is_stacked(in, source);
+    if (in->out->sources.at[source].kind != SOURCE_SLOT || (fresh && !stacked))
+        return ANSWER_YES; /* something else refers to it, too */
+    return place_goes(in, source, in->request->slots[in->out->sources.at[source].index]);
+}
+
+Answer
+locals_go(Interp *in, const int *slots, int count)
+{
+    Answer answer = ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < count; i++) answer = local_goes(in, slots[i]);
     return answer;
 }
 
-/* A slot drops its reference: the destruction of an object from outside may run code (a generator's
-   finally, __del__), and that comes before the next instruction. */
-static Answer
-drop(Interp *in, Value *value)
+/* Is the value still on the frame's stack, or in the local that the Instr has stored it to? */
+static bool
+is_still_there(const Activation *a, const Instr *instr, const Value *value)
 {
-    if (value == NULL) return ANSWER_YES;
-    if (value->source == NO_SOURCE) return let_go(in, value, 0);
-    if (in->out->sources.at[value->source].kind != SOURCE_SLOT)
-        return ANSWER_YES; /* something else refers to it, too */
-    if (value->object != NULL && (value->kind == V_LIST || value->kind == V_TUPLE))
-        return object_goes(in, value->source, value->object);
-    if (value->kind != V_OBJECT) return ANSWER_YES;
-    if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
-    if (value->type->tp_finalize == NULL) return ANSWER_YES;
-    return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);
+    Value *const *stack = a->slots + a->decoded->nlocalsplus;
+    for (int i = 0; i < a->depth; i++)
+        if (stack[i] == value) return true;
+    return instr->kind == I_STORE_LOCAL && a->slots[instr->arg] == value;
 }
 
-/* The same for a local that is overwritten without having been read: a guard (QUIET) that its
-   object's destruction runs no code is enough, since the plan drops it after everything else. */
-static Answer
-drop_unseen(Interp *in, int slot)
+Answer
+stack_goes(Interp *in, const Instr *instr)
 {
-    const Decoded *d = in->bottom->decoded;
-    int nargs = d->argcount + d->kwonly + d->varargs + d->varkeywords;
-    bool fresh = in->request->number == d->first_traceable && slot >= nargs;
-    if (in->top != in->bottom || fresh) return ANSWER_YES;
-    SourceId source = source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
-    return source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, in->request->slots[slot]);
+    const Activation *a = in->bottom;
+    Answer answer = ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < in->request->depth && i < 64; i++) {
+        int slot = a->decoded->nlocalsplus + i;
+        PyObject *object = in->request->slots[slot];
+        if (object == NULL || (in->temporaries.used_slots >> i & 1) != 0) continue;
+        const Value *value = a->initial[slot];
+        if (value != NULL ? is_still_there(a, instr, value) : a->depth > i) continue;
+        in->temporaries.used_slots |= (uint64_t)1 << i;
+        SourceId source = source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
+        answer = source == NO_SOURCE ? ANSWER_ERROR : place_goes(in, source, object);
+    }
+    return answer;
 }
 
 Answer
@@ -330,8 +332,7 @@ follow_stack(Interp *in, const Instr *instr)
         if (value == NULL) return ANSWER_ERROR;
         if (instr->arg >= a->decoded->names_from && in->request->slots[instr->arg] == NULL)
             return interp_break(in, BREAK_STORE, "a variable that is new in the module");
-        Value *old = a->slots[instr->arg];
-        Answer answer = old != NULL ? drop(in, old) : drop_unseen(in, instr->arg);
+        Answer answer = local_goes(in, instr->arg);
         if (answer != ANSWER_YES) return answer;
         a->slots[instr->arg] = value->kind == V_NULL ? in->unbound : value;
         a->depth--;
@@ -341,16 +342,11 @@ follow_stack(Interp *in, const Instr *instr)
         Value *value = slot_load(in, a, instr->arg);
         if (value == NULL) return ANSWER_ERROR;
         if (value->kind == V_UNBOUND) return unbound_local(in, instr->arg);
-        Answer answer = drop(in, value);
+        Answer answer = local_goes(in, instr->arg);
         if (answer == ANSWER_YES) a->slots[instr->arg] = in->unbound;
         return answer;
     }
-    case I_POP: {
-        Value *value = top_value(in, 1);
-        Answer answer = value ? drop(in, value) : ANSWER_ERROR;
-        if (answer == ANSWER_YES) a->depth--;
-        return answer;
-    }
+    case I_POP: a->depth--; return ANSWER_YES;
     case I_COPY: return pushed(in, top_value(in, instr->arg));
     case I_SWAP: {
         Value *top = top_value(in, 1), *other = top_value(in, instr->arg);

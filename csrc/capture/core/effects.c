@@ -25,7 +25,7 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     for (int i = in->writes.effects.len - 1; i >= first; i--) {
         Effect *old = &in->writes.effects.at[i];
         if (old->when != NULL) break;
-        if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* the call may read it */
+        if (old->kind == EFFECT_CALL && old->nargs == CALL_ARGS) break; /* the call may read it */
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
         if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&
             old->object == object && old->source == source)

@@ -407,6 +407,8 @@ typedef struct {
     VEC(Value *) texts;      /* V_PUREs: the calls that make them may raise, used or not */
     VEC(SourcePair) apart;   /* arrays guarded not to interleave */
     bool prints;             /* there is a print among the effects */
+    PyObject *recorded; /* the list in which warnings are recorded, borrowed; NULL: none is … */
+    int recorded_step;  /* … and the step at which the first is put off */
     bool refuse_writes;
     Overlap overlap; /* of the write that is refused, or will be */
     bool dirty;      /* the current instruction has already changed values … */
@@ -471,6 +473,7 @@ typedef struct {
     int walks;            /* walks so far, see temporaries.c */
     uint64_t spare_slots; /* bit per entry of the value stack: only the stack referred to its array
                              where capture began */
+    uint64_t used_slots;  /* the same: it has been taken off */
     bool adds_up;         /* sum() has the operands of +, not the value stack */
 } InterpTemporaries;
 

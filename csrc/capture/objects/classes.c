@@ -338,6 +338,7 @@ class_store(Interp *in, Value *class_, PyObject *name, Value *value)
                                 type->tp_name);
     }
     if (in->writes.refuse_writes) return break_of_overlap(in);
+    if (pending_find(in, (PyObject *)type, name) == NULL) TRY(attribute_goes(in, class_, name));
     Value *args[2] = {class_, value};
     if (effect_add(in, EFFECT_STORE_ATTR, name, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
     return pending_store(in, (PyObject *)type, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;

@@ -113,6 +113,7 @@ function_store(Interp *in, Value *function, PyObject *name, Value *value)
         return dict_store(in, function->attributes, name, value);
     }
     if (in->writes.refuse_writes) return break_of_overlap(in);
+    if (pending_find(in, function->object, name) == NULL) TRY(attribute_goes(in, function, name));
     Value *args[2] = {function, value};
     if (effect_add(in, EFFECT_STORE_ATTR, name, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
     return pending_store(in, function->object, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;

@@ -68,6 +68,11 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
     if (in->writes.refuse_writes) return break_of_overlap(in);
     if (change_note(in, NULL, "the global variable '%s'", text_of_str(name)) < 0)
         return ANSWER_ERROR;
+    if (pending_find(in, dict, name) == NULL) {
+        SourceId place = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
+        if (place == NO_SOURCE) return ANSWER_ERROR;
+        TRY(place_goes(in, place, PyDict_GetItemWithError(dict, name)));
+    }
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
     if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;
     return pending_store(in, dict, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -93,6 +98,9 @@ static Answer
 cell_store(Interp *in, Value *cell, Value *value)
 {
     if (cell->source != NO_SOURCE) {
+        SourceId place = source_add(in, SOURCE_CELL, cell->source, 0, NULL, NULL);
+        if (place == NO_SOURCE) return ANSWER_ERROR;
+        if (!cell->mutated) TRY(place_goes(in, place, PyCell_GET(cell->object)));
         Value *args[2] = {cell, value != in->unbound ? value : NULL};
         if (effect_add(in, EFFECT_STORE_CELL, NULL, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
         cell->mutated = true;

@@ -136,6 +136,9 @@ pop_info(Interp *in)
         if (in->top != in->bottom)
             return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
                                 "the end of a handler of another frame");
+        SourceId source = source_add(in, SOURCE_HANDLED, NO_SOURCE, 0, NULL, NULL);
+        if (source == NO_SOURCE) return ANSWER_ERROR;
+        TRY(place_goes(in, source, handled_exception()));
         if (effect_add(in, EFFECT_POP_EXCEPT, NULL, NO_SOURCE, 1, &before) < 0) return ANSWER_ERROR;
         in->top->depth--;
         return ANSWER_YES;

@@ -130,6 +130,19 @@ made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 }
 
 Answer
+attribute_goes(Interp *in, const Value *object, PyObject *name)
+{
+    PyObject *real = object->object;
+    int own = PyType_Check(real) ? ATTR_OWN : 0;
+    SourceId base = object->source;
+    if (base == NO_SOURCE) base = source_of_const(in, real);
+    if (base == NO_SOURCE) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_ATTR, base, own, name, NULL);
+    if (source == NO_SOURCE) return ANSWER_ERROR;
+    return place_goes(in, source, own ? attribute_own(real, name) : attribute_stored(real, name));
+}
+
+Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
     if (in->loop != NULL && change_note(in, object, "the attribute '%s' of %s", text_of_str(name),
@@ -143,6 +156,7 @@ own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
                      : operate_delete_subscript(in, object->attributes, key);
     }
     if (in->writes.refuse_writes) return break_of_overlap(in);
+    if (pair_find(object, name) == NULL) TRY(attribute_goes(in, object, name));
     if (pair_store(in, object, name, value ? value : in->unbound) < 0) return ANSWER_ERROR;
     object->mutated = true;
     Value *args[2] = {object, value};

@@ -165,6 +165,8 @@ Answer call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *a
 /* The entry of the slot or of the object's own dict; *out NULL when there is none. */
 Answer own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence,
                 Value **out);
+/* What the object, or class, has under the name of its own loses a reference: see object_goes. */
+Answer attribute_goes(Interp *in, const Value *object, PyObject *name);
 /* `value` NULL deletes. */
 Answer own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
 /* object.__dict__ as a dict. */

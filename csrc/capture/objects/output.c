@@ -125,8 +125,7 @@ static Answer
 call_later(Interp *in, const char *name, PyObject *callable, Value *self, int nargs,
            Value *const *args, PyObject *kwnames, Value **out)
 {
-    enum { MOST = 3 };
-    Value *parts[MOST], *dict = value_sequence(in, V_DICT, 0, NULL);
+    Value *parts[CALL_ARGS], *dict = value_sequence(in, V_DICT, 0, NULL);
     if (code_stands_in(in->bottom->decoded->code)) /* it may read the module's variables */
         return interp_break(in, BREAK_OUTPUT, "%s", name);
     Value *tuple = value_sequence(in, V_TUPLE, 0, NULL);
@@ -149,7 +148,7 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
     parts[1] = tuple;
     parts[2] = dict;
     commit_writes(in);
-    if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, MOST, parts) < 0) return ANSWER_ERROR;
+    if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, CALL_ARGS, parts) < 0) return ANSWER_ERROR;
     Effect *added = &in->writes.effects.at[in->writes.effects.len - 1];
     added->what = name;
     if (user_line(in, &added->at) < 0) return ANSWER_ERROR;
@@ -252,6 +251,34 @@ is_log_function(PyObject *function)
     return false;
 }
 
+/* The level of a call of this method or function, an int that is kept; NULL: it is not known, or
+   the error is set. */
+static PyObject *
+log_level(Interp *in, PyObject *function, int nargs, Value *const *args)
+{
+    static const int levels[] = {10, 20, 30, 40, 50, 40};
+    PyObject *name = ((PyFunctionObject *)function)->func_name, *level;
+    for (int i = 0; i < COUNT_OF(levels); i++)
+        if (PyUnicode_CompareWithASCIIString(name, log_names[i]) == 0)
+            return keep(in, PyLong_FromLong(levels[i]));
+    if (nargs < 1 || value_known(in, args[0], &level) != ANSWER_YES) return NULL;
+    return PyLong_CheckExact(level) ? level : NULL;
+}
+
+/* Breaks where handlers of the program run; else each run looks again, before anything is written.
+ */
+static Answer
+check_logger(Interp *in, Value *logger, PyObject *level)
+{
+    if (level == NULL)
+        return PyErr_Occurred() ? ANSWER_ERROR
+                                : interp_break(in, BREAK_OUTPUT, "a log call of unknown level");
+    if (!logger_is_plain(logger->object, level))
+        return interp_break(in, BREAK_OUTPUT, "a log call whose handlers run code of the program");
+    int failed = effect_add(in, EFFECT_CALL, level, NO_SOURCE, 1, &logger);
+    return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 Answer
 output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
@@ -265,23 +292,57 @@ output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject 
     Answer answer = quiet_place(in, "a log call");
     if (answer == ANSWER_YES && method && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
     if (answer != ANSWER_YES) return answer;
+    Value *logger = method ? args[0] : value_const(in, attribute_of("logging", "root"));
+    if (logger == NULL) return ANSWER_ERROR;
+    PyObject *level = log_level(in, function->object, nargs - method, args + method);
+    answer = check_logger(in, logger, level);
+    if (answer != ANSWER_YES) return answer;
     return call_later(in, "a log call", function->object, method ? args[0] : NULL, nargs - method,
                       args + method, kwnames, out);
 }
 
-static bool
-is_warning(const Value *value)
+/* ANSWER_YES: a class of warnings whose instances run no code of the program's. */
+static Answer
+is_warning(Interp *in, const Value *value)
 {
-    return value->kind == V_CONST && PyExceptionClass_Check(value->object) &&
-           PyObject_IsSubclass(value->object, PyExc_Warning) == 1;
+    static const char *const names[] = {"__new__", "__init__", "__str__"};
+    if (value->kind != V_CONST || !PyExceptionClass_Check(value->object) ||
+        PyObject_IsSubclass(value->object, PyExc_Warning) != 1)
+        return ANSWER_NO;
+    PyTypeObject *type = (PyTypeObject *)value->object;
+    PyObject *found;
+    for (int i = 0; i < COUNT_OF(names); i++)
+        TRY(type_inherits(in, type, names[i], (PyTypeObject *)PyExc_Warning));
+    Answer answer = type_lookup_text(in, type, "__del__", &found);
+    return answer == ANSWER_YES && found != NULL ? ANSWER_NO : answer;
+}
+
+/* Breaks where warnings run code of the program; else each run looks again. */
+static Answer
+check_warnings(Interp *in)
+{
+    PyObject *list = NULL;
+    WarningsGo go = warnings_go(&list);
+    if (go == WARNINGS_TO_PROGRAM)
+        return interp_break(in, BREAK_OUTPUT, "a warning that code of the program shows");
+    PyObject *name =
+        keep(in, PyUnicode_InternFromString(go == WARNINGS_TO_LIST ? "list" : "stderr"));
+    if (name == NULL) return ANSWER_ERROR;
+    if (list != NULL && in->writes.recorded == NULL) {
+        in->writes.recorded = list;
+        in->writes.recorded_step = in->attempt.steps - 1;
+    }
+    return effect_add(in, EFFECT_CALL, name, NO_SOURCE, 0, NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
 output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
             Value **out)
 {
-    if (nargs < 1 || (nargs > 1 && !is_warning(args[1]))) return ANSWER_NO;
+    if (nargs < 1) return ANSWER_NO;
+    if (nargs > 1) TRY(is_warning(in, args[1]));
     Answer answer = quiet_place(in, "a warning");
+    if (answer == ANSWER_YES) answer = check_warnings(in);
     if (answer != ANSWER_YES) return answer;
     return call_later(in, "a warning", callable, NULL, nargs, args, kwnames, out);
 }
