@@ -4,6 +4,8 @@
    Such a constant becomes another name of the place, and the guard on its identity one on its type:
    what else the plan relies on is guarded of the object that is there.
 
+   A dict in which names are looked up, such as builtins of the program's own, is kept.
+
    Where two such objects are two, they stay two; a second place of one object must have the same as
    the first. */
 #include "guards.h"
@@ -32,6 +34,17 @@ is_found_again(PyObject *object)
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
            !PyType_SUPPORTS_WEAKREFS(type) && !PyTuple_Check(object) &&
            type->tp_basicsize >= (Py_ssize_t)sizeof(PyObject);
+}
+
+/* Are globals or builtins looked up in it?  These guards look into the very dict. */
+static bool
+is_namespace(const GuardProgram *program, const PyObject *object)
+{
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].kind == SOURCE_GLOBAL &&
+            (program->sources[i].object == object || program->sources[i].builtins == object))
+            return true;
+    return false;
 }
 
 /* Where the constant was found: the check of a place that is reached before the constant, or NULL.
@@ -92,9 +105,9 @@ guards_find_again(GuardProgram *program)
     int found[MOST_FOUND], nfound = 0;
     for (int i = 0; i < program->nsources && nfound < MOST_FOUND; i++) {
         const GuardSource *source = &program->sources[i];
-        GuardCheck *place = source->kind == SOURCE_CONST && is_found_again(source->object)
-                                ? find_place(program, i)
-                                : NULL;
+        bool again = source->kind == SOURCE_CONST && is_found_again(source->object) &&
+                     !is_namespace(program, source->object);
+        GuardCheck *place = again ? find_place(program, i) : NULL;
         if (place == NULL) continue;
         find_again(program, i, place);
         for (int k = 0; k < nfound; k++) guard_apart(program, found[k], i, place);

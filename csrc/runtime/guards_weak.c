@@ -1,12 +1,14 @@
 /* Objects of the program that a plan refers to.  CPython would have freed them, so plans must not
    keep them alive.
 
-   weakly    instances, functions, code, classes and modules.  Each gets a weak reference, whose
-   callback makes the guard program dead: it never holds again, and none of its objects is accessed
-   any more.  What only the watch borrows ends the watch instead. borrowed  the namespace of the
-   code, which is alive whenever its guards are checked; the dicts of functions and modules that are
-   referred to weakly not       arrays, lists, dicts: guards_path.c strongly  what is left, in one
-   list: what holds nothing of the program, and what only capture itself refers to (it made it) */
+   - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
+     callback makes the guard program dead: it never holds again, and none of its objects is
+   accessed any more.  What only the watch borrows ends the watch instead.
+   - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
+   dicts of functions and modules that are referred to weakly.
+   - Not at all: arrays, lists, dicts (guards_path.c).
+   - Strongly, in one list: what is left.  It holds nothing of the program, or only capture itself
+   refers to it (it made it). */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
