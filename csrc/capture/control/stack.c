@@ -267,7 +267,8 @@ build_slice(Interp *in, int n)
 
 /* A local of the frame drops what it held before: its destruction may run code (a generator's
    finally, __del__), and that comes before the next instruction.  Of one that has not been read
-   only this is guarded.  What a call that has just begun has for arguments is the caller's, too. */
+   only this is guarded.  Arrays that a call which has just begun has for arguments are the
+   caller's, too. */
 static Answer
 local_goes(Interp *in, int slot)
 {
@@ -277,10 +278,11 @@ local_goes(Interp *in, int slot)
     SourceId source =
         old != NULL ? old->source : source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
     if (source == NO_SOURCE) return ANSWER_ERROR;
-    bool stacked = source_is_stacked(in, source);
-    if (in->out->sources.at[source].kind != SOURCE_SLOT || (fresh && !stacked))
+    if (in->out->sources.at[source].kind != SOURCE_SLOT)
         return ANSWER_YES; /* something else refers to it, too */
-    return place_goes(in, source, in->request->slots[in->out->sources.at[source].index]);
+    PyObject *object = in->request->slots[in->out->sources.at[source].index];
+    if (fresh && (object == NULL || array_is_exact(object))) return ANSWER_YES;
+    return place_goes(in, source, object);
 }
 
 Answer
