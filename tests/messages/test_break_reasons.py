@@ -323,7 +323,7 @@ def break_in_a_loop(x, values):
     return y
 
 
-@program("PC0003", "'Slow', which has __del__", X)
+@program("PC0003", "'Slow', which has __del__", X, also=("PC0028",))
 def finalizer(x):
     y = np.sqrt(x) + 1
     return y * 2, Slow()  # here

@@ -309,10 +309,11 @@ is_warning(Interp *in, const Value *value)
     if (value->kind != V_CONST || !PyExceptionClass_Check(value->object) ||
         PyObject_IsSubclass(value->object, PyExc_Warning) != 1)
         return ANSWER_NO;
-    PyTypeObject *type = (PyTypeObject *)value->object;
+    PyTypeObject *type = (PyTypeObject *)value->object, *own = type;
     PyObject *found;
-    for (int i = 0; i < COUNT_OF(names); i++)
-        TRY(type_inherits(in, type, names[i], (PyTypeObject *)PyExc_Warning));
+    while (own->tp_flags & Py_TPFLAGS_HEAPTYPE) own = own->tp_base;
+    if (own == type) return ANSWER_YES; /* Python's own: each has slots of its own */
+    for (int i = 0; i < COUNT_OF(names); i++) TRY(type_inherits(in, type, names[i], own));
     Answer answer = type_lookup_text(in, type, "__del__", &found);
     return answer == ANSWER_YES && found != NULL ? ANSWER_NO : answer;
 }
