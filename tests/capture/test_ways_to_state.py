@@ -57,6 +57,12 @@ PROGRAMS = {
         "def f(x, k):\n    vars(builtins)['fuzzed'] = k + 2.0\n    return x * fuzzed\nbuiltins.fuzzed = 1.0\n", "", ""),
     "class, then super()": (
         CLASSES + "def f(x, k):\n    C.v = k + 7.0\n    return x * d.up()\n", "", "C.v = 1.0"),
+    "class between, later": (
+        "class C: v = 2.0\nclass D(C): pass\n"
+        "def f(x, k):\n    C.v = x * 2\n    C.v = k + 7.0\n    return x * D.v\n", "", "D.v = 5.0"),
+    "property that a class has no more": (
+        "class C:\n    @property\n    def v(self): return 2.0\nc = C()\n"
+        "def f(x, k):\n    C.v = 4.0\n    c.v = k + 7.0\n    return x * c.v\n", "", "C.v = property(lambda self: 3.0)"),
     "type.__setattr__": (
         CLASSES + "def f(x, k):\n    type.__setattr__(C, 'v', k + 7.0)\n    return x * C.v\n", "", "C.v = 1.0"),
     "type.__setattr__ in a try": (

@@ -67,8 +67,10 @@ generic_store(Interp *in, Value *object, PyObject *name, Value *value)
     PyTypeObject *type = object->type;
     PyObject *found;
     bool data = false;
-    Answer answer = type_lookup(in, type, name, &found);
-    if (class_pending(in, type, name) != NULL) found = NULL; /* which is no descriptor */
+    Value *pending;
+    Answer answer = class_pending(in, type, name, &pending);
+    if (answer == ANSWER_YES) answer = type_lookup(in, type, name, &found);
+    if (answer == ANSWER_YES && pending != NULL) found = NULL; /* it is no descriptor */
     if (answer == ANSWER_YES && found != NULL) answer = descriptor_is_data(in, found, &data);
     if (answer != ANSWER_YES) return answer;
     PyTypeObject *kind = found ? Py_TYPE(found) : NULL;

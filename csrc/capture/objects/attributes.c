@@ -57,15 +57,16 @@ generic_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     Value *owner = value_const(in, (PyObject *)type);
     if (owner == NULL) return ANSWER_ERROR;
-    *out = class_pending(in, type, name);
+    Answer answer = class_pending(in, type, name, out);
+    if (answer != ANSWER_YES) return answer;
     if (*out != NULL) { /* a plain value: the instance's own comes first */
         Value *own;
-        Answer answer = own_find(in, object, name, false, true, &own);
+        answer = own_find(in, object, name, false, true, &own);
         if (answer == ANSWER_YES && own != NULL) *out = own;
         return answer;
     }
     Value *count;
-    Answer answer = class_counted(in, type, name, &count);
+    answer = class_counted(in, type, name, &count);
     if (answer != ANSWER_YES) return answer;
     if (count != NULL) {
         answer = own_find(in, object, name, false, true, out);

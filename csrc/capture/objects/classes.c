@@ -213,18 +213,34 @@ class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
     return source == NO_SOURCE ? ANSWER_ERROR : given(out, value_from_source(in, source, found));
 }
 
-Value *
-class_pending(Interp *in, PyTypeObject *type, PyObject *name)
+/* Guards that the classes before this one in the MRO, which stays, have nothing under the name. */
+static Answer
+guard_first(Interp *in, PyTypeObject *type, PyObject *class_, PyObject *name)
 {
-    if (in->writes.stored_globals.len == 0) return NULL;
+    PyObject *mro_name = interned(in, "__mro__"), *ignored;
+    if ((PyObject *)type == class_) return ANSWER_YES;
+    Answer answer = mro_name ? type_own_lookup(in, type, mro_name, &ignored) : ANSWER_ERROR;
+    for (Py_ssize_t k = 0; answer == ANSWER_YES; k++) {
+        PyObject *before = PyTuple_GET_ITEM(type->tp_mro, k);
+        if (before == class_) break;
+        answer = type_own_lookup(in, (PyTypeObject *)before, name, &ignored);
+    }
+    return answer;
+}
+
+Answer
+class_pending(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
+{
+    *out = NULL;
+    if (in->writes.stored_globals.len == 0) return ANSWER_YES;
     PyObject *mro = type->tp_mro;
     for (Py_ssize_t k = 0; mro != NULL && k < PyTuple_GET_SIZE(mro); k++) {
         PyObject *class_ = PyTuple_GET_ITEM(mro, k);
-        Value *value = pending_find(in, class_, name);
-        if (value != NULL) return value;
-        if (type_own_stored((PyTypeObject *)class_, name) != NULL) return NULL;
+        *out = pending_find(in, class_, name);
+        if (*out != NULL) return guard_first(in, type, class_, name);
+        if (type_own_stored((PyTypeObject *)class_, name) != NULL) return ANSWER_YES;
     }
-    return NULL;
+    return ANSWER_YES;
 }
 
 /* __name__, __mro__ and the like, which are kept in the class object itself. */
@@ -284,7 +300,8 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
     if (meta != &PyType_Type &&
         (answer = type_inherits(in, meta, "__getattribute__", &PyType_Type)) != ANSWER_YES)
         return answer == ANSWER_NO ? no_attribute(in, class_, name) : answer;
-    if ((*out = class_pending(in, type, name)) != NULL) return ANSWER_YES;
+    answer = class_pending(in, type, name, out);
+    if (answer != ANSWER_YES || *out != NULL) return answer;
     answer = type_lookup(in, meta, name, &on_meta);
     if (answer == ANSWER_YES && on_meta != NULL) answer = descriptor_is_data(in, on_meta, &data);
     if (answer != ANSWER_YES) return answer;

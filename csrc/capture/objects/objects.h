@@ -149,7 +149,7 @@ Answer class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out
 Answer class_store(Interp *in, Value *class_, PyObject *name, Value *value);
 /* The value that the program itself stored on `type` or a class that it inherits from; *out NULL
    for none. */
-Value *class_pending(Interp *in, PyTypeObject *type, PyObject *name);
+Answer class_pending(Interp *in, PyTypeObject *type, PyObject *name, Value **out);
 
 /* ---- instances.c: instances made here, methods of `object` and `type` ---- */
 /* Its instances are destroyed in the way of Python classes, not by C code of their own. */
