@@ -55,6 +55,12 @@ PROGRAMS = {
         "def f(x, k):\n    builtins.fuzzed = lambda v: v + k\n    return x * fuzzed(2.0)\nbuiltins.fuzzed = abs\n", "", ""),
     "builtin replaced in the dict": (
         "def f(x, k):\n    vars(builtins)['fuzzed'] = k + 2.0\n    return x * fuzzed\nbuiltins.fuzzed = 1.0\n", "", ""),
+    "builtin that is there later": (
+        "def f(x, k):\n    try: t = fuzzed\n    except NameError: t = 0.5\n    return x * t\n",
+        "", "builtins.fuzzed = k + 2.0"),
+    "class by two ways, thrice": (
+        "class C: v = 1.0\nc = C()\ndef f(x, k):\n    t = C.v\n    C.v = k + 1.0\n    C.v + 1\n"
+        "    c.__class__.v = 3.0\n    setattr(C, 'v', 2.5 + k)\n    return x * t\n", "", ""),
     "class, then super()": (
         CLASSES + "def f(x, k):\n    C.v = k + 7.0\n    return x * d.up()\n", "", "C.v = 1.0"),
     "class between, later": (

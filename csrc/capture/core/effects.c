@@ -3,13 +3,21 @@
 
 #include <stdarg.h>
 
+/* Classes and functions may have a value for each way to them. */
+static bool
+same_object(const Value *a, const Value *b)
+{
+    return a == b || (a->kind == V_CONST && b->kind == V_CONST && a->object == b->object);
+}
+
 static bool
 same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const *args)
 {
     if (effect->kind != kind) return false;
     switch (kind) {
     case EFFECT_STORE_ATTR:
-    case EFFECT_DELETE_ATTR: return effect->object == object && effect->args[0] == args[0];
+    case EFFECT_DELETE_ATTR:
+        return effect->object == object && same_object(effect->args[0], args[0]);
     case EFFECT_STORE_CELL: return effect->args[0] == args[0];
     default: return false;
     }

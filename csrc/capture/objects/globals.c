@@ -5,9 +5,11 @@
 static Answer
 undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
 {
-    SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
     if (builtins == NULL)
         return break_raised(in, "name '%s' is not defined", PyUnicode_AsUTF8(name));
+    SourceId behind = source_of_const(in, builtins);
+    if (behind == NO_SOURCE) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_GLOBAL, behind, 0, name, dict);
     if (source == NO_SOURCE || value_from_source(in, source, NULL) == NULL) return ANSWER_ERROR;
     PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
     PyObject *error = keep(in, error_take());
