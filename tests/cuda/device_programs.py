@@ -317,7 +317,7 @@ def arguments(recipes: list[Recipe], number: int) -> list[Any]:
 
 BINARY = ("+", "-", "*", "+", "*", "/", "<", ">=", "!=", "&", "|", "//", "%")
 UNARY = ("abs({0})", "-{0}", "xp.floor({0})", "xp.rint({0})", "xp.sqrt(abs({0}))", "xp.square({0})")
-UNARY += ("xp.clip({0}, -1, 2)", "xp.where({0} > 1, {0}, 2)", "~{0}", "xp.maximum({0}, 1)")
+UNARY += ("xp.clip({0}, 0, 2)", "xp.where({0} > 1, {0}, 2)", "~{0}", "xp.maximum({0}, 1)")
 REDUCED = ("sum", "sum", "mean", "max", "min", "any", "argmax", "argmin", "prod")
 AXES = ("", "", "", "axis=0", "axis=-1", "axis=0, keepdims=True", "axis=-1, keepdims=True")
 BEHIND = (
