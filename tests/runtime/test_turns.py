@@ -68,10 +68,13 @@ def test_slower_turns_are_left_in_that_call_and_the_next_ones(took):
 def test_they_are_compared_again(took):
     took(SLOW, FAST)
     f = compiled(searched)
-    runs(f, 3)
+    for _ in range(20):  # a window with a compile in it does not count
+        if runs(f, 1)[0] < 10:
+            break
+    else:
+        raise AssertionError("the turns were not left")
     took(FAST, SLOW)
-    counts = runs(f, 40)
-    assert counts[0] < 10 and sum(count > N - 100 for count in counts) > 10
+    assert sum(count > N - 100 for count in runs(f, 40)) > 10
 
 
 def test_faster_turns_stay(took):
