@@ -253,9 +253,8 @@ earn_by_capture(CodeNote *note, CodeState *state, bool fruitful)
 
 /* ---- the saving that a plan needs ---- */
 
-/* The remaining iterations of one of the interpreter's own iterators; -1: unknown. */
-static int64_t
-turns_left(PyObject *iterator)
+int64_t
+earn_turns_left(PyObject *iterator)
 {
     if (iterator == NULL) return -1;
     PyTypeObject *type = Py_TYPE(iterator);
@@ -276,7 +275,7 @@ turns_to_come(const CodeNote *note, const CodeState *state, int number, PyObject
     int open = loops_around(loops, find_loops(state->decoded, loops), number);
     int64_t unknown = note->installed ? TURNS_UNKNOWN_INSTALLED : TURNS_UNKNOWN, turns = 1;
     for (int i = 0; i < depth && open > 0; i++) {
-        int64_t left = turns_left(stack[i]);
+        int64_t left = earn_turns_left(stack[i]);
         if (left < 0) continue;
         open--;
         turns = Py_MIN(turns * (left + 1), MOST_TURNS);
@@ -312,10 +311,10 @@ earn_loop(const CodeState *state, int number, PyObject *const *stack, int depth,
     bool counted = state->decoded->instrs[number].kind == I_FOR_ITER && depth > 0;
     for (int i = 0; i < n; i++)
         if (loops[i].head == number) sight.end = loops[i].end;
-    int64_t left = counted ? turns_left(stack[depth - 1]) : -1;
+    int64_t left = counted ? earn_turns_left(stack[depth - 1]) : -1;
     if ((sight.told = left >= 0)) sight.own = left;
     for (int i = 0; i < depth - counted; i++) {
-        left = turns_left(stack[i]);
+        left = earn_turns_left(stack[i]);
         if (left > 0) sight.around = Py_MIN(sight.around * (left + 1), MOST_TURNS);
     }
     sight.own = Py_MIN(sight.own, MOST_TURNS);

@@ -39,6 +39,8 @@ Patience earn_patience(const CodeNote *note, const CodeState *state, int number,
    compiled. */
 int64_t earn_calls_wanted(const Patience *patience, bool on_disk, int gain);
 
+/* The remaining iterations of one of the interpreter's own iterators; -1: unknown. */
+int64_t earn_turns_left(PyObject *iterator);
 /* What can be seen of a running loop, whose header is the Instr `number`. */
 typedef struct {
     int end;        /* the Instr of the last jump to the header */

@@ -18,6 +18,8 @@
    would have saved in that one call. */
 #include "turns.h"
 
+#include "earn.h"
+
 #include "run.h"
 
 #include "live.h"
@@ -43,19 +45,6 @@ ran_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* What is left of one of the interpreter's own iterators; -1: it does not tell. */
-static int64_t
-left_of(PyObject *iterator)
-{
-    if (iterator == NULL) return -1;
-    PyTypeObject *type = Py_TYPE(iterator);
-    if (type != &PyRangeIter_Type && type != &PyListIter_Type && type != &PyTupleIter_Type)
-        return -1;
-    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
-    if (left < 0) PyErr_Clear();
-    return left;
 }
 
 /* Does a loop begin behind those around the Instr? */
@@ -89,7 +78,7 @@ static void
 begin_window(Turns *t, const CodeState *state)
 {
     t->next = t->runs + TURNS_FIRST;
-    t->left = left_of(t->iterator);
+    t->left = earn_turns_left(t->iterator);
     t->loops = timed_loops;
     t->saved = thread_saved;
     t->compiles = state->compiles;
@@ -101,13 +90,13 @@ begin(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *cons
 {
     PyObject *iterator = NULL;
     for (int i = depth; i-- > 0;)
-        if (left_of(stack[i]) >= 0) iterator = stack[i];
+        if (earn_turns_left(stack[i]) >= 0) iterator = stack[i];
     if (entry->turns.rest > 0) {
         entry->turns.rest--;
         return never_again(t);
     }
     if (iterator == NULL || !sample_allowed(state->config) || report_wanted() || call_is_timed ||
-        left_of(iterator) < 4 * TURNS || has_loops_behind(state->decoded, number))
+        earn_turns_left(iterator) < 4 * TURNS || has_loops_behind(state->decoded, number))
         return never_again(t);
     t->iterator = Py_NewRef(iterator);
     t->entry = entry;
@@ -146,7 +135,7 @@ turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject 
            int depth)
 {
     if (!t->times) return begin(t, state, entry, number, stack, depth);
-    int64_t left = left_of(t->iterator), turns = t->left - left;
+    int64_t left = earn_turns_left(t->iterator), turns = t->left - left;
     t->next = t->runs + TURNS_FIRST;
     if (turns >= TURNS) end_window(t, state, turns);
     bool done = t->windows == WINDOWS;
@@ -162,7 +151,7 @@ void
 turns_judge(Turns *t, const CodeState *state)
 {
     int64_t took = sample_plain_took(clock_ns() - (ran_ns() - t->began));
-    int64_t made = t->left - left_of(t->iterator);
+    int64_t made = t->left - earn_turns_left(t->iterator);
     if (made < TURNS) return;
     TurnsNote *note = &t->entry->turns;
     bool slower = t->plan_ns * made * 100 > took * t->plan_turns * SLOWER_PERCENT;
