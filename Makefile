@@ -170,7 +170,7 @@ define sanitize
 	    $(3)=log_path=$(CURDIR)/build/$(1)/said:$(4) \
 	    CC="$(CURDIR)/tests/unwatched_cc.sh -fsanitize=$(1)" UNWATCHED_CC="$(CC)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYCOMPILE_CACHE_DIR=$(KERNELS) \
 	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -n $(JOBS) --dist worksteal --capture=sys \
-	    --assert=plain -p no:cacheprovider -o pythonpath="tests tests/python" -k "$(UNFIT)" $(SANITIZED) \
+	    --assert=plain -p no:cacheprovider -o pythonpath="tests tests/python tests/cuda" -k "$(UNFIT)" $(SANITIZED) \
 	    || { cat build/$(1)/said* 2>/dev/null; exit 1; }
 endef
 
