@@ -353,6 +353,24 @@ def test_reductions_in_any_layout(shape, axis):
     assert followed >= 1 or axis == (0, 2)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "?"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_variances(axis, dtype):
+    x = values((6, 50), dtype)
+    check(lambda xp, x: xp.var(x + x, axis=axis), x, exact=False)
+    check(lambda xp, x: x.std(axis, ddof=1, keepdims=True) + x, x, exact=False)
+    check(lambda xp, x: x.T.var(axis=axis), x, exact=False)
+    if dtype not in "u1?":
+        check(lambda xp, x: x.ptp(axis=axis) if xp is not np else np.ptp(x, axis), x)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1", "?"])
+def test_differences(dtype):
+    x = values((6, 50), dtype)
+    check(lambda xp, x: (xp.diff(x), xp.diff(x, axis=0), xp.diff(x, 3, 1), xp.diff(x.T, n=2)), x)
+    check(lambda xp, x: xp.diff(x[:, 1]), x)
+
+
 def test_reductions_of_views():
     x = values((20, 30), "i4")
     check(

@@ -588,6 +588,46 @@ def test_a_network_is_one_plan():
         assert whole.stats()["plans"] == 1
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "?", "c8"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_variances(axis, dtype):
+    x = (cp.random.default_rng(3).random((300, 70)) * 5).astype(dtype)
+    for function in (
+        lambda x: x.var(axis=axis),
+        lambda x: cp.std(x.T, axis, ddof=2, keepdims=True),
+        lambda x: x.var(axis, ddof=30_000),  # NaN
+        lambda x: x.var(axis, dtype="f8"),
+    ):
+        made, wanted = compiled(function, x), function(x)
+        assert (made.dtype, made.shape, made.strides) == (
+            wanted.dtype, wanted.shape, wanted.strides,
+        )  # fmt: skip
+        epsilon = float(cp.finfo(wanted.dtype).eps)
+        cp.testing.assert_allclose(made, wanted, rtol=64 * epsilon)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "u1", "?"])
+def test_differences_and_ranges(dtype):
+    x = (cp.random.default_rng(3).random((300, 70)) * 250).astype(dtype)
+    functions = [
+        lambda x: cp.diff(x, axis=0),
+        lambda x: cp.diff(x.T, 3),
+        lambda x: cp.diff(x[1], 2),
+    ]
+    if dtype != "?":
+        functions += [
+            lambda x: x.ptp(),
+            lambda x: cp.ptp(x, 0),
+            lambda x: x.T.ptp(1, keepdims=True),
+        ]
+    for function in functions:
+        made, wanted = compiled(function, x), function(x)
+        assert (made.dtype, made.shape, made.strides) == (
+            wanted.dtype, wanted.shape, wanted.strides,
+        )  # fmt: skip
+        cp.testing.assert_array_equal(made, wanted)
+
+
 CALLS = [
     lambda x: cp.dot(x, x) + 1,
     lambda x: (x * 2).dot(x) * x,
