@@ -50,7 +50,7 @@ for name in FUNCTIONS:
         module, found = getattr(module, part), getattr(found, part)
     setattr(module, last, by_numpy(name, getattr(found, last)))
 cp.ndarray.__matmul__ = by_numpy("@", operator.matmul)
-for name in "__pow__ __rpow__ __gt__".split():
+for name in "__mul__ __rmul__ __add__ __neg__ __eq__ __pow__ __rpow__ __gt__".split():
     setattr(cp.ndarray, name, by_numpy(name, getattr(np.ndarray, name)))
 for name in "cumsum argsort take dot var sum max astype reshape ravel flatten copy".split():
     setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
