@@ -161,7 +161,7 @@ check: $(STAMP)-check
 # Under ASan what a turn's loops really take is so long that test_turns.py, which pretends only the rest, finds none doubtful.
 # What a process that ended has said is printed at the end.  The C compiler is not looked at: it would take twice the time.
 SANITIZED ?= tests
-UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-) and not test_turns
+UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-) and not test_turns.py
 
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
