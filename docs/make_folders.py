@@ -139,7 +139,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Graph to graph, one pass per file, in the order of pipeline.c.",
         [
             (
-                "The order, and what passes share",
+                "The order, what passes share",
                 "pipeline rewrite versions arm_writes module_passes",
             ),
             ("For every graph", "fold forward algebra cse dce"),
