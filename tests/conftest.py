@@ -58,6 +58,7 @@ def _random_numbers(request):
 ASKS = {
     "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
     "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
+    "rules": ("capture", "messages", "plan_changes"),
 }
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 
@@ -68,7 +69,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--seen",
         default="",
-        help="kernels, or kernels,numpy: what an earlier run asked with another Python, the same NumPy, too;"
+        help="kernels, rules, numpy: what an earlier run asked with another Python, and with the same NumPy;"
         " of these tests one case each",
     )
 
