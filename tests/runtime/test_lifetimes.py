@@ -232,9 +232,10 @@ REPLACED = [
 ]
 
 
+@pytest.mark.parametrize("backend", ["c", "eager"])
 @pytest.mark.parametrize(("function", "replace"), REPLACED, ids=lambda value: value.__name__)
-def test_of_what_is_replaced_only_the_last_lives(function, replace):
-    compiled = pycompile.compile(function)
+def test_of_what_is_replaced_only_the_last_lives(function, replace, backend):
+    compiled = pycompile.compile(function, backend=backend)
     dead = []
     for k in range(5):
         array = np.full(4, float(k))
