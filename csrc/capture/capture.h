@@ -47,6 +47,7 @@ typedef struct {
     SourceId base;
     int32_t index;
     PyObject *key, *object; /* borrowed from the keep list */
+    bool found;             /* the code found an object there, whatever it is */
 } Source;
 
 /* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: the

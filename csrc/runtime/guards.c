@@ -89,6 +89,25 @@ take(GuardProgram *program, SourceId number)
     source->taken = !source_is_made(source->kind);
 }
 
+/* Does the check fail where there is no object? */
+static bool
+finds_object(const GuardCheck *check)
+{
+    bool identity = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
+    return check->kind == GUARD_TYPE || (identity && check->object != NULL);
+}
+
+/* What the code has found must be there, which a guard on it may check already. */
+static void
+mark_found(GuardProgram *program, const Capture *capture)
+{
+    for (int i = 0; i < program->nsources; i++)
+        program->sources[i].used = capture->sources.at[i].found;
+    for (int i = 0; i < program->nchecks; i++)
+        if (finds_object(&program->checks[i]))
+            program->sources[program->checks[i].source].used = false;
+}
+
 /* A source whose object the plan uses must exist; a guard on it already checks that. */
 static void
 mark_sources(GuardProgram *program, const Capture *capture)
@@ -144,6 +163,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
+    mark_found(program, capture);
     mark_sources(program, capture);
     guards_find_again(program);
     return keep_all(program, capture->keep);

@@ -380,3 +380,45 @@ def test_values_of_the_stack_are_named_by_their_source():
     said += [text for record in records for text in record.get("guards") or ()]
     assert said and not any("stack[" in text for text in said)
     assert any(text.startswith("i == ") or "(x * 2 + 1)[: n + 1]" in text for text in said), said
+
+
+# ---- what was found is missing later ----
+
+
+class OneSlot:
+    __slots__ = ("v",)
+
+
+OWNERS = {
+    "module": lambda: types.ModuleType("other"),
+    "class": lambda: type("Owner", (), {}),
+    "instance": lambda: types.SimpleNamespace(),
+    "slot": OneSlot,
+    "function": lambda: types.FunctionType(subject.__code__, {}),
+}
+LOOKS = ["hasattr(X, 'v')", "(X.v, True)[1]", "[X, True][1]", "getattr(X, 'v', None) is not None"]
+ENDS = ["del X.v", "vars(X).clear()", "del X"]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("owner", OWNERS)
+def test_an_object_of_which_nothing_is_used_must_be_there(owner, look):
+    for end in ENDS:
+        scope = {"X": OWNERS[owner]()}
+        scope["X"].v = types.SimpleNamespace()
+        exec(f"def f(x): return x * (1.0 if {look} else 3.0)", scope)
+        compiled = pycompile.compile(scope["f"])
+        assert compiled(np.ones(2))[0] == 1.0
+        try:
+            exec(end, scope)
+        except (TypeError, AttributeError):  # not every owner has a dict that can be cleared
+            continue
+        seen = [outcome(function) for function in (scope["f"], compiled, compiled)]
+        assert seen == [seen[0]] * 3, end
+
+
+def outcome(function):
+    try:
+        return function(np.ones(2)).tolist()
+    except Exception as error:
+        return repr(error)
