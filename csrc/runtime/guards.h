@@ -132,6 +132,8 @@ void guards_unwatch(GuardProgram *program);
 int guards_keep_watched(GuardProgram *program, PyObject *object);
 /* Before any other object: those whose life others depend on. */
 int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
+/* Is the object recognised by what it consists of? */
+bool guards_knows_parts(PyObject *object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);

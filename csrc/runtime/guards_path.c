@@ -2,7 +2,9 @@
    nobody else has them, not even weakly), lists, dicts and what else cannot be referenced weakly.
    Capture has found them at a place, guarded to hold this very object, and took them for constants.
    Such a constant becomes another name of the place, and the guard on its identity one on its type:
-   what else the plan relies on is guarded of the object that is there.
+   what else the plan relies on is guarded of the object that is there.  A descriptor, which is
+   recognised by its parts (guards_weak.c), becomes another name of its place, too, and is still
+   guarded to be that one.
 
    A dict in which names are looked up, such as builtins of the program's own, is kept.
 
@@ -75,9 +77,10 @@ find_again(GuardProgram *program, int constant, GuardCheck *first)
 {
     GuardSource *source = &program->sources[constant];
     const GuardSource *place = &program->sources[first->source];
-    const PyObject *object = source->object;
-    guard_type(first);
-    for (int i = 0; i < program->nchecks; i++) {
+    PyObject *object = source->object;
+    const bool parts = guards_knows_parts(object);
+    if (!parts) guard_type(first);
+    for (int i = 0; i < program->nchecks && !parts; i++) {
         GuardCheck *check = &program->checks[i];
         if (!is_by_identity(check, object)) continue;
         check->kind = GUARD_SAME;
@@ -105,7 +108,8 @@ guards_find_again(GuardProgram *program)
     int found[MOST_FOUND], nfound = 0;
     for (int i = 0; i < program->nsources && nfound < MOST_FOUND; i++) {
         const GuardSource *source = &program->sources[i];
-        bool again = source->kind == SOURCE_CONST && is_found_again(source->object) &&
+        bool again = source->kind == SOURCE_CONST &&
+                     (is_found_again(source->object) || guards_knows_parts(source->object)) &&
                      !is_namespace(program, source->object);
         GuardCheck *place = again ? find_place(program, i) : NULL;
         if (place == NULL) continue;

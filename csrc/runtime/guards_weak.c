@@ -205,6 +205,14 @@ parts_of(PyObject *object, const void **out, int *nobjects)
     return *nobjects;
 }
 
+bool
+guards_knows_parts(PyObject *object)
+{
+    const void *parts[MAX_PARTS];
+    int nobjects;
+    return parts_of(object, parts, &nobjects) >= 0;
+}
+
 /* A descriptor, and a class's MRO or bases, refer to the object that has them and cannot be
    referenced weakly: such an object is recognised by its parts. */
 int

@@ -422,3 +422,43 @@ def outcome(function):
         return function(np.ones(2)).tolist()
     except Exception as error:
         return repr(error)
+
+
+# ---- functions that descriptors and methods hold ----
+
+
+class Described:
+    def got(self, v=1.0):
+        return v
+
+    held = property(got)
+    static = staticmethod(got)
+    by_class = classmethod(got)
+
+
+described = Described()
+bound = described.got
+WAYS = [
+    "Described.held.fget(None)",
+    "vars(Described)['static'].__func__(None)",
+    "vars(Described)['by_class'].__func__(None)",
+    "Described.static(None)",
+    "Described.by_class()",
+    "described.held",
+    "bound.__func__(None)",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_function_of_a_descriptor_gets_other_defaults_and_code(way):
+    exec(f"def f(x): return x * {way}", globals())
+    compiled = pycompile.compile(globals()["f"])
+    before = Described.got.__code__
+    try:
+        for default in (1.0, 5.0, 5.0):
+            Described.got.__defaults__ = (default,)
+            assert compiled(np.ones(2))[0] == default
+        Described.got.__code__ = (lambda self, v: 7.0).__code__
+        assert compiled(np.ones(2))[0] == 7.0
+    finally:
+        Described.got.__defaults__, Described.got.__code__ = (1.0,), before

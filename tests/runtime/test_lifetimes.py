@@ -223,7 +223,16 @@ def replaced_attribute(w):
     Held.a = w
 
 
+def calls_described(x):
+    return x + Slots.held.fget(None)
+
+
+def replaced_described(w):
+    Slots.held = property(lambda self, v=w: v)
+
+
 REPLACED = [
+    (calls_described, replaced_described),
     (class_attribute, replaced_attribute),
     (calls_default, replaced_default),
     (calls_closure, replaced_closure),
