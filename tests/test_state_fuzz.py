@@ -65,10 +65,19 @@ class World:
         return [found, picture(self.scope["EVENTS"]), ended, len(self.scope["HELD"])]
 
 
+def restore_builtins() -> None:
+    """What ends, here or in the world of an earlier program, may put others there again."""
+    gc.collect()
+    while builtins.abs is not ABS or "fuzz_b" in vars(builtins):
+        builtins.abs = ABS
+        vars(builtins).pop("fuzz_b", None)
+
+
 def calls(program: programs.Program, compiled: Any) -> list[Any]:
     """What each call lets us see.  `compiled` makes of `f` what is called."""
     found = []
     handler = signal.getsignal(signal.SIGUSR1)
+    restore_builtins()
     world = World(program)
     sys.modules[MODULE] = world.module
     gc.disable()  # what is a cycle ends when a program says so
@@ -93,9 +102,7 @@ def calls(program: programs.Program, compiled: Any) -> list[Any]:
                 found.append(repr(error))
     finally:
         gc.enable()
-        while builtins.abs is not ABS or "fuzz_b" in vars(builtins):  # what ends may put another there
-            builtins.abs = ABS
-            vars(builtins).pop("fuzz_b", None)
+        restore_builtins()
         signal.signal(signal.SIGUSR1, handler)
         sys.modules.pop(MODULE, None)
         sys.modules.pop("fuzz_other", None)
@@ -148,11 +155,12 @@ def run_program(seed: int, kinds: frozenset[str] = programs.KINDS, totals: Any =
     """What differs, as lines; nothing: the program cannot be told from plain."""
     options = {} if seed % NATIVE == 0 else {"backend": "eager"}
     program = programs.program(seed, kinds)
-    if not difference(program, options, totals):
+    first = difference(program, options, totals)
+    if not first:
         return []
     program = smaller(program, options)
     pycompile.reset()
-    lines = difference(program, options) or ["not the same again"]
+    lines = difference(program, options) or ["not the same again; first", *first]
     return [f"seed {seed}", *lines[:6], *program.small().splitlines()]
 
 

@@ -43,6 +43,17 @@ has_other(GuardKind kind)
            kind == GUARD_NOT_DICT || kind == GUARD_NAMESPACE;
 }
 
+int
+guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members, int count)
+{
+    check->ngroup = count;
+    check->group = arena_copy(program->memory, members, (size_t)count * sizeof(int32_t));
+    check->ranges = arena_alloc(program->memory, (size_t)count * sizeof(struct MemoryRange));
+    if (check->group == NULL || check->ranges == NULL) return -1;
+    for (int32_t i = 0; i < count; i++) check->ranges[i].member = i;
+    return 0;
+}
+
 static int
 make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
 {
@@ -64,13 +75,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .line = from->line,
     };
     if (from->kind == GUARD_DISJOINT) {
-        size_t n = (size_t)from->ngroup;
-        out->ngroup = from->ngroup;
         out->nwritten = from->nwritten;
-        out->group = arena_copy(program->memory, from->group, n * sizeof(int32_t));
-        out->ranges = arena_alloc(program->memory, n * sizeof(struct MemoryRange));
-        if (out->group == NULL || out->ranges == NULL) return -1;
-        for (int32_t i = 0; i < from->ngroup; i++) out->ranges[i].member = i;
+        if (guard_group(program, out, from->group, from->ngroup) < 0) return -1;
     }
     if (from->kind != GUARD_ARRAY) return 0;
     size_t size = sizeof(int64_t) * from->array.rank;
@@ -144,7 +150,7 @@ make_program(GuardProgram *program, const Capture *capture)
 {
     Arena *memory = program->memory;
     size_t nsources = (size_t)capture->sources.len + 1;
-    size_t nchecks = (size_t)capture->guards.len + MOST_FOUND_CHECKS;
+    size_t nchecks = (size_t)capture->guards.len + 2; /* and what guards_find_again adds */
     program->sources = arena_alloc(memory, nsources * sizeof(GuardSource));
     program->checks = arena_alloc(memory, nchecks * sizeof(GuardCheck));
     program->fixed = arena_alloc(memory, nsources * sizeof(int32_t));
@@ -165,8 +171,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
     mark_sources(program, capture);
-    guards_find_again(program);
-    return keep_all(program, capture->keep);
+    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture->keep);
 }
 
 /* Lists the work of a check.  The program may have run since capture, in the collector: the first

@@ -95,18 +95,35 @@ find_again(GuardProgram *program, int constant, GuardCheck *first)
     source->builtins = place->builtins;
 }
 
-static void
-guard_apart(GuardProgram *program, int one, int other, const GuardCheck *at)
+static bool
+is_constant(const GuardProgram *program, const PyObject *object)
 {
-    program->checks[program->nchecks++] = (GuardCheck){
-        .kind = GUARD_NOT_SAME, .source = one, .other = other, .file = at->file, .line = at->line};
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].kind == SOURCE_CONST && program->sources[i].object == object)
+            return true;
+    return false;
 }
 
-void
+/* Arrays that capture has met on its way to something else: it does not use their contents. */
+static void
+guard_types_of_passed(GuardProgram *program)
+{
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        if (check->object != NULL && is_by_identity(check, check->object) &&
+            array_is_exact(check->object) && !is_constant(program, check->object))
+            guard_type(check);
+    }
+}
+
+int
 guards_find_again(GuardProgram *program)
 {
-    int found[MOST_FOUND], nfound = 0;
-    for (int i = 0; i < program->nsources && nfound < MOST_FOUND; i++) {
+    int32_t *found = mem_alloc((size_t)(program->nsources + 1) * sizeof(int32_t));
+    if (found == NULL) return -1;
+    GuardCheck apart = {.kind = GUARD_APART, .other = NO_SOURCE};
+    int nfound = 0, failed = 0;
+    for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];
         bool again = source->kind == SOURCE_CONST &&
                      (is_found_again(source->object) || guards_knows_parts(source->object)) &&
@@ -114,14 +131,16 @@ guards_find_again(GuardProgram *program)
         GuardCheck *place = again ? find_place(program, i) : NULL;
         if (place == NULL) continue;
         find_again(program, i, place);
-        for (int k = 0; k < nfound; k++) guard_apart(program, found[k], i, place);
+        apart.file = place->file;
+        apart.line = place->line;
         found[nfound++] = i;
     }
-    /* Arrays that capture has met on its way to something else: it does not use their contents. */
-    for (int i = 0; i < program->nchecks; i++) {
-        GuardCheck *check = &program->checks[i];
-        if (check->object != NULL && is_by_identity(check, check->object) &&
-            array_is_exact(check->object))
-            guard_type(check);
+    if (nfound > 1) {
+        apart.source = found[0];
+        failed = guard_group(program, &apart, found, nfound);
+        program->checks[program->nchecks++] = apart;
     }
+    mem_free(found);
+    guard_types_of_passed(program);
+    return failed;
 }

@@ -89,6 +89,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_OVERLAP:
     case GUARD_NOT_DICT: guard_put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
+    case GUARD_APART: text_printf(out, "objects (%d) were different ones", check->ngroup); break;
     case GUARD_ATTR_ABSENT: guard_put_name(out, check->object); break;
     case GUARD_SPARE:
         text_put(out, check->low ? "an array that nothing else holds" : "held elsewhere too");

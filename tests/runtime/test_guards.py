@@ -424,6 +424,19 @@ def outcome(function):
         return repr(error)
 
 
+def test_many_objects_that_differ_become_one():
+    names = [f"w{i}" for i in range(20)]
+    scope = {}
+    exec(f"def h({', '.join(names)}): return {' + '.join(names)}", scope)
+    exec("def f(x): return x + h()", scope)
+    compiled = pycompile.compile(scope["f"])
+    arrays = [np.full(2, float(i)) for i in range(20)]
+    for changed in (arrays, arrays[::-1], [*arrays[:19], arrays[0]], [arrays[3]] * 20, arrays):
+        scope["h"].__defaults__ = tuple(changed)
+        for _ in range(2):
+            assert compiled(np.ones(2))[0] == 1.0 + sum(array[0] for array in changed)
+
+
 # ---- functions that descriptors and methods hold ----
 
 

@@ -231,7 +231,22 @@ def replaced_described(w):
     Slots.held = property(lambda self, v=w: v)
 
 
+MANY = 40
+PARAMETERS = ", ".join(f"w{i}=X" for i in range(MANY))
+SUM = " + ".join(f"w{i}" for i in range(MANY))
+exec(f"def with_many(x, {PARAMETERS}): return x + {SUM}")
+
+
+def calls_many(x):
+    return with_many(x)  # noqa: F821: made above
+
+
+def replaced_many(w):
+    with_many.__defaults__ = (*(w + i for i in range(MANY - 1)), w)  # noqa: F821
+
+
 REPLACED = [
+    (calls_many, replaced_many),
     (calls_described, replaced_described),
     (class_attribute, replaced_attribute),
     (calls_default, replaced_default),
