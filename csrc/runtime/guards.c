@@ -133,6 +133,7 @@ keep_all(GuardProgram *program, PyObject *keep)
         if (guards_keep_mortal(program, keep, program->sources[i].object) < 0) return -1;
     for (int i = 0; i < program->nchecks; i++)
         if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
+    if (guards_keep_namespaces(program, keep) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];
         if (guards_keep(program, keep, source->key) < 0 ||
@@ -150,7 +151,7 @@ make_program(GuardProgram *program, const Capture *capture)
 {
     Arena *memory = program->memory;
     size_t nsources = (size_t)capture->sources.len + 1;
-    size_t nchecks = (size_t)capture->guards.len + 2; /* and what guards_find_again adds */
+    size_t nchecks = (size_t)capture->guards.len + nsources + 1; /* guards_find_again adds some */
     program->sources = arena_alloc(memory, nsources * sizeof(GuardSource));
     program->checks = arena_alloc(memory, nchecks * sizeof(GuardCheck));
     program->fixed = arena_alloc(memory, nsources * sizeof(int32_t));

@@ -132,6 +132,8 @@ void guards_unwatch(GuardProgram *program);
 int guards_keep_watched(GuardProgram *program, PyObject *object);
 /* Before any other object: those whose life others depend on. */
 int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
+/* Refers weakly to what keeps the namespaces in which names are looked up. */
+int guards_keep_namespaces(GuardProgram *program, PyObject *keep);
 /* Is the object recognised by what it consists of? */
 bool guards_knows_parts(PyObject *object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
@@ -144,7 +146,8 @@ int guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members
 
 /* ---- guards_path.c ---- */
 /* Objects of the program that cannot be referred to weakly are found again, not remembered: their
-   sources become those where capture has found them.  Adds one check at most.  0 or -1. */
+   sources become those where capture has found them.  Adds a check for each at most, and one.
+   0 or -1. */
 int guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */

@@ -25,11 +25,23 @@ is_array(PyObject *object)
     return array_is_exact(object) || array_library_of(object) != NULL;
 }
 
-/* A tuple may have been used without a look at the place: only its items are guarded. */
+/* Can what it holds be the program's?  Numbers, text and such cannot. */
+static bool
+holds_objects(PyObject *tuple)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (PyTuple_CheckExact(item) ? holds_objects(item) : PyObject_IS_GC(item)) return true;
+        if (is_array(item)) return true;
+    }
+    return false;
+}
+
 static bool
 is_found_again(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    if (PyTuple_CheckExact(object)) return holds_objects(object);
     if (is_array(object) || PyList_CheckExact(object) || PyDict_CheckExact(object) ||
         PySet_CheckExact(object) || deque_check(object))
         return true;
@@ -71,6 +83,19 @@ guard_type(GuardCheck *check)
     check->object = (PyObject *)Py_TYPE(check->object);
 }
 
+/* Of a constant tuple nobody has guarded the length. */
+static void
+guard_length(GuardProgram *program, int source, const GuardCheck *at)
+{
+    program->checks[program->nchecks++] =
+        (GuardCheck){.kind = GUARD_LENGTH,
+                     .source = source,
+                     .other = NO_SOURCE,
+                     .low = PyTuple_GET_SIZE(program->sources[source].object),
+                     .file = at->file,
+                     .line = at->line};
+}
+
 /* The constant is what is at the place now; other places must have the same. */
 static void
 find_again(GuardProgram *program, int constant, GuardCheck *first)
@@ -80,6 +105,7 @@ find_again(GuardProgram *program, int constant, GuardCheck *first)
     PyObject *object = source->object;
     const bool parts = guards_knows_parts(object);
     if (!parts) guard_type(first);
+    if (!parts && PyTuple_CheckExact(object)) guard_length(program, constant, first);
     for (int i = 0; i < program->nchecks && !parts; i++) {
         GuardCheck *check = &program->checks[i];
         if (!is_by_identity(check, object)) continue;
