@@ -187,6 +187,8 @@ Answer device_named(Interp *in, const char *ufunc, int nargs, const NodeId *args
 /* ---- device_reduce.c: rules of device.c ---- */
 /* sum, prod, max, min, all, any: `data` is the op's name; mean. */
 Answer device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out);
+Answer device_var(Interp *in, const Rule *rule, Value *const *args, Value **out);
+Answer device_ptp(Interp *in, const Rule *rule, Value *const *args, Value **out);
 Answer device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out);
 
 /* ---- device_writes.c: in-place writes to them ---- */
