@@ -77,8 +77,8 @@ typedef enum {
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly
    for `low` references.  ATTR_ABSENT:
    SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
-   where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others.  APART:
-   of several sources, no two are one object (guards_path.c). */
+   where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others.
+   APART: of several sources, no two are one object (guards_path.c). */
 typedef struct {
     GuardKind kind;
     SourceId source;

@@ -166,8 +166,8 @@ is_lent(const GuardProgram *program, const PyObject *object)
     return false;
 }
 
-/* Something that lives no longer than the namespace, and keeps it: the module, or a function that is
-   in it; NULL if there is none.  Borrowed. */
+/* Something that lives no longer than the namespace, and keeps it: the module, or a function that
+   is in it; NULL if there is none.  Borrowed. */
 static PyObject *
 owner_of(PyObject *namespace)
 {
@@ -183,7 +183,7 @@ owner_of(PyObject *namespace)
     return NULL;
 }
 
-/* The namespace of a function that is followed but not known itself: it is borrowed from an owner. */
+/* The namespace of a function that is followed but not known itself. */
 static int
 borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace)
 {

@@ -170,8 +170,7 @@ named_field(PyTypeObject *type, PyObject *name)
 static Value *
 value_of_member(Interp *in, PyObject *read)
 {
-    bool changes = PyFunction_Check(read) ||
-                   (type_is_heap(Py_TYPE(read)) && !PyType_Check(read));
+    bool changes = PyFunction_Check(read) || (type_is_heap(Py_TYPE(read)) && !PyType_Check(read));
     if (!changes) return value_const_new(in, read);
     return keep(in, read) == NULL ? NULL : value_of_const(in, read);
 }
