@@ -285,15 +285,17 @@ def replaced_tuples(w):
 MANY = 40
 PARAMETERS = ", ".join(f"w{i}=X" for i in range(MANY))
 SUM = " + ".join(f"w{i}" for i in range(MANY))
-exec(f"def with_many(x, {PARAMETERS}): return x + {SUM}")
+SCOPE = {"X": X}
+exec(f"def with_many(x, {PARAMETERS}): return x + {SUM}", SCOPE)
+with_many = SCOPE["with_many"]
 
 
 def calls_many(x):
-    return with_many(x)  # noqa: F821: made above
+    return with_many(x)
 
 
 def replaced_many(w):
-    with_many.__defaults__ = (*(w + i for i in range(MANY - 1)), w)  # noqa: F821
+    with_many.__defaults__ = (*(w + i for i in range(MANY - 1)), w)
 
 
 REPLACED = [
