@@ -11,18 +11,19 @@ import _thread
 import contextlib
 import copy
 import functools
+import struct
 import sys
 
 import numpy as np
 
-from pycompile._C import StepValue, array_view
+from pycompile._C import StepValue, array_view, stream_close, stream_open, stream_state
 
 PROMISED = (StepValue.ARRAY, StepValue.DEVICE, StepValue.SCALAR, StepValue.PYTHON)
 CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
 
 
-def of_submodule(module, names):
-    """Classes of one of NumPy's submodules; none while nobody has imported it: then it has no instances."""
+def of_module(module, names):
+    """Classes of a module; none while nobody has imported it: then it has no instances."""
     found = sys.modules.get(module)
     return (
         tuple(vars(found)[name] for name in names.split() if name in vars(found)) if found else ()
@@ -258,11 +259,15 @@ class DrawCall(Call):
 
 
 def generators():
-    return of_submodule("numpy.random", "Generator RandomState")
+    return (*of_module("numpy.random", "Generator RandomState"), *python_generators())
+
+
+def python_generators():
+    return of_module("random", "Random")
 
 
 def bit_generators():
-    return of_submodule("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
+    return of_module("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
 
 
 class Token:
@@ -273,6 +278,8 @@ TOKEN = Token()
 
 
 def _bits(generator):
+    if type(generator) in python_generators():
+        return generator
     if type(generator) is np.random.Generator:
         bits = generator.bit_generator
     else:
@@ -284,6 +291,8 @@ def _bits(generator):
 
 def generator_like(generator):
     """A generator of the same kind, to be tried on."""
+    if type(generator) in python_generators():
+        return type(generator)(0)
     return type(generator)(type(_bits(generator))(0))
 
 
@@ -320,6 +329,88 @@ class Draw:
         return f"Draw({self.name})"
 
 
+# ---- draws in kept loops: see csrc/arrays/streams.c ----
+
+
+class OpenStream(Draw):
+    """What a loop draws from: a copy of the generator's state."""
+
+    def __init__(self):
+        super().__init__("stream")
+
+    def __call__(self, token, generator):
+        bits = _bits(generator)
+        if not _is_known(type(bits)):
+            raise TypeError("a generator whose state is not known")
+        with _lock(generator):
+            return TOKEN, stream_open(bits, _normal(generator))
+
+
+class CloseStream(Draw):
+    """Behind the loop: puts the state into the generator that the draws have left."""
+
+    def __init__(self):
+        super().__init__("stream")
+
+    def __call__(self, token, generator, stream):
+        bits, number = _bits(generator), id(generator)
+        with _lock(generator):
+            undisturbed = number in _left.states and _is_as_left(generator)
+            normal = stream_close(stream, bits, _normal(generator))
+            if normal is not None:
+                _put_normal(generator, *normal)
+            if number in _left.states:
+                _left.states[number] = _state(generator) if undisturbed else None
+        return TOKEN, 0
+
+    def sample(self):
+        """What it gives."""
+        return TOKEN, 0
+
+
+def _normal(generator):
+    """What is left of a pair of normal numbers, or None."""
+    if type(generator) in python_generators():
+        return generator.gauss_next
+    if type(generator) is np.random.Generator:
+        return None
+    state = generator.get_state(legacy=False)
+    return state["gauss"] if state["has_gauss"] else None
+
+
+def _put_normal(generator, normal):
+    if type(generator) in python_generators():
+        generator.gauss_next = normal
+        return
+    state = generator.get_state(legacy=False)
+    generator.set_state(state | {"has_gauss": normal is not None, "gauss": normal or 0.0})
+
+
+@functools.cache
+def _is_known(kind):
+    """Does the state lie in memory as streams.c has it?"""
+    if kind in python_generators():
+        bits = kind(1)
+        bits.random()
+        *key, at = bits.getstate()[1]
+        return _read(bits, "624Ii") == (*key, at)
+    bits = kind(1)
+    np.random.Generator(bits).integers(9, dtype=np.uint32)  # leaves half a number
+    state = bits.state
+    if kind is np.random.MT19937:
+        return _read(bits, "624Ii") == (*state["state"]["key"].tolist(), state["state"]["pos"])
+    half = (state["has_uint32"], state["uinteger"])
+    if kind is np.random.SFC64:
+        return _read(bits, "4Q2472xiI") == (*state["state"]["state"].tolist(), *half)
+    low, high, inc_low, inc_high, *rest = _read(bits, "4Q2472xiI")
+    numbers = (low | high << 64, inc_low | inc_high << 64)
+    return numbers == tuple(state["state"].values()) and tuple(rest) == half
+
+
+def _read(bits, form):
+    return struct.unpack_from("=" + form, stream_state(stream_open(bits, None)))
+
+
 class _Left(_thread._local):  # threading.local, whose module takes 2 ms to import
     """The states in which the draws of this thread's run have left generators, by id; None where
     another thread has drawn between two of them.  Kept only where there are other threads."""
@@ -337,6 +428,8 @@ def _is_as_left(generator):
 
 
 def _state(generator):
+    if type(generator) in python_generators():
+        return generator.getstate()
     if type(generator) is np.random.Generator:
         return generator.bit_generator.state
     return generator.get_state(legacy=False)
@@ -351,7 +444,7 @@ def _same(state, other):
 def _lock(generator):
     """NumPy's lock, where a thread may take it twice; else a draw of another thread in the moment
     between this one's and the look at the state is not noticed."""
-    lock = _bits(generator).lock
+    lock = getattr(_bits(generator), "lock", None)  # of Python's the GIL is the lock
     return lock if isinstance(lock, _RLOCK) else contextlib.nullcontext()
 
 
@@ -364,7 +457,9 @@ def restore(state, bits, generator, shared):
     with _lock(generator):
         if shared and not _is_as_left(generator):
             return
-        if type(generator) is np.random.Generator:
+        if type(generator) in python_generators():
+            generator.setstate(state)
+        elif type(generator) is np.random.Generator:
             bits.state = state
         else:
             generator.set_state(state)

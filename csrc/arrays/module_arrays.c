@@ -420,6 +420,12 @@ static PyMethodDef methods[] = {
     {"pool_held", py_pool_held, METH_NOARGS, "Bytes that the pool keeps."},
     {"pool_rests", py_pool_rests, METH_O, "(nothing is kept or in use, clock): after a second."},
     {"pool_clear", py_pool_clear, METH_NOARGS, "Gives the pool's memory back."},
+    {"stream_open", py_stream_open, METH_VARARGS,
+     "stream_open(generator, normal): a copy of its state, for the draws of a kept loop."},
+    {"stream_state", py_stream_state, METH_O, "The state that a stream was made of, as bytes."},
+    {"stream_close", py_stream_close, METH_VARARGS,
+     "stream_close(stream, generator, normal): puts the state there that the draws have left, unless it "
+     "has changed meanwhile.  None, or a tuple of the other number of a pair, or None."},
     {NULL, NULL, 0, NULL},
 };
 
