@@ -57,6 +57,15 @@ loop_close_streams(Interp *in, const Loop *loop)
     return ANSWER_YES;
 }
 
+/* The generator of the stream that is a constant is from outside here, or the reverse. */
+static int
+guard_same(Interp *in, const Value *generator, const Value *carried)
+{
+    const Value *outside = generator->kind == V_OBJECT ? generator : carried;
+    if (generator->kind == carried->kind || outside->source == NO_SOURCE) return 0;
+    return guard_there(in, outside->source, outside->object);
+}
+
 Answer
 loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n, const NodeId *numbers, Form form,
      Value **out)
@@ -64,6 +73,7 @@ loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n, const 
     TRY(loop_writes(in, generator));
     Loop *loop = in->loop;
     int number = number_of(loop, generator);
+    if (guard_same(in, generator, loop->list[number]) < 0) return ANSWER_ERROR;
     NodeId args[1 + DRAW_NUMBERS] = {loop->version[number]};
     for (int i = 0; i < n; i++) args[1 + i] = numbers[i];
     Attrs attrs = {.index = function};
