@@ -16,7 +16,14 @@ import sys
 
 import numpy as np
 
-from pycompile._C import StepValue, array_view, stream_close, stream_open, stream_state
+from pycompile._C import (
+    StepValue,
+    array_view,
+    stream_close,
+    stream_open,
+    stream_restore,
+    stream_state,
+)
 
 PROMISED = (StepValue.ARRAY, StepValue.DEVICE, StepValue.SCALAR, StepValue.PYTHON)
 CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
@@ -259,15 +266,21 @@ class DrawCall(Call):
 
 
 def generators():
-    return (*of_module("numpy.random", "Generator RandomState"), *python_generators())
-
-
-def python_generators():
-    return of_module("random", "Random")
+    return (*of_module("numpy.random", "Generator RandomState"), *of_module("random", "Random"))
 
 
 def bit_generators():
     return of_module("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
+
+
+@functools.cache
+def _is_python(kind):
+    return kind in of_module("random", "Random")
+
+
+@functools.cache
+def _is_of_numpy(kind):
+    return kind in bit_generators()
 
 
 class Token:
@@ -278,20 +291,20 @@ TOKEN = Token()
 
 
 def _bits(generator):
-    if type(generator) in python_generators():
+    if _is_python(type(generator)):
         return generator
     if type(generator) is np.random.Generator:
         bits = generator.bit_generator
     else:
         bits = generator._bit_generator
-    if type(bits) not in bit_generators():
+    if not _is_of_numpy(type(bits)):
         raise TypeError("a bit generator that is not NumPy's")
     return bits
 
 
 def generator_like(generator):
     """A generator of the same kind, to be tried on."""
-    if type(generator) in python_generators():
+    if _is_python(type(generator)):
         return type(generator)(0)
     return type(generator)(type(_bits(generator))(0))
 
@@ -339,11 +352,15 @@ class OpenStream(Draw):
         super().__init__("stream")
 
     def __call__(self, token, generator):
+        return TOKEN, _opened(_bits(generator), generator)
+
+    def save(self, saved, generator):
         bits = _bits(generator)
-        if not _is_known(type(bits)):
-            raise TypeError("a generator whose state is not known")
-        with _lock(generator):
-            return TOKEN, stream_open(bits, _normal(generator))
+        if saved or _thread._count() > 0 or not _is_known(type(bits), type(generator)):
+            super().save(saved, generator)
+        else:
+            _left.states.clear()
+            saved.append((_restore_stream, _opened(bits, generator), bits, generator))
 
 
 class CloseStream(Draw):
@@ -356,9 +373,7 @@ class CloseStream(Draw):
         bits, number = _bits(generator), id(generator)
         with _lock(generator):
             undisturbed = number in _left.states and _is_as_left(generator)
-            normal = stream_close(stream, bits, _normal(generator))
-            if normal is not None:
-                _put_normal(generator, *normal)
+            stream_close(stream, bits, generator)
             if number in _left.states:
                 _left.states[number] = _state(generator) if undisturbed else None
         return TOKEN, 0
@@ -368,47 +383,47 @@ class CloseStream(Draw):
         return TOKEN, 0
 
 
-def _normal(generator):
-    """What is left of a pair of normal numbers, or None."""
-    if type(generator) in python_generators():
-        return generator.gauss_next
-    if type(generator) is np.random.Generator:
-        return None
-    state = generator.get_state(legacy=False)
-    return state["gauss"] if state["has_gauss"] else None
+def _restore_stream(stream, bits, generator):
+    """As `restore`, where there was no other thread."""
+    with _lock(generator):
+        stream_restore(stream, bits, generator)
 
 
-def _put_normal(generator, normal):
-    if type(generator) in python_generators():
-        generator.gauss_next = normal
-        return
-    state = generator.get_state(legacy=False)
-    generator.set_state(state | {"has_gauss": normal is not None, "gauss": normal or 0.0})
+def _opened(bits, generator):
+    if not _is_known(type(bits), type(generator)):
+        raise TypeError("a generator whose state is not known")
+    with _lock(generator):
+        return stream_open(bits, generator)
 
 
 @functools.cache
-def _is_known(kind):
+def _is_known(kind, of):
     """Does the state lie in memory as streams.c has it?"""
-    if kind in python_generators():
-        bits = kind(1)
-        bits.random()
-        *key, at = bits.getstate()[1]
-        return _read(bits, "624Ii") == (*key, at)
     bits = kind(1)
+    if bits.__class__ is of:  # Python's
+        bits.gauss(0.0, 1.0)
+        *key, at = bits.getstate()[1]
+        return _read(bits, bits, "624Ii12xqd") == (*key, at, 1, bits.gauss_next)
     np.random.Generator(bits).integers(9, dtype=np.uint32)  # leaves half a number
+    generator = of(bits)
+    if of is np.random.RandomState:
+        generator.standard_normal()  # leaves one of a pair
+        if _read(bits, generator, "2512xqd") != (1, generator.get_state(legacy=False)["gauss"]):
+            return False
     state = bits.state
     if kind is np.random.MT19937:
-        return _read(bits, "624Ii") == (*state["state"]["key"].tolist(), state["state"]["pos"])
+        seen = (*state["state"]["key"].tolist(), state["state"]["pos"])
+        return _read(bits, generator, "624Ii") == seen
     half = (state["has_uint32"], state["uinteger"])
     if kind is np.random.SFC64:
-        return _read(bits, "4Q2472xiI") == (*state["state"]["state"].tolist(), *half)
-    low, high, inc_low, inc_high, *rest = _read(bits, "4Q2472xiI")
+        return _read(bits, generator, "4Q2472xiI") == (*state["state"]["state"].tolist(), *half)
+    low, high, inc_low, inc_high, *rest = _read(bits, generator, "4Q2472xiI")
     numbers = (low | high << 64, inc_low | inc_high << 64)
     return numbers == tuple(state["state"].values()) and tuple(rest) == half
 
 
-def _read(bits, form):
-    return struct.unpack_from("=" + form, stream_state(stream_open(bits, None)))
+def _read(bits, generator, form):
+    return struct.unpack_from("=" + form, stream_state(stream_open(bits, generator)))
 
 
 class _Left(_thread._local):  # threading.local, whose module takes 2 ms to import
@@ -428,7 +443,7 @@ def _is_as_left(generator):
 
 
 def _state(generator):
-    if type(generator) in python_generators():
+    if _is_python(type(generator)):
         return generator.getstate()
     if type(generator) is np.random.Generator:
         return generator.bit_generator.state
@@ -457,7 +472,7 @@ def restore(state, bits, generator, shared):
     with _lock(generator):
         if shared and not _is_as_left(generator):
             return
-        if type(generator) in python_generators():
+        if _is_python(type(generator)):
             generator.setstate(state)
         elif type(generator) is np.random.Generator:
             bits.state = state

@@ -421,11 +421,13 @@ static PyMethodDef methods[] = {
     {"pool_rests", py_pool_rests, METH_O, "(nothing is kept or in use, clock): after a second."},
     {"pool_clear", py_pool_clear, METH_NOARGS, "Gives the pool's memory back."},
     {"stream_open", py_stream_open, METH_VARARGS,
-     "stream_open(generator, normal): a copy of its state, for the draws of a kept loop."},
+     "stream_open(bits, generator): a copy of its state, for the draws of a kept loop."},
     {"stream_state", py_stream_state, METH_O, "The state that a stream was made of, as bytes."},
     {"stream_close", py_stream_close, METH_VARARGS,
-     "stream_close(stream, generator, normal): puts the state there that the draws have left, unless it "
-     "has changed meanwhile.  None, or a tuple of the other number of a pair, or None."},
+     "stream_close(stream, bits, generator): puts the state there that draws have left, unless it "
+     "has changed meanwhile: ValueError."},
+    {"stream_restore", py_stream_restore, METH_VARARGS,
+     "stream_restore(stream, bits, generator): puts the state of before there."},
     {NULL, NULL, 0, NULL},
 };
 

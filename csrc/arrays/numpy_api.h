@@ -88,5 +88,6 @@ bool pool_is_welcome(void);
 PyObject *py_stream_open(PyObject *self, PyObject *args);
 PyObject *py_stream_state(PyObject *self, PyObject *array);
 PyObject *py_stream_close(PyObject *self, PyObject *args);
+PyObject *py_stream_restore(PyObject *self, PyObject *args);
 
 #endif

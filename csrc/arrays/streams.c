@@ -582,47 +582,104 @@ find_exported(void)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int
-fill_state(Stream *s, PyObject *object)
+/* What is left of a pair of normal numbers lies in a RandomState behind a pointer to its own copy of
+   the bit generator's functions (NumPy 2.5 random/mtrand.pyx, _aug_state); NULL: it is not found. */
+typedef struct {
+    bitgen_t *bits;
+    int has_normal;
+    double normal;
+} NumpyNormal;
+
+static NumpyNormal *
+numpy_normal(PyObject *generator, const bitgen_t *bits)
 {
-    if (s->kind == STREAM_PYTHON) {
-        s->bits = (bitgen_t){.next_double = python_double, .next_uint32 = next_32};
-        copy_state(s->kind, object, &s->before, false);
-        return 0;
+    char *begin = (char *)(generator + 1);
+    char *stop = (char *)generator + Py_TYPE(generator)->tp_basicsize;
+    for (char *at = begin; at + sizeof(NumpyNormal) <= stop; at += sizeof(void *)) {
+        NumpyNormal *there = (NumpyNormal *)at;
+        char *of = (char *)there->bits;
+        if (of >= begin && of + sizeof(bitgen_t) <= stop && (uintptr_t)of % sizeof(void *) == 0 &&
+            memcmp(of, bits, sizeof(bitgen_t)) == 0)
+            return there;
     }
-    bitgen_t *bits = bits_of(object);
-    if (bits == NULL || find_exported() < 0) return -1;
-    s->bits = *bits;
-    copy_state((StreamKind)s->kind, bits->state, &s->before, false);
+    return NULL;
+}
+
+/* 0, or -1 with the error set. */
+static int
+copy_normal(StreamKind kind, PyObject *generator, const bitgen_t *bits, StreamState *state,
+            bool back)
+{
+    if (kind == STREAM_PYTHON && back) {
+        PyObject *normal = state->has_normal ? PyFloat_FromDouble(state->normal) : Py_NewRef(Py_None);
+        int failed = normal == NULL || PyObject_SetAttrString(generator, "gauss_next", normal) < 0;
+        Py_XDECREF(normal);
+        return -failed;
+    }
+    if (kind == STREAM_PYTHON) {
+        PyObject *normal = PyObject_GetAttrString(generator, "gauss_next");
+        state->has_normal = normal != NULL && normal != Py_None;
+        if (state->has_normal) state->normal = PyFloat_AsDouble(normal);
+        Py_XDECREF(normal);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (strcmp(Py_TYPE(generator)->tp_name, "numpy.random.mtrand.RandomState") != 0) return 0;
+    NumpyNormal *there = numpy_normal(generator, bits);
+    if (there == NULL) {
+        PyErr_SetString(PyExc_TypeError, "a RandomState that is not known");
+        return -1;
+    }
+    if (back) {
+        there->has_normal = state->has_normal != 0;
+        there->normal = state->normal;
+    } else {
+        state->has_normal = there->has_normal != 0;
+        state->normal = there->normal;
+    }
     return 0;
 }
 
-/* Of a bit generator of NumPy's or a random.Random, and of what is left of a pair of normal numbers,
-   or None.  0, or -1 with the error set. */
+/* The state of the bit generator of NumPy's, or random.Random, `object` and of its `generator`: from
+   there, or back.  0, or -1 with the error set. */
 static int
-fill(Stream *s, PyObject *object, PyObject *normal)
+copy_all(StreamKind kind, PyObject *object, PyObject *generator, StreamState *state, bool back)
+{
+    bitgen_t *bits = kind != STREAM_PYTHON ? bits_of(object) : NULL;
+    if (bits == NULL && kind != STREAM_PYTHON) return -1;
+    copy_state(kind, bits != NULL ? bits->state : (void *)object, state, back);
+    return copy_normal(kind, generator, bits, state, back);
+}
+
+static int
+fill(Stream *s, PyObject *object, PyObject *generator)
 {
     memset(s, 0, sizeof *s);
     s->functions = functions;
     s->kind = kind_of(object);
-    s->before.has_normal = normal != Py_None;
-    if (normal != Py_None) s->before.normal = PyFloat_AsDouble(normal);
-    if (s->kind == STREAM_NONE)
+    if (s->kind == STREAM_NONE) {
         PyErr_SetString(PyExc_TypeError, "a generator whose state is not known");
-    return PyErr_Occurred() ? -1 : fill_state(s, object);
+        return -1;
+    }
+    s->bits = (bitgen_t){.next_double = python_double, .next_uint32 = next_32};
+    if (s->kind != STREAM_PYTHON) {
+        bitgen_t *bits = bits_of(object);
+        if (bits == NULL || find_exported() < 0) return -1;
+        s->bits = *bits;
+    }
+    return copy_all((StreamKind)s->kind, object, generator, &s->before, false);
 }
 
 PyObject *
 py_stream_open(PyObject *Py_UNUSED(self), PyObject *args)
 {
-    PyObject *object, *normal;
+    PyObject *object, *generator;
     npy_intp words = sizeof(Stream) / sizeof(uint64_t);
-    if (!PyArg_ParseTuple(args, "OO", &object, &normal)) return NULL;
+    if (!PyArg_ParseTuple(args, "OO", &object, &generator)) return NULL;
     PyObject *array = PyArray_SimpleNew(1, &words, NPY_UINT64);
     Stream *s = array != NULL ? PyArray_DATA((PyArrayObject *)array) : NULL;
     if (s == NULL) return NULL;
     if ((uintptr_t)s % 16 != 0) PyErr_SetString(PyExc_TypeError, "memory that is not aligned");
-    if (PyErr_Occurred() || fill(s, object, normal) < 0)
+    if (PyErr_Occurred() || fill(s, object, generator) < 0)
         Py_CLEAR(array);
     else
         begin(s);
@@ -652,21 +709,24 @@ py_stream_state(PyObject *Py_UNUSED(self), PyObject *array)
 PyObject *
 py_stream_close(PyObject *Py_UNUSED(self), PyObject *args)
 {
-    PyObject *array, *object, *normal;
-    if (!PyArg_ParseTuple(args, "OOO", &array, &object, &normal)) return NULL;
+    PyObject *array, *object, *generator;
+    if (!PyArg_ParseTuple(args, "OOO", &array, &object, &generator)) return NULL;
     Stream *s = stream_in(array), now;
-    if (s == NULL || fill(&now, object, normal) < 0) return NULL;
-    StreamState *before = &s->before, *after = &s->after;
-    StreamKind kind = (StreamKind)s->kind;
-    if (now.kind != s->kind || memcmp(&now.before, before, sizeof *before) != 0)
+    if (s == NULL || fill(&now, object, generator) < 0) return NULL;
+    if (now.kind != s->kind || memcmp(&now.before, &s->before, sizeof now.before) != 0)
         return PyErr_Format(PyExc_ValueError, "another thread has drawn");
     end(s);
-    bitgen_t *bits = kind != STREAM_PYTHON ? bits_of(object) : NULL;
-    if (bits == NULL && kind != STREAM_PYTHON) return NULL;
-    copy_state(kind, bits != NULL ? bits->state : (void *)object, after, true);
-    bool changed = after->has_normal != before->has_normal ||
-                   memcmp(&after->normal, &before->normal, sizeof(double)) != 0;
-    if (!changed) Py_RETURN_NONE;
-    PyObject *left = after->has_normal ? PyFloat_FromDouble(after->normal) : Py_NewRef(Py_None);
-    return Py_BuildValue("(N)", left);
+    if (copy_all((StreamKind)s->kind, object, generator, &s->after, true) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *
+py_stream_restore(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *array, *object, *generator;
+    if (!PyArg_ParseTuple(args, "OOO", &array, &object, &generator)) return NULL;
+    Stream *s = stream_in(array);
+    if (s == NULL || copy_all((StreamKind)s->kind, object, generator, &s->before, true) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }
