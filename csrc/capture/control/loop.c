@@ -421,8 +421,9 @@ end_loop(Interp *in, Body *b)
     loop_to_end(in->graph, b->outer, b->node);
     for (int i = 0; i < LOOP_DEEP; i++) leaving.rest[i].over = turn.rest[i].over;
     answer = take_results(in, b, &leaving);
-    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_close_streams(in, b->loop);
-    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b);
+    StreamsClosed closed = {0};
+    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_close_streams(in, b->loop, &closed);
+    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b, &closed);
     return answer == ANSWER_YES ? loop_leave(in, &leaving) : answer;
 }
 

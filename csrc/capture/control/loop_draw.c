@@ -46,13 +46,16 @@ loop_carry_stream(Interp *in, Body *b, Value *generator)
 }
 
 Answer
-loop_close_streams(Interp *in, const Loop *loop)
+loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed)
 {
+    enum { FEW = 16, FEW_OF_PYTHON = 96 }; /* turns in which CPython draws a number */
     for (int i = 0; i < loop->narrays; i++) {
         if (loop->list[i] == NULL || !value_can_draw(in, loop->list[i])) continue;
         Value *stream = value_node(in, loop->version[i]);
         if (stream == NULL) return ANSWER_ERROR;
         TRY(draws_close(in, loop->list[i], stream));
+        closed->count++;
+        closed->few += draw_class(in, loop->list[i]) == DRAWS_PYTHON ? FEW_OF_PYTHON : FEW;
     }
     return ANSWER_YES;
 }
