@@ -106,7 +106,7 @@ bits_of(PyObject *object)
 static void
 copy_state(StreamKind kind, void *of, StreamState *state, bool back)
 {
-#define COPY(there, here) \
+#define COPY(there, here)                                                                          \
     (back ? memcpy(&(there), &(here), sizeof(here)) : memcpy(&(here), &(there), sizeof(here)))
     if (kind == STREAM_PCG) {
         NumpyPcg *there = of;
@@ -148,8 +148,7 @@ begin(Stream *s)
     s->after = s->before;
     s->bits.state = run_state(s);
     s->pcg.pcg = &s->words;
-    if (kind == STREAM_PCG || kind == STREAM_SFC)
-        copy_state(kind, s->bits.state, &s->after, true);
+    if (kind == STREAM_PCG || kind == STREAM_SFC) copy_state(kind, s->bits.state, &s->after, true);
 }
 
 /* What the run has left. */
@@ -245,21 +244,20 @@ static const struct {
     {"random_bounded_uint64_fill", &numpy.integers},
 };
 
-#define FLOATS(name) \
-    static int draw_##name(Stream *s, double a, double b, double *out)
+#define FLOATS(name) static int draw_##name(Stream *s, double a, double b, double *out)
 #define INTS(name) static int draw_##name(Stream *s, int64_t a, int64_t b, int64_t *out)
 #define NOT_USED(x) (void)(x)
 
 /* As in FLOATS, of a function that may raise flags. */
-#define GUARDED(name, fits, call) \
-    FLOATS(name) \
-    { \
-        NOT_USED(a), NOT_USED(b); \
-        if (!(fits)) return 1; \
-        unsigned flags = flags_kept(); \
-        *out = call; \
-        flags_back(flags); \
-        return 0; \
+#define GUARDED(name, fits, call)                                                                  \
+    FLOATS(name)                                                                                   \
+    {                                                                                              \
+        NOT_USED(a), NOT_USED(b);                                                                  \
+        if (!(fits)) return 1;                                                                     \
+        unsigned flags = flags_kept();                                                             \
+        *out = call;                                                                               \
+        flags_back(flags);                                                                         \
+        return 0;                                                                                  \
     }
 
 FLOATS(normal_01)
@@ -520,7 +518,7 @@ INTS(python_bits)
 
 static const AnyFunction functions[] = {
     (AnyFunction)begin,
-#define DRAW(name, ...) (AnyFunction)draw_##name,
+#define DRAW(name, ...) (AnyFunction) draw_##name,
 #define METHOD(...)
 #include "draws.def"
 #undef DRAW
@@ -582,8 +580,9 @@ find_exported(void)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* What is left of a pair of normal numbers lies in a RandomState behind a pointer to its own copy of
-   the bit generator's functions (NumPy 2.5 random/mtrand.pyx, _aug_state); NULL: it is not found. */
+/* What is left of a pair of normal numbers lies in a RandomState behind a pointer to its own copy
+   of the bit generator's functions (NumPy 2.5 random/mtrand.pyx, _aug_state); NULL: it is not
+   found. */
 typedef struct {
     bitgen_t *bits;
     int has_normal;
@@ -611,7 +610,8 @@ copy_normal(StreamKind kind, PyObject *generator, const bitgen_t *bits, StreamSt
             bool back)
 {
     if (kind == STREAM_PYTHON && back) {
-        PyObject *normal = state->has_normal ? PyFloat_FromDouble(state->normal) : Py_NewRef(Py_None);
+        PyObject *normal =
+            state->has_normal ? PyFloat_FromDouble(state->normal) : Py_NewRef(Py_None);
         int failed = normal == NULL || PyObject_SetAttrString(generator, "gauss_next", normal) < 0;
         Py_XDECREF(normal);
         return -failed;
@@ -639,8 +639,8 @@ copy_normal(StreamKind kind, PyObject *generator, const bitgen_t *bits, StreamSt
     return 0;
 }
 
-/* The state of the bit generator of NumPy's, or random.Random, `object` and of its `generator`: from
-   there, or back.  0, or -1 with the error set. */
+/* The state of the bit generator of NumPy's, or random.Random, `object` and of its `generator`:
+   from there, or back.  0, or -1 with the error set. */
 static int
 copy_all(StreamKind kind, PyObject *object, PyObject *generator, StreamState *state, bool back)
 {
@@ -702,8 +702,7 @@ PyObject *
 py_stream_state(PyObject *Py_UNUSED(self), PyObject *array)
 {
     Stream *s = stream_in(array);
-    return s == NULL ? NULL
-                     : PyBytes_FromStringAndSize((const char *)&s->before, sizeof s->before);
+    return s == NULL ? NULL : PyBytes_FromStringAndSize((const char *)&s->before, sizeof s->before);
 }
 
 PyObject *

@@ -84,14 +84,14 @@ def test_other_distributions():
 def test_classes_of_what_is_drawn():
     def draws(g, h, n):
         a = b = c = d = e = f = 0
-        for i in range(n):
+        for _ in range(n):
             a, b, c = g.random(), g.integers(9), g.poisson(2.0)
             d, e, f = h.random_sample(), h.randint(9), h.normal()
         return a, b, c, d, e, f
 
     def of_numpy(g, n):
         total = np.int64(0)
-        for i in range(n):
+        for _ in range(n):
             total += g.integers(9)
         return total
 
@@ -114,7 +114,7 @@ def test_draws_in_branches_and_inner_loops():
     def metropolis(g, n, m):
         x, energy, accepted, path = 0.0, 0.0, 0, np.zeros(n)
         for i in range(n):
-            for j in range(m):
+            for _ in range(m):
                 y = x + g.uniform(-1.0, 1.0)
                 if y * y <= energy or g.random() < np.exp(energy - y * y):
                     x, energy = y, y * y
@@ -235,10 +235,10 @@ def test_loops_and_draws_outside():
     def draws(g, x, n):
         a = g.normal(size=3)
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s += g.random()
         b = g.random(2) + x[:2]
-        for i in range(n):
+        for _ in range(n):
             s -= g.normal()
         return a, b, s, g.integers(9)
 
@@ -248,7 +248,7 @@ def test_loops_and_draws_outside():
 def test_a_warning_behind_the_loop_undoes_its_draws():
     def draws(g, x, n):
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s += g.random()
         return np.log(x) + s
 
@@ -281,7 +281,7 @@ def test_the_module_s_own_generator():
 def test_choice():
     def draws(g, x, n):
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s += g.choice(x) * g.choice(n)
         return s
 
@@ -295,7 +295,7 @@ def test_in_a_called_function():
 
     def walk(g, n):
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s = step(g, s)
         return s
 
@@ -507,7 +507,7 @@ def test_each_variant_of_the_loop(variants):
 def test_a_signal():
     def draws(g, n):
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s += g.random()
         return s
 
@@ -555,12 +555,12 @@ def test_another_thread_draws():
 def test_what_stays_out():
     def sized(g, n):
         s = 0.0
-        for i in range(n):
+        for _ in range(n):
             s += g.normal(size=2).sum()
         return s
 
     def shuffled(g, x, n):
-        for i in range(n):
+        for _ in range(n):
             g.shuffle(x)
         return x
 

@@ -22,7 +22,12 @@ def distances(x, n):
 def divisors(h, n):
     s = 0
     for i in range(1, n):
-        s += math.gcd(int(h[i]), i) + math.gcd(h[i], h[i - 1]) + math.gcd(i, 4, 6) + math.gcd(int(h[i]))
+        s += (
+            math.gcd(int(h[i]), i)
+            + math.gcd(h[i], h[i - 1])
+            + math.gcd(i, 4, 6)
+            + math.gcd(int(h[i]))
+        )
     return s
 
 

@@ -124,7 +124,18 @@ def test_functions_of_math(op):
 
 def test_a_double_s_decimals():
     rng = random.Random(3)
-    numbers = [*FLOATS, *ORDINARY, 2.675, 0.5, 1.5, 0.05, 0.15, 1e15 + 0.3, 2**52 + 1.0, 4503599627370497.5]
+    numbers = [
+        *FLOATS,
+        *ORDINARY,
+        2.675,
+        0.5,
+        1.5,
+        0.05,
+        0.15,
+        1e15 + 0.3,
+        2**52 + 1.0,
+        4503599627370497.5,
+    ]
     numbers += [rng.uniform(-100, 100) for _ in range(300)]
     numbers += [rng.randrange(-(10**6), 10**6) / 1000 + 0.0005 for _ in range(300)]
     numbers += [rng.randrange(-999, 999) / 2 ** rng.randrange(1, 12) for _ in range(300)]

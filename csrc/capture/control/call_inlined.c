@@ -98,7 +98,8 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
     }
     PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
     if (defaults == NULL)
-        return call_guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+        return call_guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR
+                                                                         : ANSWER_YES;
     PyObject *object = PyDict_GetItemWithError(defaults, name);
     if ((object == NULL && PyErr_Occurred()) ||
         guard_keyword_default(in, function, name, object) < 0)

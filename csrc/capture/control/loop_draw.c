@@ -70,8 +70,8 @@ guard_same(Interp *in, const Value *generator, const Value *carried)
 }
 
 Answer
-loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n, const NodeId *numbers, Form form,
-     Value **out)
+loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n, const NodeId *numbers,
+                 Form form, Value **out)
 {
     TRY(loop_writes(in, generator));
     Loop *loop = in->loop;
@@ -83,7 +83,8 @@ loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n, const 
     Type version = graph_node(in->graph, args[0])->type;
     Type type = {.dtype = array_draw_dtype(function), .form = form, .offset = NO_SIZE};
     NodeId node, drawn;
-    TRY_NODE(node, graph_add(in->graph, in->region, OP_element_draw, 1 + n, args, &version, &attrs));
+    TRY_NODE(node,
+             graph_add(in->graph, in->region, OP_element_draw, 1 + n, args, &version, &attrs));
     TRY_NODE(drawn, graph_add(in->graph, in->region, OP_element_drawn, 1, &node, &type, &attrs));
     loop->version[number] = node;
     *out = value_node(in, drawn);
@@ -116,7 +117,7 @@ typedef struct {
 
 static const DrawMethod methods[] = {
 #define DRAW(...)
-#define METHOD(class, name, parameters, first, second, function, form) \
+#define METHOD(class, name, parameters, first, second, function, form)                             \
     {DRAWS_##class, #name, parameters, {first, second}, DRAW_##function, form},
 #include "../../arrays/draws.def"
 #undef DRAW

@@ -1,8 +1,8 @@
-/* Draws from a random.Random in a kept loop, by its methods and by the functions of the module, which
-   are methods of one that it hides.
+/* Draws from a random.Random in a kept loop, by its methods and by the functions of the module,
+   which are methods of one that it hides.
 
-   What Lib/random.py makes of the numbers of the stream is done in Python's arithmetic.  A method is
-   followed where those that it calls itself are the class's own: attributes of the instance, and
+   What Lib/random.py makes of the numbers of the stream is done in Python's arithmetic.  A method
+   is followed where those that it calls itself are the class's own: attributes of the instance, and
    changed classes, are guarded like any attribute. */
 #include "loop.h"
 
@@ -180,8 +180,8 @@ loop_draw_python(Interp *in, Value *function, int nargs, Value *const *args, PyO
 {
     PyObject *module = random_module(), *called = function->object;
     Value *all[MOST_PARAMETERS];
-    if (module == NULL || kwnames != NULL || nargs < 1 || nargs > 1 + MOST_PARAMETERS || !PyFunction_Check(called) ||
-        PyFunction_GET_GLOBALS(called) != PyModule_GetDict(module) ||
+    if (module == NULL || kwnames != NULL || nargs < 1 || nargs > 1 + MOST_PARAMETERS ||
+        !PyFunction_Check(called) || PyFunction_GET_GLOBALS(called) != PyModule_GetDict(module) ||
         draw_class(in, args[0]) != DRAWS_PYTHON)
         return ANSWER_NO;
     PyObject *name = ((PyFunctionObject *)called)->func_name;
@@ -191,8 +191,7 @@ loop_draw_python(Interp *in, Value *function, int nargs, Value *const *args, PyO
         int n = nargs - 1;
         memcpy(all, args + 1, sizeof(Value *) * (size_t)n);
         if (methods[i].filled) n = fill_defaults(in, called, n, all);
-        if (n < 0 ||
-            call_guard_part(in, function, "__code__", PyFunction_GET_CODE(called)) < 0 ||
+        if (n < 0 || call_guard_part(in, function, "__code__", PyFunction_GET_CODE(called)) < 0 ||
             call_guard_part(in, function, "__defaults__", PyFunction_GET_DEFAULTS(called)) < 0)
             return ANSWER_ERROR;
         return methods[i].follow(in, args[0], n, all, out);

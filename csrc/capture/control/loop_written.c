@@ -154,8 +154,8 @@ not_before(Interp *in, Value *array)
 bool
 loop_is_same(const Value *a, const Value *b)
 {
-    bool objects = (a->kind == V_CONST || a->kind == V_OBJECT) &&
-                   (b->kind == V_CONST || b->kind == V_OBJECT);
+    bool objects =
+        (a->kind == V_CONST || a->kind == V_OBJECT) && (b->kind == V_CONST || b->kind == V_OBJECT);
     return a == b || (objects && a->object == b->object);
 }
 

@@ -107,7 +107,8 @@ call_random(Interp *in, PyObject *self, const char *name, int nargs, Value *cons
                         ? in->above->draw_compiled(in, generator, name, nargs, args, out)
                         : ANSWER_NO;
     if (answer != ANSWER_NO) return answer;
-    return break_hinted(in, BREAK_CLOCK, in->loop != NULL ? HINT_DRAWN : HINT_OF_CODE, "random.%s", name);
+    return break_hinted(in, BREAK_CLOCK, in->loop != NULL ? HINT_DRAWN : HINT_OF_CODE, "random.%s",
+                        name);
 }
 
 static Answer
