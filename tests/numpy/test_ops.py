@@ -94,6 +94,12 @@ PROGRAMS = [
     return found
     """,
     """
+    rng = np.random.default_rng(5)
+    for i in range(len(x)):
+        x[i] = rng.integers(9)
+    return x
+    """,
+    """
     n = 0
     for i in range(len(x)):
         if x[i] > y[i]:
