@@ -267,7 +267,8 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
 {
     Answer logged = output_log(in, function, nargs, args, kwnames, out);
     if (logged != ANSWER_NO) return logged;
-    Answer drawn = loop_draw_python(in, function, nargs, args, kwnames, out);
+    /* by a method of random.Random: no name, the function is told by itself */
+    Answer drawn = in->above->draw_in_loop(in, function, NULL, nargs, args, kwnames, out);
     if (drawn != ANSWER_NO) return drawn;
     bool made = function->kind == V_FUNCTION;
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);

@@ -27,7 +27,7 @@ static int
 number_of(const Loop *loop, const Value *list)
 {
     for (int i = 0; i < loop->narrays; i++)
-        if (loop->list[i] == list) return i;
+        if (loop->list[i] != NULL && loop_is_same(loop->list[i], list)) return i;
     return -1;
 }
 
@@ -83,6 +83,42 @@ loop_carry_list(Interp *in, Body *b, Value *list)
     }
     b->args[3 + b->ncarried + b->narrays] = loop->version[number];
     b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
+Answer
+loop_carry_stream(Interp *in, Body *b, Value *generator)
+{
+    Loop *loop = b->loop;
+    int number = number_of(loop, generator);
+    if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
+    if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
+        return loop_not_kept(in, b->scan.number, "it writes too many arrays and draws");
+    if (number < 0) {
+        if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it draws random numbers");
+        number = loop->narrays;
+        TRY(draws_open(in, generator, &loop->array[number]));
+        loop->list[number] = generator;
+        loop->version[number] = loop->array[number]->node;
+        loop->narrays++;
+    }
+    b->args[3 + b->ncarried + b->narrays] = loop->version[number];
+    b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
+Answer
+loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed)
+{
+    enum { FEW = 16, FEW_OF_PYTHON = 96 }; /* turns in which CPython draws a number */
+    for (int i = 0; i < loop->narrays; i++) {
+        if (loop->list[i] == NULL || !value_can_draw(in, loop->list[i])) continue;
+        Value *stream = value_node(in, loop->version[i]);
+        if (stream == NULL) return ANSWER_ERROR;
+        TRY(draws_close(in, loop->list[i], stream));
+        closed->count++;
+        closed->few += draw_class(in, loop->list[i]) == DRAWS_PYTHON ? FEW_OF_PYTHON : FEW;
+    }
     return ANSWER_YES;
 }
 

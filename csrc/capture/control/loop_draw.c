@@ -24,42 +24,6 @@ number_of(const Loop *loop, const Value *generator)
     return -1;
 }
 
-Answer
-loop_carry_stream(Interp *in, Body *b, Value *generator)
-{
-    Loop *loop = b->loop;
-    int number = number_of(loop, generator);
-    if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
-    if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
-        return loop_not_kept(in, b->scan.number, "it writes too many arrays and draws");
-    if (number < 0) {
-        if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it draws random numbers");
-        number = loop->narrays;
-        TRY(draws_open(in, generator, &loop->array[number]));
-        loop->list[number] = generator;
-        loop->version[number] = loop->array[number]->node;
-        loop->narrays++;
-    }
-    b->args[3 + b->ncarried + b->narrays] = loop->version[number];
-    b->array[b->narrays++] = number;
-    return ANSWER_YES;
-}
-
-Answer
-loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed)
-{
-    enum { FEW = 16, FEW_OF_PYTHON = 96 }; /* turns in which CPython draws a number */
-    for (int i = 0; i < loop->narrays; i++) {
-        if (loop->list[i] == NULL || !value_can_draw(in, loop->list[i])) continue;
-        Value *stream = value_node(in, loop->version[i]);
-        if (stream == NULL) return ANSWER_ERROR;
-        TRY(draws_close(in, loop->list[i], stream));
-        closed->count++;
-        closed->few += draw_class(in, loop->list[i]) == DRAWS_PYTHON ? FEW_OF_PYTHON : FEW;
-    }
-    return ANSWER_YES;
-}
-
 /* The generator of the stream that is a constant is from outside here, or the reverse. */
 static int
 guard_same(Interp *in, const Value *generator, const Value *carried)
@@ -243,6 +207,7 @@ Answer
 loop_draw(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
 {
+    if (name == NULL) return loop_draw_python(in, generator, nargs, args, kwnames, out);
     DrawClass class = draw_class(in, generator);
     Value *number[DRAW_NUMBERS] = {NULL};
     NodeId nodes[DRAW_NUMBERS];
