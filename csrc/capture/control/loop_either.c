@@ -45,9 +45,11 @@ loop_const_fits(const Node *node, DType to)
         return (double)(float)PyFloat_AS_DOUBLE(object) == PyFloat_AS_DOUBLE(object);
     if (node->type.dtype != DT_I64) return false;
     if (to == DT_F64 || to == DT_F32) return int_has_bits(object, to == DT_F64 ? 52 : 24);
-    int half = 8 * (int)dtype_size(to) - 2; /* so that both ends are in the range */
-    return dtype_is_integer(to) && int_has_bits(object, half) &&
-           (dtype_is_signed(to) || PyLong_AsLongLong(object) >= 0);
+    int overflow = 0, bits = 8 * (int)dtype_size(to) - dtype_is_signed(to);
+    long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!dtype_is_integer(to) || overflow != 0) return false;
+    if (bits >= 63) return dtype_is_signed(to) || number >= 0;
+    return number < 1LL << bits && number >= (dtype_is_signed(to) ? -(1LL << bits) : 0);
 }
 
 Answer
@@ -102,6 +104,53 @@ promotes_alike(DType own, DType with)
     if (is_narrow(own)) return false;
     if (with == DT_BOOL) return true;
     return own == DT_F64 ? dtype_is_integer(with) : with == DT_F64;
+}
+
+/* An int of the code, as Python's or as NumPy's. */
+static bool
+const_as_int(const Graph *g, NodeId id, long long *out)
+{
+    const Node *node = graph_node(g, id);
+    if (node->op != OP_const) return false;
+    PyObject *number = PyNumber_Index(node->attrs.object);
+    int overflow = 0;
+    *out = number != NULL ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+    bool known = number != NULL && overflow == 0;
+    PyErr_Clear();
+    Py_XDECREF(number);
+    return known;
+}
+
+/* Do Python and NumPy compute the same of ints of NumPy's dtype, where that does not overflow?  An
+   overflow leaves the loop. */
+static bool
+ints_compute_alike(const Graph *g, const Node *node)
+{
+    DType dtype = (DType)graph_node(g, node->args[0])->type.dtype;
+    long long number;
+    if (!dtype_is_integer(dtype) || node_may_wrap(node)) return false;
+    switch (node->op) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute:
+    case OP_bitwise_and:
+    case OP_bitwise_or:
+    case OP_bitwise_xor: return true;
+    case OP_invert: return dtype_is_signed(dtype);
+    case OP_right_shift: return const_as_int(g, node->args[1], &number) && number >= 0;
+    case OP_floor_divide:
+    case OP_remainder: return const_as_int(g, node->args[1], &number) && number > 0;
+    default: return false;
+    }
+}
+
+static bool
+compares(Op op)
+{
+    return op == OP_less || op == OP_less_equal || op == OP_greater || op == OP_greater_equal ||
+           op == OP_equal || op == OP_not_equal;
 }
 
 typedef enum { USE_WRONG, USE_SAME, USE_EITHER } Use;
@@ -187,6 +236,7 @@ static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
     bool ints = loop->asks_ints, narrow = false;
+    DType own = (DType)node->type.dtype;
     if (loop->asks_zeros) return use_of_zero(g, loop, node);
     bool product = node->op == OP_py_mul || node->op == OP_multiply;
     bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
@@ -204,7 +254,18 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     case OP_py_neg:
     case OP_negative:
     case OP_absolute:
-        return is_narrow(node->type.dtype) && node->type.dtype != DT_F32 ? USE_WRONG : USE_EITHER;
+    case OP_invert:
+        return node->op == OP_invert || (is_narrow(own) && own != DT_F32)
+                   ? ints_compute_alike(g, node) ? USE_EITHER : USE_WRONG
+                   : USE_EITHER;
+    case OP_bitwise_and:
+    case OP_bitwise_or:
+    case OP_bitwise_xor:
+    case OP_right_shift:
+    case OP_floor_divide:
+    case OP_remainder:
+        if (!ints_compute_alike(g, node)) return USE_WRONG;
+        break;
     case OP_py_add:
     case OP_py_sub:
     case OP_py_mul:
@@ -227,9 +288,10 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     for (int k = 0; k < 2; k++) {
         NodeId other = converted_from(g, loop, node->args[k]);
         const Node *from = graph_node(g, other);
-        DType own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
         if (!loop_is_either(loop, node->args[1 - k])) continue;
-        narrow |= is_narrow(own);
+        own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
+        narrow |= is_narrow(own) && !ints_compute_alike(g, node) &&
+                  !(compares(node->op) && dtype_is_integer(own));
         if (loop_is_either(loop, other) || from->type.form != FORM_SCALAR) continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
         /* A constant in the loop may have been Python's. */

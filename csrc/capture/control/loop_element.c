@@ -164,19 +164,6 @@ holds_all(DType to, DType from)
     return !dtype_is_signed(from) ? wide > narrow : wide >= narrow;
 }
 
-/* 1 if it is a constant int that the dtype holds, else 0; -1. */
-static int
-is_held(const Node *node, DType to)
-{
-    int overflow = 0, bits = 8 * (int)dtype_size(to) - dtype_is_signed(to);
-    if (node->op != OP_const || !PyLong_Check(node->attrs.object)) return 0;
-    long long number = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
-    if (number == -1 && PyErr_Occurred()) return -1;
-    if (overflow != 0) return 0;
-    long long low = !dtype_is_signed(to) ? 0 : -(1LL << bits);
-    return number >= low && (bits > 62 || number < 1LL << bits);
-}
-
 static Answer
 cast_number(Interp *in, NodeId number, DType to, NodeId *out)
 {
@@ -193,8 +180,7 @@ stored_int(Interp *in, NodeId *number, DType to)
     const Node *node = graph_node(in->graph, *number);
     DType from = (DType)node->type.dtype;
     NodeId wide = *number, back;
-    int held = holds_all(to, from) ? 1 : is_held(node, to);
-    if (held < 0) return ANSWER_ERROR;
+    bool held = holds_all(to, from) || loop_const_fits(node, to);
     if (from == DT_U64 && !held) return ANSWER_NO;
     if (from != DT_I64 && !held && cast_number(in, *number, DT_I64, &wide) != ANSWER_YES)
         return ANSWER_ERROR;

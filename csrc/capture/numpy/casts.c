@@ -190,50 +190,37 @@ frame_input(Interp *in, const Node *node, NodeId id)
     return value->node == id ? value : NULL;
 }
 
-/* The local that holds the number, or NULL. */
-static const char *
-name_of_number(const Interp *in, NodeId node)
+static Answer
+cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
 {
-    for (int i = 0; i < in->top->decoded->nlocalsplus; i++) {
-        const Value *value = in->top->slots[i];
-        if (value != NULL && value->kind == V_NODE && value->node == node)
-            return text_of_str(code_slot_name(in->top->decoded->code, i));
-    }
-    return NULL;
+    Type type = node_type(in, node);
+    if (type.rank == 0) {
+        uint8_t device = type.device;
+        type = type_scalar(dtype, type.form == FORM_PYTHON ? FORM_SCALAR : (Form)type.form);
+        type.device = device;
+    } else if (type_broadcast(in->graph, &type, dtype, 1, &node, NULL) != ANSWER_YES)
+        return ANSWER_ERROR;
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
+    return ANSWER_YES;
 }
 
-/* Python's int that the graph computes meets an integer of another dtype: NumPy would check whether
-   it fits.  In a kept loop, what is carried is told by its name and how it may begin. */
+/* In a kept loop Python's int that meets an integer of another dtype must fit it: NumPy raises where it
+   does not, and so the loop is left. */
 static Answer
-break_narrow(Interp *in, NodeId node, DType dtype)
+assert_fits(Interp *in, NodeId node, DType dtype)
 {
-    const char *to = dtype_long_name(dtype), *name = name_of_number(in, node);
-    const Node *number = graph_node(in->graph, node);
-    bool carried = in->loop != NULL && in->top == in->turn->of && number->op == OP_input &&
-                   number->attrs.index > 0;
-    if (in->loop == NULL)
-        return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
-                            "Python's int, which is computed here, meets numpy.%s", to);
-    if (carried && name != NULL)
-        return interp_break(
-            in, BREAK_UNROLL,
-            "'%s' begins as Python's int and meets a numpy.%s (begin with "
-            "np.%s(...); int(...) of the other, if that is no row, keeps the loop, too, but "
-            "is slower)",
-            name, to, to);
-    if (dtype == DT_U64)
-        return interp_break(
-            in, BREAK_UNROLL, "Python's int%s%s%s meets a numpy.uint64, and may be negative",
-            name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "");
-    if (name == NULL)
-        return interp_break(in, BREAK_UNROLL,
-                            "Python's int is computed and meets a numpy.%s, which it may not fit "
-                            "(take np.int64(...) of it)",
-                            to);
-    return interp_break(in, BREAK_UNROLL,
-                        "'%s' is Python's int and meets a numpy.%s, which it may not fit (take "
-                        "np.int64(%s) in its place)",
-                        name, to, name);
+    Type wide = type_scalar(DT_I64, FORM_SCALAR), truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    NodeId both[2] = {node, node}, test;
+    if (dtype == DT_U64) {
+        TRY_NODE(both[0], const_node(in, PyLong_FromLong(0), DT_I64, FORM_PYTHON));
+    } else {
+        TRY(cast_node(in, node, dtype, &both[0]));
+        TRY_NODE(both[0], graph_add(in->graph, in->region, OP_cast, 1, &both[0], &wide, NULL));
+    }
+    Op op = dtype == DT_U64 ? OP_py_le : OP_py_eq;
+    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
+    return ANSWER_YES;
 }
 
 /* A symbolic Python int converted to an integer of another width. */
@@ -247,25 +234,15 @@ guard_weak_range(Interp *in, NodeId node, DType dtype)
     int64_t low = is_signed ? -high - 1 : 0;
     if (node_in_range(in, node, low, high)) return ANSWER_YES;
     Value *input = frame_input(in, graph_node(in->graph, node), node);
-    if (input == NULL) return break_narrow(in, node, dtype);
+    if (input == NULL && in->loop != NULL) return assert_fits(in, node, dtype);
+    if (input == NULL)
+        return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
+                            "Python's int, which is computed here, meets numpy.%s",
+                            dtype_long_name(dtype));
     Answer answer = value_in_range(in, input, low, high);
     if (answer != ANSWER_NO) return answer;
     return interp_break(in, BREAK_SHAPE, "a Python int that does not fit %s",
                         dtype_long_name(dtype));
-}
-
-static Answer
-cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
-{
-    Type type = node_type(in, node);
-    if (type.rank == 0) {
-        uint8_t device = type.device;
-        type = type_scalar(dtype, type.form == FORM_PYTHON ? FORM_SCALAR : (Form)type.form);
-        type.device = device;
-    } else if (type_broadcast(in->graph, &type, dtype, 1, &node, NULL) != ANSWER_YES)
-        return ANSWER_ERROR;
-    TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
-    return ANSWER_YES;
 }
 
 Answer
@@ -287,6 +264,16 @@ node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
     if (python && type.dtype == DT_I64 && dtype_is_float(dtype) && dtype != DT_F64)
         TRY(cast_node(in, node, DT_F64, &node));
     return cast_node(in, node, dtype, out);
+}
+
+Answer
+node_weak(Interp *in, NodeId number, DType dtype, NodeId *out)
+{
+    TRY(guard_weak_range(in, number, dtype));
+    Type type = type_scalar(dtype, FORM_SCALAR);
+    Op op = dtype == DT_I64 ? OP_copy : OP_cast;
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &number, &type, NULL));
+    return VEC_PUSH(in->arena, &in->loop->python, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
