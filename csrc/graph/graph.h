@@ -495,9 +495,6 @@ int constant_read(PyObject *value, DType dtype, void *bytes);
 bool node_may_report(const Graph *g, const Node *node);
 /* NumPy warns when this operation overflows on integer scalars (arrays wrap in silence). */
 bool op_may_overflow(Op op, DType dtype);
-/* Is it an integer of NumPy's that may wrap round under the program's own np.errstate?  Not one of
-   64 bits with a sign: what is known of the bounds of indices holds since those do not. */
-bool node_may_wrap(const Node *node);
 /* The dtype that a pointwise node computes in. */
 DType node_loop_dtype(const Graph *g, const Node *node);
 

@@ -1,5 +1,4 @@
 /* Facts about each op and dtype: the rows of ops.def, the dtype table, and look-ups by name. */
-#include "../arrays/arrays.h"
 #include "graph.h"
 
 /* ---- dtypes ---- */
@@ -230,14 +229,6 @@ op_may_overflow(Op op, DType dtype)
     if (!dtype_is_integer(dtype)) return false;
     return op == OP_add || op == OP_subtract || op == OP_multiply || op == OP_square ||
            op == OP_negative || (op == OP_absolute && dtype_is_signed(dtype));
-}
-
-bool
-node_may_wrap(const Node *node)
-{
-    bool ignored = (node->errors >> 4 & FP_OVERFLOW) != 0 && (node->errors & FP_OVERFLOW) == 0;
-    return ignored && node->type.dtype != DT_I64 &&
-           op_may_overflow(node->op, (DType)node->type.dtype);
 }
 
 bool

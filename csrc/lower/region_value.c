@@ -60,6 +60,15 @@ cast(Build *b, int32_t value, DType to, Level level, NodeId node)
     return region_emit(b, instr, 1, &value);
 }
 
+/* Is it an integer of NumPy's that may wrap round under the program's own np.errstate?  Not one of
+   64 bits with a sign: what is known of the bounds of indices holds since those do not. */
+static bool
+may_wrap(const Node *node)
+{
+    return errors_ignore_overflow(node->errors) && node->type.dtype != DT_I64 &&
+           op_may_overflow(node->op, (DType)node->type.dtype);
+}
+
 static int32_t
 emit_node(Build *b, NodeId id, DType from, Level level, const int32_t *args)
 {
@@ -69,7 +78,7 @@ emit_node(Build *b, NodeId id, DType from, Level level, const int32_t *args)
                    .dtype = node->type.dtype,
                    .from = from,
                    .level = level,
-                   .wraps = node_may_wrap(node),
+                   .wraps = may_wrap(node),
                    .node = id,
                    .operand = -1};
     return region_emit(b, instr, node->nargs, args);

@@ -197,6 +197,7 @@ body_results(Interp *in, const Body *b, Value *leaves)
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return no_number(in, b, i, value);
+        TRY(loop_widened(in, b->args[3 + i], &node));
         const Type *type = &graph_node(g, node)->type;
         if (b->unset[i] && type->rank > 0) return no_number(in, b, i, value);
         if (!loop_same_scalar(type, &graph_node(g, b->args[3 + i])->type))

@@ -73,6 +73,8 @@ loop_slot_text(Interp *in, int slot)
 
 /* loop_types.c: the types of what is carried. */
 bool loop_same_scalar(const Type *a, const Type *b);
+/* What a turn leaves of an int that is carried without a sign (DT_U64), as that. */
+Answer loop_widened(Interp *in, NodeId carried, NodeId *number);
 /* The initial value of the carried local scan.slot[i], as a node of the type that the local keeps.
  */
 Answer loop_carried_start(Interp *in, Body *b, int i);

@@ -128,7 +128,7 @@ ints_compute_alike(const Graph *g, const Node *node)
 {
     DType dtype = (DType)graph_node(g, node->args[0])->type.dtype;
     long long number;
-    if (!dtype_is_integer(dtype) || node_may_wrap(node)) return false;
+    if (!dtype_is_integer(dtype) || errors_ignore_overflow(node->errors)) return false;
     switch (node->op) {
     case OP_add:
     case OP_subtract:

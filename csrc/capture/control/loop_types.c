@@ -82,6 +82,34 @@ may_become(DType from, DType to)
            (dtype_is_integer(to) && (from == DT_I64 || to == DT_I64));
 }
 
+static bool
+is_unsigned_int(const Type *type)
+{
+    return type->form == FORM_PYTHON && type->dtype == DT_U64;
+}
+
+static bool
+is_int(const Type *type)
+{
+    return type->form == FORM_PYTHON && type->dtype == DT_I64;
+}
+
+static Answer
+without_sign(Interp *in, NodeId *number)
+{
+    Type type = type_scalar(DT_U64, FORM_PYTHON);
+    *number = graph_add(in->graph, in->region, OP_py_int, 1, number, &type, NULL);
+    return *number == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+loop_widened(Interp *in, NodeId carried, NodeId *number)
+{
+    bool widens = is_unsigned_int(&graph_node(in->graph, carried)->type) &&
+                  is_int(&graph_node(in->graph, *number)->type);
+    return widens ? without_sign(in, number) : ANSWER_YES;
+}
+
 /* A carried local has another type after the body than before it. */
 Answer
 loop_changes_type(Interp *in, int number, int slot, const Type *from, const Type *type)
@@ -154,6 +182,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     const Type *from = &graph_node(in->graph, *start)->type;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (loop_same_scalar(&type, from)) return ANSWER_YES;
+    if (is_unsigned_int(&type) && is_int(from)) return without_sign(in, start);
     if (type.dtype == DT_C128 && from->dtype != DT_C128)
         return complex_start(in, b, &type, i, start);
     bool elsewhere = learnt->loop.calls != in->top->calls;
@@ -241,8 +270,9 @@ loop_carried_start(Interp *in, Body *b, int i)
     }
     if (holds_array(in, value)) return not_a_number(in, &b->scan, slot, value);
     const LoopPick *pick = picked_before(in, value);
-    Answer answer =
-        pick != NULL ? picked_start(in, b, pick, i, start) : value_as_loose_node(in, value, start);
+    Answer answer = pick != NULL ? picked_start(in, b, pick, i, start)
+                                 : value_wide_node(in, value, start);
+    if (answer == ANSWER_NO) answer = value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot, value);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
         return loop_not_kept(

@@ -131,6 +131,23 @@ as_scalars(Merge *m, bool outer, NodeId *nodes)
     return 0;
 }
 
+/* Of two of Python's ints, one of which is without a sign, the other as such: it leaves the loop if
+   it is negative. */
+static int
+widen_arm(Merge *m, bool outer, NodeId *nodes)
+{
+    Graph *g = m->in->graph;
+    for (int arm = 0; arm < 2; arm++) {
+        Type type = graph_node(g, nodes[arm])->type, wide = graph_node(g, nodes[1 - arm])->type;
+        bool ints = type.form == FORM_PYTHON && wide.form == FORM_PYTHON;
+        if (!ints || type.dtype != DT_I64 || wide.dtype != DT_U64) continue;
+        RegionId region = outer ? m->outer : m->arm[arm];
+        nodes[arm] = graph_add(g, region, OP_py_int, 1, &nodes[arm], &wide, NULL);
+        if (nodes[arm] == NO_NODE) return -1;
+    }
+    return 0;
+}
+
 Answer
 merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -140,6 +157,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     Answer answer = merge_node(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
+    if (in->loop != NULL && widen_arm(m, outer, nodes) < 0) return ANSWER_ERROR;
     bool either = in->loop != NULL && only_classes_differ(in->graph, nodes);
     bool ints = either && (int_and_float(in->graph, nodes[0], nodes[1]) ||
                            int_and_float(in->graph, nodes[1], nodes[0]));

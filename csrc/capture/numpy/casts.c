@@ -258,10 +258,16 @@ node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
     }
     if (dtype_is_complex(type.dtype) && !dtype_is_complex(dtype) && dtype != DT_BOOL)
         return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_long_name(dtype));
+    if (python && type.dtype == DT_U64 && dtype_is_integer(dtype)) {
+        Type wide = type_scalar(DT_I64, FORM_PYTHON); /* leaves the loop where it does not fit */
+        TRY_NODE(node, graph_add(in->graph, in->region, OP_py_int, 1, &node, &wide, NULL));
+        type.dtype = DT_I64;
+        if (dtype == DT_I64) return node_form(in, node, FORM_SCALAR, out);
+    }
     if (python && type.dtype == DT_I64 && dtype_is_integer(dtype))
         TRY(guard_weak_range(in, node, dtype));
     /* NumPy converts a Python int to a float through double, which rounds twice. */
-    if (python && type.dtype == DT_I64 && dtype_is_float(dtype) && dtype != DT_F64)
+    if (python && dtype_is_integer((DType)type.dtype) && dtype_is_float(dtype) && dtype != DT_F64)
         TRY(cast_node(in, node, DT_F64, &node));
     return cast_node(in, node, dtype, out);
 }

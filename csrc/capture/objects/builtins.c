@@ -341,10 +341,15 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         PyTypeObject *type = value_type(in, item), *other = value_type(in, best);
         if (type != NULL && type == other && value_is_python_scalar(in, item)) {
             if (branch_apart(in)) return break_choice(in, name);
+            DType dtype = scalar_dtype(in, item), other_dtype = scalar_dtype(in, best);
+            if (dtype != other_dtype) { /* ints, one of which is large */
+                dtype = DT_U64;
+                TRY(scalar_as(in, item, dtype, true, &item));
+                TRY(scalar_as(in, best, dtype, true, &best));
+            }
             Value *operands[3] = {node, item, best};
             PyObject *seen = node->object == Py_True ? item->object : best->object;
             if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
-            DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
             Value *chosen = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
             if (chosen == NULL || branch_chosen(in, chosen->node) < 0 ||
                 branch_keeps(in, chosen, item, best, node) == ANSWER_ERROR)
