@@ -161,7 +161,7 @@ def largest_step_of_one_type(a):
 def follows(following):
     i, n = 0, 0
     while i >= 0:
-        n += i % 5  # here
+        n += 5 % (i + 1)  # here
         i = following[i]
     return n
 
@@ -296,9 +296,6 @@ def divides_where_it_can(a):
 
 
 REASONS = [
-    (far_neighbours, (U8,), "'s' begins as Python's int and meets a numpy.uint8", True),
-    (sums_int32, (I32,), "'s' begins as Python's int and meets a numpy.int32", True),
-    (largest, (I32,), "'best' begins as Python's int and meets a numpy.int32", True),
     (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
     (sums_products, (F32, F64), "'s' begins as Python's number", False),
     (
@@ -314,7 +311,6 @@ REASONS = [
         True,
     ),
     (stores_floats, (F64,), "a store of numpy.float64 into an array of int32", True),
-    (adds_the_index, (I32,), "'i' is Python's int and meets a numpy.int32", True),
     (sums_with_a_list, (F64,), "goes over other things than the elements of arrays", False),
     (divides_quietly, (F64,), "it contains a with block", True),
 ]
@@ -337,6 +333,10 @@ def test_the_reason(function, args, words, lined):
 
 FOLLOWED = [
     (neighbours, U8),
+    (far_neighbours, U8),
+    (sums_int32, I32),
+    (largest, I32),
+    (adds_the_index, I32),
     (neighbours_of_one_type, U8),
     (neighbours_as_ints, U8),
     (sums_from_int32, I32),

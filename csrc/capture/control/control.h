@@ -107,6 +107,8 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
 Answer loop_writes(Interp *in, Value *array);
+/* loop_attributes.c: of Above. */
+Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot);
 
 /* loop_picked.c: what a list of ints selects, read and stored. */
 bool key_is_picked(Interp *in, const Value *array, const Value *key);

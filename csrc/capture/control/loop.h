@@ -6,6 +6,7 @@
 #include "control.h"
 
 enum {
+    LOOP_ATTRIBUTE = 1 << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
     MOST = 16,
     RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
     CARRIED = MOST + 2 + RESTS,     /* all that a loop carries, but for arrays */
@@ -50,6 +51,8 @@ typedef struct {
     bool was_weak[CARRIED];          /* … and was Python's number */
     LoopClass class[CARRIED];
     bool leaves;
+    int nattributes;
+    LoopAttribute attribute[MOST];
     int narrays, array[MOST]; /* indices into loop->array */
     bool hides[CARRIED];      /* a turn does not see what the turn before left in the local */
     bool needs_a_turn;
@@ -68,6 +71,8 @@ find(const int *at, int n, int what)
 static inline const char *
 loop_slot_text(Interp *in, int slot)
 {
+    if (slot >= LOOP_ATTRIBUTE)
+        return text_of_str(in->attempt.marks->loop_attributes.at[slot - LOOP_ATTRIBUTE].name);
     return text_of_str(code_slot_name(in->top->decoded->code, slot));
 }
 
@@ -115,6 +120,20 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 /* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
+
+/* The object, where the loop begins; NULL: it is not there, or the error is set. */
+Value *loop_place_find(Interp *in, const LoopWrite *place);
+bool loop_same_place(const LoopWrite *a, const LoopWrite *b);
+/* How it is found there again; ANSWER_NO: it is in no variable. */
+Answer loop_place_note(Interp *in, Value *object, LoopWrite *place);
+
+/* loop_attributes.c: attributes as locals of the loop. */
+/* Those that the loop carries, behind the locals that it stores. */
+Answer loop_attributes_begin(Interp *in, Body *b);
+/* What the body left in them, which have again what they had before it. */
+Answer loop_attributes_end(Interp *in, Body *b);
+/* NULL: it is a local. */
+LoopAttribute *loop_attribute(Body *b, int slot);
 
 /* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
    the number of the exit. */

@@ -311,13 +311,18 @@ use_in_call(const Graph *g, const Loop *loop, const Node *node)
     return USE_SAME;
 }
 
-/* An operation of Python's on complex numbers, made NumPy's: numbers/complexes.c. */
+/* An operation of Python's on complex numbers or on int64, made NumPy's: numbers/complexes.c and
+   numpy/ops.c. */
 static bool
-is_of_complex(const Graph *g, const Node *copy)
+is_computed(const Graph *g, const Node *copy)
 {
     const Node *node = graph_node(g, copy->args[0]);
-    return op_info(node->op)->kind == KIND_PYTHON && node->nargs > 0 &&
-           graph_node(g, node->args[0])->type.dtype == DT_C128;
+    bool numpy = false;
+    if (op_info(node->op)->kind != KIND_PYTHON || node->nargs == 0) return false;
+    for (int i = 0; i < node->nargs; i++)
+        numpy |= graph_node(g, node->args[i])->type.form == FORM_SCALAR;
+    return graph_node(g, node->args[0])->type.dtype == DT_C128 ||
+           (node->type.dtype == DT_I64 && numpy);
 }
 
 /* How the node uses its argument number `k`, which is such a number. */
@@ -329,7 +334,7 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_POINTWISE:
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
-    case KIND_COPY: return loop->asks_zeros || is_of_complex(g, node) ? USE_EITHER : USE_WRONG;
+    case KIND_COPY: return loop->asks_zeros || is_computed(g, node) ? USE_EITHER : USE_WRONG;
     case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: /* an index, or what is stored; a list has it with its class */
         return node->op == OP_element_append ? USE_WRONG : USE_SAME;

@@ -44,6 +44,9 @@ holds_array(Interp *in, const Value *value)
 static Answer
 not_a_number(Interp *in, const Scan *scan, int slot, Value *value)
 {
+    if (slot >= LOOP_ATTRIBUTE)
+        return loop_not_kept(in, scan->number, "it stores the attribute '%s', which holds %s",
+                             loop_slot_text(in, slot), value_describe(in, value));
     int at = first_store(in, scan, slot);
     const Instr *made = &in->top->decoded->instrs[at - 1]; /* by what the stored value is made */
     if (holds_array(in, value) && made->kind == I_BINARY && made->arg >= IN_PLACE)
@@ -254,7 +257,8 @@ loop_carried_start(Interp *in, Body *b, int i)
     NodeId *start = &b->args[3 + b->ncarried];
     LoopName loop = loop_name(in->top, b->scan.number);
     const LoopType *learnt = loop_learnt_type(in, &loop, slot);
-    Value *value = in->top->slots[slot];
+    const LoopAttribute *attribute = loop_attribute(b, slot);
+    Value *value = attribute != NULL ? attribute->start : in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND || value->kind == V_LOST) {
         /* Stored before it is read: its initial value is not used.  What seems to be read first may

@@ -66,8 +66,8 @@ find_place(const Interp *in, const Value *array, LoopWrite *place)
 }
 
 /* The array that was learnt, where the loop begins; NULL: it is not there, or the error is set. */
-static Value *
-find_array(Interp *in, const LoopWrite *write)
+Value *
+loop_place_find(Interp *in, const LoopWrite *write)
 {
     const Activation *a = in->top;
     if (write->object != NULL) {
@@ -92,7 +92,7 @@ loop_written(Interp *in, int number, Value **arrays)
     int n = 0;
     for (int i = 0; i < marks->loop_writes.len && n < MOST; i++) {
         if (!loop_is(&marks->loop_writes.at[i].loop, &loop)) continue;
-        Value *array = find_array(in, &marks->loop_writes.at[i]);
+        Value *array = loop_place_find(in, &marks->loop_writes.at[i]);
         if (array == NULL && PyErr_Occurred()) return -1;
         bool there = array != NULL && array->kind != V_UNBOUND && array->kind != V_LOST;
         if (there) arrays[n++] = array;
@@ -102,8 +102,8 @@ loop_written(Interp *in, int number, Value **arrays)
 
 /* ---- learning ---- */
 
-static bool
-same_place(const LoopWrite *a, const LoopWrite *b)
+bool
+loop_same_place(const LoopWrite *a, const LoopWrite *b)
 {
     return a->object == b->object && a->up == b->up && a->slot == b->slot &&
            a->nparts == b->nparts &&
@@ -117,7 +117,7 @@ learn_write(Interp *in, const LoopWrite *write)
     Marks *marks = in->attempt.learn;
     for (int i = 0; i < marks->loop_writes.len; i++) {
         const LoopWrite *known = &marks->loop_writes.at[i];
-        if (loop_is(&known->loop, &write->loop) && same_place(known, write)) return ANSWER_NO;
+        if (loop_is(&known->loop, &write->loop) && loop_same_place(known, write)) return ANSWER_NO;
     }
     return VEC_PUSH(in->attempt.learn_arena, &marks->loop_writes, *write) < 0 ? ANSWER_ERROR
                                                                               : ANSWER_YES;
@@ -151,6 +151,18 @@ not_before(Interp *in, Value *array)
 }
 
 Answer
+loop_place_note(Interp *in, Value *object, LoopWrite *place)
+{
+    *place = (LoopWrite){.path = NO_SOURCE};
+    if (object->source == NO_SOURCE) return find_place(in, object, place) ? ANSWER_YES : ANSWER_NO;
+    place->object = object->object;
+    place->path = path_note(in, object->source);
+    bool failed = place->path == NO_SOURCE ||
+                  PyList_Append(in->attempt.learn->keep, object->object) < 0;
+    return failed ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
 loop_writes(Interp *in, Value *array)
 {
     int number = 0;
@@ -162,15 +174,9 @@ loop_writes(Interp *in, Value *array)
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around)
         carried = carried && (turn->writes & bit) != 0;
     if (carried) return ANSWER_YES;
-    LoopWrite write = {.path = NO_SOURCE};
-    if (array->source != NO_SOURCE) {
-        write.object = array->object;
-        write.path = path_note(in, array->source);
-        if (write.path == NO_SOURCE || PyList_Append(in->attempt.learn->keep, array->object) < 0)
-            return ANSWER_ERROR;
-    } else if (!find_place(in, array, &write)) {
-        return made_in_turn(in, array);
-    }
+    LoopWrite write;
+    Answer noted = loop_place_note(in, array, &write);
+    if (noted != ANSWER_YES) return noted == ANSWER_NO ? made_in_turn(in, array) : noted;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
         if ((turn->writes & bit) != 0) continue;
         write.loop = loop_name(turn->of, turn->shape->top);

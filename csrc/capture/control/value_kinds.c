@@ -29,4 +29,5 @@ const Above things_above = {
     .part_length = part_length,
     .build = build_value,
     .append_in_loop = loop_append,
+    .attribute_in_loop = loop_attribute_stored,
 };
