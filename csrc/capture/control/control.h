@@ -108,7 +108,8 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
    and capture starts again. */
 Answer loop_writes(Interp *in, Value *array);
 /* loop_attributes.c: of Above. */
-Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot);
+Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot,
+                             const Value *value);
 
 /* loop_picked.c: what a list of ints selects, read and stored. */
 bool key_is_picked(Interp *in, const Value *array, const Value *key);

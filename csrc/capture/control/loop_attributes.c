@@ -42,8 +42,18 @@ learn(Interp *in, const LoopStored *stored)
     return failed ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What is not carried; where the body stores it by itself, that may be on a side that is seldom
+   taken (loop_side.c). */
+static Answer
+not_carried(Interp *in, Value *object, PyObject *name)
+{
+    if (in->top != in->turn->of) return ANSWER_NO;
+    return interp_break(in, BREAK_UNROLL, "a store to the attribute '%s' of %s", text_of_str(name),
+                        value_named(in, object));
+}
+
 Answer
-loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot)
+loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot, const Value *value)
 {
     bool before = false, carried = true;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
@@ -51,17 +61,19 @@ loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot)
         before = true;
         carried = carried && is_carried(turn, object, name);
     }
-    if (before && carried) return ANSWER_YES;
+    if (!before) return ANSWER_NO;
+    bool number = value != NULL && value_is_number(in, value);
+    if (carried && number) return ANSWER_YES;
     bool has_dict = object->kind == V_OBJECT && object->attributes != NULL;
     LoopStored stored = {.name = name, .slot = slot};
-    if (!before || has_dict) return ANSWER_NO;
-    TRY(loop_place_note(in, object, &stored.object));
+    Answer noted = number && !has_dict ? loop_place_note(in, object, &stored.object) : ANSWER_NO;
+    if (noted != ANSWER_YES) return noted == ANSWER_NO ? not_carried(in, object, name) : noted;
     bool learnt = false;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
         if (!is_from_before(turn, object) || is_carried(turn, object, name)) continue;
         stored.object.loop = loop_name(turn->of, turn->shape->top);
         Answer answer = learn(in, &stored);
-        if (answer != ANSWER_YES) return answer;
+        if (answer != ANSWER_YES) return answer == ANSWER_NO ? not_carried(in, object, name) : answer;
         learnt = true;
     }
     if (!learnt) return ANSWER_NO;

@@ -370,8 +370,10 @@ typedef struct {
     BuildId (*build)(Interp *in, Value *value);
     /* In a kept loop, to a list from before it; NO: it is one that the loop has made. */
     Answer (*append_in_loop)(Interp *in, Value *list, Value *item);
-    /* In a kept loop a number is stored as an object's attribute: YES: the loop carries it, and it is no effect. */
-    Answer (*attribute_in_loop)(Interp *in, Value *object, PyObject *name, bool slot);
+    /* In a kept loop a value is stored as an object's attribute, or deleted (NULL): YES: the loop
+       carries it, so it is no effect. */
+    Answer (*attribute_in_loop)(Interp *in, Value *object, PyObject *name, bool slot,
+                                const Value *value);
 } Above;
 
 /* Arrays and their memory. */

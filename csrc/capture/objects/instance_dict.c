@@ -152,8 +152,8 @@ own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
-    if (in->loop != NULL && value != NULL && value_is_number(in, value)) {
-        Answer carried = in->above->attribute_in_loop(in, object, name, slot);
+    if (in->loop != NULL) {
+        Answer carried = in->above->attribute_in_loop(in, object, name, slot, value);
         if (carried == ANSWER_YES) return own_put(in, object, name, slot, value);
         if (carried != ANSWER_NO) return carried;
     }
