@@ -101,7 +101,9 @@ class Program:
         self.odd = random.Random(-1 - seed)
         self.sides = self.odd.choice((0, 0, 0.2, 0.4))  # of the statements, sides not followed
         self.own = random.Random(-(10**9) - seed)
-        self.states = self.own.choice((0, 0, 0, 0.2, 0.4))  # of the statements, those on ints and attributes
+        self.states = self.own.choice(
+            (0, 0, 0, 0.2, 0.4)
+        )  # of the statements, those on ints and attributes
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -367,8 +369,12 @@ class Program:
             f"H = (H * 6364136223846793005 + {name}) % 2**64",
             f"H ^= H >> {shift}",
             f"H = (H << {shift}) & (2**64 - 1) | H >> {64 - shift}",
-            self.own.choice(("H = ~H & (2**64 - 1)", "H = -H % 2**64", f"H = (H - {name}) & (2**64 - 1)")),
-            self.own.choice(("H = H * 3 + 1", "H //= 3", "H = H % (n + 1) + 2**63", "H = H - 2**63")),
+            self.own.choice(
+                ("H = ~H & (2**64 - 1)", "H = -H % 2**64", f"H = (H - {name}) & (2**64 - 1)")
+            ),
+            self.own.choice(
+                ("H = H * 3 + 1", "H //= 3", "H = H % (n + 1) + 2**63", "H = H - 2**63")
+            ),
             f"x[{at}] {self.own.choice(('=', '+='))} {self.own.choice(('H / 2**64', 'H', 'float(H)'))}",
             f"{self.own.choice('hwy')}[{name}] = {self.own.choice(('H % 7', 'H & 3', 'H >> 60', 'H'))}",
             f"H = {self.own.choice(('max', 'min'))}(H, {self.own.choice((name, '2**63', '-1', 'C'))})",
@@ -376,7 +382,9 @@ class Program:
         classes = (
             f"C = (C >> 1) ^ 140 if C & 1 else w[{at}]",
             f"C = {self.own.choice(('max', 'min'))}({self.own.choice(('0, ', ''))}C, w[{at}])",
-            self.own.choice(("C = C + 1", "C = abs(C) // 3", "C = -C", "C = C * C", "C = C ^ w[k]")),
+            self.own.choice(
+                ("C = C + 1", "C = abs(C) // 3", "C = -C", "C = C * C", "C = C ^ w[k]")
+            ),
             f"{self.own.choice('hwyx')}[{name}] = C",
             f"C = {self.own.choice((name, 'H & 255', f'h[{at}]', f'C + w[{at}]'))}",
         )
@@ -390,7 +398,12 @@ class Program:
         kind = self.own.random()
         text = self.own.choice(hashes if kind < 0.5 else classes if kind < 0.75 else attributes)
         if self.own.random() < 0.2:
-            test = (f"H > {self.own.choice(('2**63', name, '-1'))}", f"C > w[{name}]", "g.n > 3", "C")
+            test = (
+                f"H > {self.own.choice(('2**63', name, '-1'))}",
+                f"C > w[{name}]",
+                "g.n > 3",
+                "C",
+            )
             self.lines.append(f"{indent}if {self.own.choice(test)}:")
             indent += "    "
             if self.own.random() < 0.1:

@@ -196,7 +196,9 @@ emit_bounded(Emit *e, int32_t at, const char *a, const char *b, const RegionFor 
     if (v->dtype == DT_U64) return emit_modular(e, at, a, b);
     if (v->dtype != DT_I64) return false;
     switch (v->op) {
-    case OP_py_lshift: emit_line(e, "const i64 v%d = (i64)((uint64_t)%s << %s);", at, a, b); return true;
+    case OP_py_lshift:
+        emit_line(e, "const i64 v%d = (i64)((uint64_t)%s << %s);", at, a, b);
+        return true;
     case OP_add:
     case OP_py_add: emit_line(e, "const i64 v%d = %s + %s;", at, a, b); return true;
     case OP_subtract:

@@ -41,8 +41,7 @@ is_remainder(const Kernel *k, int32_t at, int64_t *mask, int32_t *of)
     for (int other = mod ? 1 : 0; (and || mod) && other < 2; other++) {
         if (!constant_bits(k, v->args[other], mask)) continue;
         *of = v->args[1 - other];
-        if (and)
-            return (*mask >= 0 || v->dtype == DT_U64) && instr_of(k, *of)->dtype == v->dtype;
+        if (and) return (*mask >= 0 || v->dtype == DT_U64) && instr_of(k, *of)->dtype == v->dtype;
         if (*mask <= 0 || (*mask & (*mask - 1)) != 0) return false;
         --*mask;
         return instr_of(k, *of)->dtype == DT_I64;
@@ -136,7 +135,9 @@ find_modular(const Graph *g, const Kernel *k, RegionLoop *r)
         const Instr *v = instr_of(k, at);
         bool remainder = is_remainder(k, at, &mask, &of);
         for (int i = 0; i < v->nargs; i++)
-            if ((!r->modular[at] || (v->op == OP_py_lshift && i == 1)) && !(remainder && v->args[i] == of)) needs(r, v->args[i]);
+            if ((!r->modular[at] || (v->op == OP_py_lshift && i == 1)) &&
+                !(remainder && v->args[i] == of))
+                needs(r, v->args[i]);
     }
 }
 

@@ -293,13 +293,12 @@ follow_body(Interp *in, Body *b, Value **leaves)
     b->position = item;
     Loop *outer = in->loop;
     const LoopShape *shape = b->scan.shape;
-    Turn turn = {
-        .shape = b->scan.shape,
-        .of = in->top,
-        .made = in->attempt.values.len,
-        .attributes = b->attribute,
-        .nattributes = b->nattributes,
-        .around = in->turn};
+    Turn turn = {.shape = b->scan.shape,
+                 .of = in->top,
+                 .made = in->attempt.values.len,
+                 .attributes = b->attribute,
+                 .nattributes = b->nattributes,
+                 .around = in->turn};
     for (int i = 0; i < b->narrays; i++) turn.writes |= 1u << b->array[i];
     in->region = b->region;
     in->loop = b->loop;

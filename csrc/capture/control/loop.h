@@ -6,7 +6,8 @@
 #include "control.h"
 
 enum {
-    LOOP_ATTRIBUTE = 1 << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
+    LOOP_ATTRIBUTE = 1
+        << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
     MOST = 16,
     RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
     CARRIED = MOST + 2 + RESTS,     /* all that a loop carries, but for arrays */

@@ -73,7 +73,8 @@ loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot, cons
         if (!is_from_before(turn, object) || is_carried(turn, object, name)) continue;
         stored.object.loop = loop_name(turn->of, turn->shape->top);
         Answer answer = learn(in, &stored);
-        if (answer != ANSWER_YES) return answer == ANSWER_NO ? not_carried(in, object, name) : answer;
+        if (answer != ANSWER_YES)
+            return answer == ANSWER_NO ? not_carried(in, object, name) : answer;
         learnt = true;
     }
     if (!learnt) return ANSWER_NO;

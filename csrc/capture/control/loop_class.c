@@ -92,8 +92,9 @@ flag_of_known(Classes *c, NodeId id)
         if (c->loop->python.at[i] == id) node = graph_node(c->g, node->args[0]);
     if (node->type.form != FORM_PYTHON) return c->constant[1];
     DType own = (DType)graph_node(c->g, id)->type.dtype;
-    bool exact = node->type.dtype == own || loop_const_fits(node, own) ||
-                 (node->type.dtype == DT_I64 && dtype_is_integer(own)); /* which it was seen to fit */
+    bool exact =
+        node->type.dtype == own || loop_const_fits(node, own) ||
+        (node->type.dtype == DT_I64 && dtype_is_integer(own)); /* which it was seen to fit */
     if (!exact) c->met.differs = true;
     meet(c, node->type.dtype);
     return c->constant[0];

@@ -274,8 +274,8 @@ loop_carried_start(Interp *in, Body *b, int i)
     }
     if (holds_array(in, value)) return not_a_number(in, &b->scan, slot, value);
     const LoopPick *pick = picked_before(in, value);
-    Answer answer = pick != NULL ? picked_start(in, b, pick, i, start)
-                                 : value_wide_node(in, value, start);
+    Answer answer =
+        pick != NULL ? picked_start(in, b, pick, i, start) : value_wide_node(in, value, start);
     if (answer == ANSWER_NO) answer = value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot, value);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)

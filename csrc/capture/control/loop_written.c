@@ -157,8 +157,8 @@ loop_place_note(Interp *in, Value *object, LoopWrite *place)
     if (object->source == NO_SOURCE) return find_place(in, object, place) ? ANSWER_YES : ANSWER_NO;
     place->object = object->object;
     place->path = path_note(in, object->source);
-    bool failed = place->path == NO_SOURCE ||
-                  PyList_Append(in->attempt.learn->keep, object->object) < 0;
+    bool failed =
+        place->path == NO_SOURCE || PyList_Append(in->attempt.learn->keep, object->object) < 0;
     return failed ? ANSWER_ERROR : ANSWER_YES;
 }
 

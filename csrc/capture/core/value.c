@@ -511,8 +511,8 @@ value_as_int(Interp *in, Value *value, int64_t *out)
 
 /* ---- as nodes ---- */
 
-/* The type of a constant scalar; ANSWER_NO when it is none that the graph takes.  `wide`: ints of up
-   to 64 bits without a sign are taken. */
+/* The type of a constant scalar; ANSWER_NO when it is none that the graph takes.  `wide`: ints of
+   up to 64 bits without a sign are taken. */
 static Answer
 const_type(PyObject *object, bool wide, Type *type)
 {

@@ -231,13 +231,13 @@ typedef struct Turn {
     LoopShape *shape;
     const Activation *of;
     Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
-    Rest rest[LOOP_DEEP]; /* of the loops inside, at a side exit out of them */
-    int made;             /* values that were made before it */
-    unsigned writes;      /* a bit for each of Loop.array that the loop carries */
+    Rest rest[LOOP_DEEP];            /* of the loops inside, at a side exit out of them */
+    int made;                        /* values that were made before it */
+    unsigned writes;                 /* a bit for each of Loop.array that the loop carries */
     const LoopAttribute *attributes; /* that the loop carries */
     int nattributes;
-    const char *change;   /* the first of an object from before it, in words: change_note */
-    struct Turn *around;  /* of the loop around this one; NULL: it is the outermost */
+    const char *change;  /* the first of an object from before it, in words: change_note */
+    struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
 } Turn;
 
 /* A loop as attempts know it. */

@@ -343,9 +343,8 @@ scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     if (invert && dtype == DT_U64) { /* ~x == -x - 1 */
         Value *negated = scalar_emit(in, OP_py_neg, DT_U64, 1, &operand, NULL);
         Value *one = value_const_new(in, PyLong_FromLong(1));
-        return negated == NULL || one == NULL
-                   ? ANSWER_ERROR
-                   : scalar_binary(in, OPERATOR_SUB, negated, one, out);
+        return negated == NULL || one == NULL ? ANSWER_ERROR
+                                              : scalar_binary(in, OPERATOR_SUB, negated, one, out);
     }
     if (invert && dtype == DT_I64) { /* ~x == -1 - x */
         Value *minus_one = value_const_new(in, PyLong_FromLong(-1));

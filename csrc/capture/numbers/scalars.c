@@ -149,9 +149,9 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
 
 /* ---- ints of 64 bits without a sign ----
 
-   In kept loops Python's ints from 2**63 to 2**64 - 1 are nodes of DT_U64, and so is what is computed
-   of such: where that is no such int the loop is left, unless its lowest 64 bits alone are used
-   (lower/region_modulo.c). */
+   In kept loops Python's ints from 2**63 to 2**64 - 1 are nodes of DT_U64, and so is what is
+   computed of such: where that is no such int the loop is left, unless its lowest 64 bits alone are
+   used (lower/region_modulo.c). */
 
 static bool
 is_unsigned(Interp *in, Value *value)

@@ -204,8 +204,8 @@ cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
     return ANSWER_YES;
 }
 
-/* In a kept loop Python's int that meets an integer of another dtype must fit it: NumPy raises where it
-   does not, and so the loop is left. */
+/* In a kept loop Python's int that meets an integer of another dtype must fit it: NumPy raises
+   where it does not, and so the loop is left. */
 static Answer
 assert_fits(Interp *in, NodeId node, DType dtype)
 {

@@ -267,8 +267,8 @@ NodeId node_float(Interp *in, double value, DType dtype);
 NodeId node_object(Interp *in, PyObject *object);
 /* Casts as `astype` does (fresh array; the same node when nothing changes). */
 Answer node_cast(Interp *in, NodeId node, DType dtype, NodeId *out);
-/* In a kept loop Python's int as NumPy's scalar of the dtype, which it must fit, else the loop is left: one of
-   two numbers whose classes differ (Loop.python). */
+/* In a kept loop Python's int as NumPy's scalar of the dtype, which it must fit, else the loop is
+   left: one of two numbers whose classes differ (Loop.python). */
 Answer node_weak(Interp *in, NodeId number, DType dtype, NodeId *out);
 /* A cast to a fresh array in this order, as `astype` makes it: what an operation would make of the
    same strides differs where some are 0. */
