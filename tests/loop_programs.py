@@ -65,6 +65,7 @@ class Box:
 
     def __init__(self, z: float, k: int) -> None:
         self.z, self.n = z, k
+        self.h = 2**64 - 7 + 3 * k  # of 64 bits, or beyond
 
     def step(self, x: float) -> float:
         y = 0.5 * x + self.z
@@ -392,6 +393,7 @@ class Program:
             f"g.z = {self.own.choice(('g.z + ', '', '0.5 * '))}x[{at}]",
             self.own.choice(("g.n += 1", f"g.n += {name}", "g.count()", f"g.n = w[{at}]")),
             f"y[{at}] = {self.own.choice((f'g.step(x[{name}])', 'g.z', 'g.count()', 'g.n'))}",
+            "g.h = (g.h * 6364136223846793005 + 1) % 2**64",
             f"g.z = max(g.z, y[{at}])",
             self.own.choice(("del g.n", "g.t = 1", "g.z = 'text'", "g.n = 0", "g.z = g.n")),
         )
@@ -747,7 +749,7 @@ class Program:
             self.helper(f"g{number}")
         self.lines.append(f"def f({PARAMETERS}, q, g):")
         if self.states:
-            start = self.own.choice(("0", "1", "0xCBF29CE484222325", "n", "2**63", "k"))
+            start = self.own.choice(("0", "1", "0xCBF29CE484222325", "n", "2**63", "k", "g.h"))
             self.lines.append(f"    H, C = {start}, {self.own.choice(('0', '0', 'w[0]', '7'))}")
         if self.sides:
             self.lines.append("    seen = {}")
