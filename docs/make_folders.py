@@ -120,7 +120,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_picked "
-                "loop_append loop_attributes loop_either loop_class loop_leave loop_side loop_before loop_calls "
+                "loop_append loop_either loop_class loop_leave loop_side loop_before loop_calls "
                 "loop_written loop_marks loop_why",
             ),
             (

@@ -1,4 +1,4 @@
-"""Ints in kept loops: Python's beside NumPy's of each dtype, numbers of either class, Python's ints of up to 64
+"""Ints in kept loops: Python's beside NumPy's of each dtype, numbers of either class, Python's ints of 64
 bits without a sign that a mask or a remainder brings back."""
 
 import numpy as np

@@ -107,7 +107,7 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
 Answer loop_writes(Interp *in, Value *array);
-/* loop_attributes.c: of Above. */
+/* The same of Above for attributes. */
 Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot,
                              const Value *value);
 

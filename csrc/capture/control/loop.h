@@ -122,14 +122,7 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
 
-/* The object, where the loop begins; NULL: it is not there, or the error is set. */
-Value *loop_place_find(Interp *in, const LoopWrite *place);
-bool loop_same_place(const LoopWrite *a, const LoopWrite *b);
-/* How it is found there again; ANSWER_NO: it is in no variable. */
-Answer loop_place_note(Interp *in, Value *object, LoopWrite *place);
-
-/* loop_attributes.c: attributes as locals of the loop. */
-/* Those that the loop carries, behind the locals that it stores. */
+/* The attributes that the loop carries, behind the locals that it stores. */
 Answer loop_attributes_begin(Interp *in, Body *b);
 /* What the body left in them, which have again what they had before it. */
 Answer loop_attributes_end(Interp *in, Body *b);
