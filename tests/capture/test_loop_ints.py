@@ -63,7 +63,8 @@ def of_either_class(x, limit):
         if x[i] > limit:
             best = x[i]
         least = min(least, x[i])
-        last = abs(best) // 3 + (least & 7) - (best >> 1)
+        n = 1 if best < i * 50 else 2
+        last = n + abs(best) // 3 + (least & 7) - (best >> 1)
     return best, least, last
 
 
@@ -81,6 +82,25 @@ def negates(x):
     for i in range(len(x)):
         out[i] = -x[i] + abs(x[i])
     return out
+
+
+def compares_with_each(x, limit):
+    n = 0
+    for i in range(len(x)):
+        if x[i] < i * 3 or x[i] == 300:
+            n += 1
+        if x[i] > limit and x[i] != -1:
+            n += 2
+        if i - 200 <= x[i]:
+            n += 4
+    return n
+
+
+def test_numpys_ints_compare_with_ints_that_they_do_not_hold():
+    for dtype in (np.uint8, np.int8, np.int32, np.uint64, np.int64):
+        for limit in (5, 1000, -1000):
+            check(compares_with_each, (U8 % 100).astype(dtype), limit, captured=False, options=MANY)
+    assert keeps_loop(compares_with_each, U8, 5)
 
 
 def test_python_ints_meet_numpys():

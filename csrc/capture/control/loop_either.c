@@ -244,6 +244,8 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     if (ints && (node->op == OP_py_neg || node->op == OP_negative)) return USE_WRONG;
     if (ints && (product || sum)) return use_of_int(g, loop, node, product);
     switch (node->op) {
+    case OP_cast: /* nodes_widen */
+        return is_python(loop, (NodeId)(node - graph_node(g, 0))) ? USE_EITHER : USE_WRONG;
     case OP_py_bool:
     case OP_py_float: /* math.sqrt(s), float(s) … */
     case OP_py_int: return USE_SAME;

@@ -223,15 +223,23 @@ assert_fits(Interp *in, NodeId node, DType dtype)
     return ANSWER_YES;
 }
 
+/* The ints that are of the dtype and fit int64. */
+static void
+range_of(DType dtype, int64_t *low, int64_t *high)
+{
+    int bits = 8 * (int)dtype_size(dtype);
+    bool is_signed = dtype_is_signed(dtype);
+    *high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
+    *low = is_signed ? -*high - 1 : 0;
+}
+
 /* A symbolic Python int converted to an integer of another width. */
 static Answer
 guard_weak_range(Interp *in, NodeId node, DType dtype)
 {
+    int64_t low, high;
     if (dtype == DT_I64) return ANSWER_YES;
-    int bits = 8 * (int)dtype_size(dtype);
-    bool is_signed = dtype_is_signed(dtype);
-    int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
-    int64_t low = is_signed ? -high - 1 : 0;
+    range_of(dtype, &low, &high);
     if (node_in_range(in, node, low, high)) return ANSWER_YES;
     Value *input = frame_input(in, graph_node(in->graph, node), node);
     if (input == NULL && in->loop != NULL) return assert_fits(in, node, dtype);
@@ -280,6 +288,25 @@ node_weak(Interp *in, NodeId number, DType dtype, NodeId *out)
     Op op = dtype == DT_I64 ? OP_copy : OP_cast;
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &number, &type, NULL));
     return VEC_PUSH(in->arena, &in->loop->python, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+nodes_widen(Interp *in, NodeId *args)
+{
+    for (int k = 0; k < 2; k++) {
+        const Type *weak = &graph_node(in->graph, args[k])->type;
+        const Type *other = &graph_node(in->graph, args[1 - k])->type;
+        int64_t low, high;
+        bool ints = weak->form == FORM_PYTHON && weak->dtype == DT_I64 &&
+                    other->form == FORM_SCALAR && dtype_is_integer((DType)other->dtype);
+        if (!ints || dtype_size((DType)other->dtype) == 8) continue;
+        range_of((DType)other->dtype, &low, &high);
+        if (node_in_range(in, args[k], low, high)) continue;
+        TRY(node_weak(in, args[k], DT_I64, &args[k]));
+        TRY(cast_node(in, args[1 - k], DT_I64, &args[1 - k]));
+        return VEC_PUSH(in->arena, &in->loop->python, args[1 - k]) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return ANSWER_YES;
 }
 
 Answer

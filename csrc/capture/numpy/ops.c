@@ -682,6 +682,7 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     }
     TRY(operand_beside(in, left, right, &args[0]));
     TRY(operand_beside(in, right, left, &args[1]));
+    if (in->loop != NULL) TRY(nodes_widen(in, args));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
