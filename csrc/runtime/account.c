@@ -141,7 +141,6 @@ most_left(PyObject *const *args, Py_ssize_t nargs)
 int32_t
 account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (account->stride > 1 && account->untimed > 0) return account->untimed;
     if (account->stride < CHEAP_STRIDE) return 0;
     account->left = Py_MIN(2 * account->left + 1, most_left(args, nargs));
     return account->left;

@@ -36,7 +36,7 @@ int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
-/* How many calls like this one, which CPython runs, need not be looked at.  The more may change in
+/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may change in
    their work while their arguments stay of the same types, the fewer. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */

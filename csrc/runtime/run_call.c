@@ -185,6 +185,25 @@ call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, s
                          : call_sampled(held, function, args, nargsf, kwnames);
 }
 
+/* There is nothing to compile in such calls: CPython has them. */
+static PyObject *
+call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
+{
+    Account *account = &state->account;
+    if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
+    bool timed = account_times(account);
+    if (!timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
+    int64_t began = timed ? clock_ns() : 0;
+    account->running = account->running || timed;
+    PyObject *result = function_call(function, args, nargsf, kwnames);
+    if (timed) {
+        account->running = false;
+        account_plain(account, clock_ns() - began);
+    }
+    return result;
+}
+
 /* A call that no plan covers: CPython's time in it is what compiling is earned with. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
@@ -194,7 +213,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Account *account = &state->account;
     bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
     bool timed = account_times(account);
-    if (plain && !timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
+    if (plain && !timed && account->stride > 1) state->leaves = account->untimed;
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -217,6 +236,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (state->aside && state->config->fullgraph) return raise_aside(state);
+    if (state->aside) state->leaves = INT32_MAX;
     if (state->aside || calls_are_left()) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
@@ -231,8 +251,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
                               : call_with_frame(held, function, args, nargsf, kwnames);
     }
-    if (account_decides(state->config))
-        state->leaves = account_leaves(&state->account, args, PyVectorcall_NARGS(nargsf));
+    return call_refused(state, function, args, nargsf, kwnames);
 plain:
     return function_call(function, args, nargsf, kwnames);
 }
