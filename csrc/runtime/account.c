@@ -42,6 +42,7 @@ enum {
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
     LOOK_EVERY = 1000000,
+    COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
@@ -65,6 +66,13 @@ account_decides(const Config *config)
 {
     return config->sample && !config->wait && !config->fullgraph && !config->plan_always &&
            !config->capture_all && config->backend_call == NULL && !report_wanted();
+}
+
+bool
+account_counts(int jumps)
+{
+    spent_ns += (int64_t)jumps * COUNTED_NS;
+    return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
 }
 
 int64_t

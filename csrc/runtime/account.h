@@ -31,6 +31,8 @@ int64_t account_effort(const Account *account, int instrs);
 /* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a
    plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* So many jumps of loops were counted: may that go on? */
+bool account_counts(int jumps);
 /* All that compiling has cost this process so far. */
 int64_t account_spent(void);
 
