@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import sys
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 tell_at_exit()
+atexit.register(_C.prices_keep)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,7 +6,8 @@
 
      1. A function's code is captured when CPython has spent TIMES * (P + what captures in it have
         cost so far) in its calls; or P alone, while the process has spent less than its ALLOWANCE;
-        or when the call at hand alone is expected to take that long, as its loops tell.
+        or when the call at hand alone is expected to take that long, as its loops tell; or when
+        its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE.
      3. A capture that comes to nothing doubles the price of the next one of that code; one that
@@ -18,7 +19,8 @@
    often and takes long comes first.  P is learnt: the time per Instr of this process's captures so
    far.
 
-   The clock is read around calls of 20 us or more; of shorter ones, around one of some that stands
+   Captures are priced by the time in which their thread ran, and what was waited for.  The clock
+   is read around calls of 20 us or more; of shorter ones, around one of some that stands
    for the others.  Under `fullgraph`, with options that ask for plans at once (mode "wait",
    plan_always, a backend of the program's) and while reports are collected the account decides
    nothing. */
@@ -103,7 +105,9 @@ account_allows(const Account *account, int instrs, bool again)
     if (again) return true;
     int64_t here = account->plain_ns + account->promised_ns;
     bool earned = here >= TIMES * (account->paid_ns + price) ||
-                  (here >= account->paid_ns + price && spent_ns + price <= ALLOWANCE / 2);
+                  account->known_ns >= TIMES * (account->paid_ns + price) ||
+                  (account->known_ns >= 0 && here >= account->paid_ns + price &&
+                   spent_ns + price <= ALLOWANCE / 2);
     return earned && background_has_room();
 }
 
@@ -114,13 +118,21 @@ account_effort(const Account *account, int instrs)
 }
 
 void
+account_knows(Account *account, int64_t price_ns, int64_t saved_ns)
+{
+    account->price_ns = price_ns;
+    account->known_ns = saved_ns;
+}
+
+void
 account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful)
 {
-    spent_ns += ns;
-    account->paid_ns += ns;
-    ns -= waited_ns;
+    spent_ns += ns + waited_ns;
+    account->paid_ns += ns + waited_ns;
     learnt_ns += ns - learnt_ns / 8;
     learnt_instrs += instrs - learnt_instrs / 8;
+    account->tried = true;
+    account->fruitless = !fruitful;
     int64_t dearer = 2 * Py_MIN(Py_MAX(ns, account->price_ns), (int64_t)1 << MOST_PRICE_BITS);
     account->price_ns = fruitful ? ns : dearer;
 }

@@ -11,10 +11,13 @@ typedef struct {
     int64_t paid_ns;     /* what captures in it have cost */
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
+    int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
     int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
     int32_t left;        /* the last result of account_leaves */
+    bool tried;          /* something was captured, … */
+    bool fruitless;      /* … the last time in vain */
     bool running;        /* a timed call is under way: calls inside are part of it */
 } Account;
 
@@ -28,7 +31,9 @@ bool account_affords(const Account *account, int instrs);
 bool account_allows(const Account *account, int instrs, bool again);
 /* The instructions that this capture may follow. */
 int64_t account_effort(const Account *account, int instrs);
-/* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a
+/* Known from a former process: what a capture costs there, and what its plans have saved. */
+void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
+/* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`: it came to a
    plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
 /* So many jumps of loops were counted: may that go on? */

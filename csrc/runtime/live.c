@@ -697,10 +697,10 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
     if (!config->plan_always) patience = earn_live_patience(runs);
     if (accounts)
         request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
-    int64_t began = clock_ns();
+    int64_t began = clock_ran_ns();
     Answer answer = compile_plan(&request, NULL, patience, plan, note);
     if (accounts)
-        account_captured(account, l->decoded->count, clock_ns() - began, note->waited_ns,
+        account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
                          answer == ANSWER_YES || note->ticket != 0);
     return answer;
 }

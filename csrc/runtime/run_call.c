@@ -5,6 +5,7 @@
 #include "balance.h"
 #include "earn.h"
 #include "live.h"
+#include "prices.h"
 
 #include <alloca.h>
 
@@ -163,6 +164,15 @@ raise_aside(const CodeState *state)
     return NULL;
 }
 
+/* What a former process has learnt of the function that is called first. */
+static void
+learn_prices(CodeState *state)
+{
+    int64_t price_ns, saved_ns;
+    if (!state->account.tried && prices_find(state->code, &price_ns, &saved_ns))
+        account_knows(&state->account, price_ns, saved_ns);
+}
+
 /* Would a look for entries come to nothing?  There are no plans, and none may be made now. */
 static bool
 waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const *args,
@@ -172,6 +182,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     if (state->planned) return false;
     if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
+    if (account->stride == 0) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
 }

@@ -1,5 +1,6 @@
 """What compiling may cost: the account's rules under a clock of the test's own, and whole calls."""
 
+import os
 import random
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pycompile import _C
 
 MS = 1_000_000
 CALLS, FUNCTIONS = 120, 8
+PROGRAMS = 40 * int(os.environ.get("PYCOMPILE_FUZZ", "250")) // 25  # of each pattern
 ACCOUNT = {"PYCOMPILE_SAMPLE": "1", "PYCOMPILE_PLAN_ALWAYS": "0", "PYCOMPILE_WAIT": "0"}
 
 
@@ -99,8 +101,6 @@ def test_what_comes_to_nothing_gets_dearer(clock):
 
 def child(code, **environment):
     """What a process prints in which the account decides."""
-    import os
-
     settings = {**os.environ, **ACCOUNT, **environment}
     run = subprocess.run(
         [sys.executable, "-P", "-c", textwrap.dedent(code)],
@@ -165,6 +165,34 @@ def test_a_call_with_a_long_loop_is_compiled_at_once():
     assert counts == ["1"]
 
 
+SAVES = """
+    import sys
+    import numpy as np, pycompile, time
+    @pycompile.compile
+    def f(x):
+        return np.sqrt(x * x + 1) - x * 0.5 + x * 0.25 - x * 0.125
+    x = np.linspace(0, 1, 100_000)
+    f(x)
+    print(f.stats()["plan_runs"])
+    until = time.monotonic() + 60
+    while f.stats()["plan_runs"] < int({runs}) and time.monotonic() < until:
+        assert np.array_equal(f(x), f.__wrapped__(x))
+    print(f.stats()["plan_runs"] >= {runs})
+"""
+
+
+def test_what_paid_in_a_former_process_is_used_at_once(tmp_path):
+    """A first call finds the kernels in the disk cache, and beside them that they pay."""
+    cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path)}
+    assert child(SAVES.format(runs=2000), **cache) == ["0", "True"]
+    assert child(SAVES.format(runs=1), **cache) == ["1", "True"]
+    notes = list(tmp_path.glob("prices-*"))
+    assert len(notes) == 1
+    for text in (b"", b"0123456789abcdef 1 99999999\n", notes[0].read_bytes()[:-2]):
+        notes[0].write_bytes(text)  # damaged: nothing is known
+        assert child(SAVES.format(runs=0), **cache) == ["0", "True"]
+
+
 def test_functions_left_alone_do_what_they_did():
     """Calls that nobody looks at: other types, keywords, a changed code, a reset in between."""
     told = child("""
@@ -188,6 +216,52 @@ def test_functions_left_alone_do_what_they_did():
         assert np.array_equal(g(a), -a)
         print("same")
     """)
+    assert told == ["same"]
+
+
+def test_closures_share_what_is_known_of_their_code():
+    """Each turn makes and decorates a function: short calls of all of them are left alone."""
+    told = child("""
+        import numpy as np, pycompile
+        def make(a):
+            @pycompile.compile
+            def times(x):
+                return a * x
+            return times
+        for k in range(3000):
+            assert make(k)(3) == 3 * k
+        assert make("ab")(2) == "abab"
+        assert np.array_equal(make(2)(np.arange(3.0)), [0, 2, 4])
+        assert make(1).stats()["plan_runs"] == 0
+        print("same")
+    """)
+    assert told == ["same"]
+
+
+@pytest.mark.parametrize("said", ["1", "0"])
+def test_decorated_in_c_or_not_it_is_the_same(said):
+    told = child(
+        """
+        import pycompile
+        f = pycompile.compile(lambda x: x + 1)
+        g = pycompile.compile(lambda x: x + 1, options={})
+        def numbers(n):
+            yield from range(n)
+        assert type(f) is type(g) and f(1) == g(1) == 2
+        assert f.stats().keys() == g.stats().keys()
+        assert pycompile.compile(numbers) is numbers
+        assert pycompile.compile(f).__wrapped__ is f.__wrapped__
+        assert callable(pycompile.compile()) and pycompile.compile(len) is len
+        for wrong in (3, int):
+            try:
+                pycompile.compile(wrong)
+            except TypeError:
+                continue
+            raise AssertionError(wrong)
+        print("same")
+    """,
+        PYCOMPILE_DISABLE=said,
+    )
     assert told == ["same"]
 
 
