@@ -11,11 +11,12 @@
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE.
      3. A capture that comes to nothing doubles the price of the next one of that code; one that
-        needs more instructions than twice its price buys ends.
+        takes twice its price, or needs more instructions than that buys, ends.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
-   for what the last capture has taken longer than expected.  Rule 1 divides it: what is called
+   for what the last capture has taken longer than expected; where that may be more, it has to be
+   afforded.  Rule 1 divides it: what is called
    often and takes long comes first.  P is learnt: the time per Instr of this process's captures so
    far.
 
@@ -32,12 +33,14 @@
 enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
+    SPARED = 8000000,        /* of the bound's 30 ms: for a capture that takes longer than expected */
     SHARE = 12,              /* of the time so far, one part in so many */
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
     FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
     LEAST_FOLLOWED = 1024,
+    LEAST_NS = 4000000, /* that a capture may take */
     MOST_PRICE_BITS = 40,
     CHEAP_NS = 2000,  /* calls for which the clock is dear, … */
     SHORT_NS = 20000, /* … and those for which it is not nothing */
@@ -77,6 +80,12 @@ account_counts(int jumps)
     return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
 }
 
+void
+account_lost(int64_t ns)
+{
+    spent_ns += ns;
+}
+
 int64_t
 account_spent(void)
 {
@@ -94,7 +103,9 @@ price_of(const Account *account, int instrs)
 bool
 account_affords(const Account *account, int instrs)
 {
-    return spent_ns + price_of(account, instrs) <= elapsed() / SHARE + ALLOWANCE;
+    int64_t price = price_of(account, instrs);
+    int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
+    return spent_ns + most <= elapsed() / SHARE + ALLOWANCE;
 }
 
 bool
@@ -109,6 +120,12 @@ account_allows(const Account *account, int instrs, bool again)
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
                    spent_ns + price <= ALLOWANCE / 2);
     return earned && background_has_room();
+}
+
+int64_t
+account_most(const Account *account, int instrs)
+{
+    return Py_MAX(2 * price_of(account, instrs), LEAST_NS);
 }
 
 int64_t
@@ -203,7 +220,8 @@ hook_account(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* test_account_call(number, instrs, now_ns, again) -> bool: may account `number` capture? */
+/* test_account_call(number, instrs, now_ns, again) -> the most that a capture of account `number`
+   may take now, 0: there is to be none. */
 static PyObject *
 hook_account_call(PyObject *self, PyObject *args)
 {
@@ -212,7 +230,9 @@ hook_account_call(PyObject *self, PyObject *args)
     int number, instrs, again;
     if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &now, &again)) return NULL;
     pretended_ns = now;
-    return PyBool_FromLong(account_allows(&tested[number % TESTED], instrs, again));
+    const Account *account = &tested[number % TESTED];
+    bool may = account_allows(account, instrs, again);
+    return PyLong_FromLongLong(may ? account_most(account, instrs) : 0);
 }
 
 /* test_account_plain(number, ns): a call took so long. */
@@ -240,7 +260,30 @@ hook_account_captured(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* test_account_known(number, price_ns, saved_ns): what a former process has noted. */
+static PyObject *
+hook_account_known(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long price, saved;
+    int number;
+    if (!PyArg_ParseTuple(args, "iLL", &number, &price, &saved)) return NULL;
+    account_knows(&tested[number % TESTED], price, saved);
+    Py_RETURN_NONE;
+}
+
+/* test_account_lost(ns). */
+static PyObject *
+hook_account_lost(PyObject *self, PyObject *ns)
+{
+    (void)self;
+    account_lost(PyLong_AsLongLong(ns));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef account_methods[] = {
+    {"test_account_known", hook_account_known, METH_VARARGS, NULL},
+    {"test_account_lost", hook_account_lost, METH_O, NULL},
     {"test_account", hook_account, METH_VARARGS, NULL},
     {"test_account_call", hook_account_call, METH_VARARGS, NULL},
     {"test_account_plain", hook_account_plain, METH_VARARGS, NULL},

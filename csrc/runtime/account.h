@@ -2,7 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ACCOUNT_H
 #define PYCOMPILE_RUNTIME_ACCOUNT_H
 
-#include "clock.h"
+#include "../clock.h"
 #include "runtime.h"
 
 /* The account of one function's code under one config.  All times in ns. */
@@ -29,13 +29,16 @@ bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);
-/* The instructions that this capture may follow. */
+/* The ns that this capture may take, and the instructions that it may follow. */
+int64_t account_most(const Account *account, int instrs);
 int64_t account_effort(const Account *account, int instrs);
 /* Known from a former process: what a capture costs there, and what its plans have saved. */
 void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
 /* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`: it came to a
    plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* A run was undone, or a plan was slower than CPython, by so much. */
+void account_lost(int64_t ns);
 /* So many jumps of loops were counted: may that go on? */
 bool account_counts(int jumps);
 /* All that compiling has cost this process so far. */

@@ -150,6 +150,7 @@ turns_judge(Turns *t, const CodeState *state)
                  "the loop until they are compared again",
                  text_of_str(state->code->co_qualname), (long long)(t->plan_ns / t->plan_turns),
                  (long long)(took / made));
+    if (slower) account_lost((t->plan_ns / t->plan_turns - took / made) * t->runs);
     if (slower != note->slower) note->length = 0;
     note->slower = slower;
     rest(t->entry);
