@@ -35,21 +35,13 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
     return out->made == NULL ? -1 : 0;
 }
 
-static bool
-has_other(GuardKind kind)
-{
-    return kind == GUARD_SAME || kind == GUARD_NOT_SAME || kind == GUARD_NO_OVERLAP ||
-           kind == GUARD_OVERLAP || kind == GUARD_RANGES_APART || kind == GUARD_RANGES_MEET ||
-           kind == GUARD_NOT_DICT || kind == GUARD_NAMESPACE;
-}
-
 static int
 make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
 {
     *out = (GuardCheck){
         .kind = from->kind,
         .source = from->source,
-        .other = has_other(from->kind) ? from->other : NO_SOURCE,
+        .other = guard_has_other(from->kind) ? from->other : NO_SOURCE,
         .object = from->object,
         .low = from->low,
         .high = from->high,

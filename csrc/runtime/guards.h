@@ -120,7 +120,7 @@ PyTypeObject *guard_number_type(const GuardCheck *check, PyObject *now);
 
 /* ---- guards_text.c ---- */
 void guard_say(const GuardProgram *program, const GuardCheck *check, PyObject *now, GuardSaid *out);
-/* The same of one fact of an array. */
+/* As guard_say, of one fact of an array. */
 void guard_say_array(const GuardProgram *program, const GuardCheck *check, const ArrayFact *fact,
                      GuardSaid *out);
 

@@ -4,7 +4,7 @@
 
 /* By kind: of what is passed to the function, and of all else. */
 static const char *const remedies[][2] = {
-#define GUARD(name, text, given, made) {given, made},
+#define GUARD(name, sources, text, given, made) {given, made},
 #include "../capture/guards.def"
 #undef GUARD
 };

@@ -152,8 +152,8 @@ void codes_release(Codes *codes);
    the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
                 int64_t grain, int64_t unit_ps, unsigned *flags);
-/* The same without flags and scratch, for units that may wait for the one before: they are claimed
-   one by one, in their order. */
+/* As threads_run, without flags and scratch, for units that may wait for the one before: they are
+   claimed one by one, in their order. */
 int threads_run_tiles(KernelFn fn, const KernelArgs *args, int64_t tiles, int64_t tile_ps);
 /* The calling thread's scratch, which it keeps: at least `bytes`, aligned to 64; NULL, without an
    error set, when there is no memory. */

@@ -606,6 +606,27 @@ def test_variances(axis, dtype):
         cp.testing.assert_allclose(made, wanted, rtol=64 * epsilon)
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers(dtype):
+    rng = cp.random.default_rng(5)
+    x = (rng.random((300, 70)) - 0.5 + 1j * rng.random((300, 70))).astype(dtype)
+    y, r = x[::-1] * 3 - 1, rng.random((70,)).astype("f4")
+    for function in (
+        lambda x, y, r: (x + y, x - y, x * y, x / y, -x, x == y, x != x),
+        lambda x, y, r: (abs(x), cp.square(x), x.conj() * y.T.T, x * 2j + 1, 1 / x, 2 - x.T),
+        lambda x, y, r: (x * r, r + 1j, cp.where(r > 0.5, x, y), x * 2.5 + r, cp.conj(x)[::2]),
+    ):
+        for made, wanted in zip(compiled(function, x, y, r), function(x, y, r), strict=True):
+            assert (made.dtype, made.shape, made.strides) == (
+                wanted.dtype, wanted.shape, wanted.strides,
+            )  # fmt: skip
+            assert made.get().tobytes() == wanted.get().tobytes()
+    for axis in (None, 0, 1):
+        made = compiled(lambda x: (x.sum(axis=axis), x.mean(axis=axis)), x)
+        cp.testing.assert_allclose(made[0], x.sum(axis=axis), rtol=1e-4)
+        cp.testing.assert_allclose(made[1], x.mean(axis=axis), rtol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "u1", "?"])
 def test_differences_and_ranges(dtype):
     x = (cp.random.default_rng(3).random((300, 70)) * 250).astype(dtype)

@@ -28,6 +28,18 @@ guard_add(Interp *in, const Guard *guard)
     return in->out->guards.len - 1;
 }
 
+bool
+guard_has_other(GuardKind kind)
+{
+    enum { ONE, TWO };
+    static const uint8_t sources[] = {
+#define GUARD(name, sources, ...) sources,
+#include "../guards.def"
+#undef GUARD
+    };
+    return sources[kind] == TWO;
+}
+
 int
 guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object)
 {

@@ -50,6 +50,9 @@ device_operand(Interp *in, Value *value, NodeId *out)
         return interp_break(in, BREAK_DEVICE, "an operand that is no array of the device: %s",
                             value_describe(in, value));
     Answer answer = value_as_node(in, value, out);
+    if (answer == ANSWER_YES && dtype_is_complex((DType)node_type(in, *out).dtype) &&
+        graph_node(in->graph, *out)->op != OP_const)
+        return interp_break(in, BREAK_DEVICE, "a complex number that is not known");
     return answer == ANSWER_NO
                ? interp_break(in, BREAK_DEVICE, "a number that is too large for an array")
                : answer;
@@ -264,7 +267,8 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     Device device = (Device)from.device;
     if ((DType)from.dtype == dtype || type_elements(in->graph, &from) == 0 ||
-        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device))
+        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device) ||
+        (dtype_is_complex((DType)from.dtype) && !dtype_is_complex(dtype))) /* CuPy warns */
         return device_break(in, args[0], "astype to this dtype");
     /* the array's own layout: what was written into it may have another */
     Type layout = node_type(in, args[0]->node);
@@ -298,6 +302,17 @@ device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out)
     const NodeId nodes[3] = {mask, number, array};
     const DType ins[3] = {DT_BOOL, dtype, dtype};
     return device_node(in, OP_where, 3, nodes, ins, dtype, out);
+}
+
+/* Of real numbers the array itself (core.pyx). */
+static Answer
+device_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    *out = args[0];
+    if (args[0]->kind != V_DEVICE) return interp_break(in, BREAK_DEVICE, "conj");
+    bool complex_ = dtype_is_complex((DType)node_type(in, args[0]->node).dtype);
+    return complex_ ? device_ufunc(in, "conjugate", 1, args, out) : ANSWER_YES;
 }
 
 static Answer
@@ -381,6 +396,8 @@ static const Rule rules[] = {
     {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
     {"diff", "f", DONE_BY_RULE, device_diff, 1, "a n axis prepend! append!", "", 0},
     {"fill", "m", DONE_BY_RULE, device_fill, 2, "self value", "", 0},
+    {"conj", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
+    {"conjugate", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
     {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", 0},
     {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", 0},
     {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", 0},

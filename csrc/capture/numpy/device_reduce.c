@@ -160,7 +160,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (mean && dtype == DT_BF16) return device_break(in, args[0], "a mean of bfloat16");
     bool half = dtype_is_half(dtype); /* reduced as float32; the result is rounded */
     if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
-    if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
+    if (mean && !dtype_is_float(dtype) && !dtype_is_complex(dtype)) dtype = DT_F64;
     if (op == OP_all || op == OP_any) dtype = DT_BOOL;
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
