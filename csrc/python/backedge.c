@@ -6,8 +6,9 @@
    of the frame, as a debugger's jump to another line does.  A jump for which the callback gives
    DISABLE costs nothing from then on.
 
-   A jump that is told costs as much as a short turn of a loop, so that who counts them rests now and
-   then: with DISABLE, until a thread that sleeps meanwhile has the interpreter make a pending call.
+   A jump that is told costs as much as a short turn of a loop, so that who counts them rests now
+   and then: with DISABLE, until a thread that sleeps meanwhile has the interpreter make a pending
+   call.
 
    The program does not share the tool: it is given back for good once the program takes a tool or
    asks for one, or registers a callback. */

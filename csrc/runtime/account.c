@@ -33,9 +33,9 @@
 enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
-    SPARED = 8000000,        /* of the bound's 30 ms: for a capture that takes longer than expected */
-    SHARE = 12,              /* of the time so far, one part in so many */
-    FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
+    SPARED = 8000000,      /* of the bound's 30 ms: for a capture that takes longer than expected */
+    SHARE = 12,            /* of the time so far, one part in so many */
+    FIRST_PRICE = 1500000, /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
     FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */

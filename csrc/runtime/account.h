@@ -34,8 +34,8 @@ int64_t account_most(const Account *account, int instrs);
 int64_t account_effort(const Account *account, int instrs);
 /* Known from a former process: what a capture costs there, and what its plans have saved. */
 void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
-/* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`: it came to a
-   plan, or to kernels that are compiled. */
+/* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`:
+   it came to a plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
 /* A run was undone, or a plan was slower than CPython, by so much. */
 void account_lost(int64_t ns);
@@ -46,8 +46,8 @@ int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
-/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may change in
-   their work while their arguments stay of the same types, the fewer. */
+/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
+   change in their work while their arguments stay of the same types, the fewer. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);

@@ -174,7 +174,8 @@ compiled_by_default(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         PyErr_SetString(PyExc_TypeError, "compiled_by_default takes an object and a dict");
         return NULL;
     }
-    if (!PyFunction_Check(args[0]) || function_suspends((PyFunctionObject *)args[0])) Py_RETURN_NONE;
+    if (!PyFunction_Check(args[0]) || function_suspends((PyFunctionObject *)args[0]))
+        Py_RETURN_NONE;
     const char *disabled = getenv("PYCOMPILE_DISABLE");
     if (disabled != NULL && *disabled != '\0') Py_RETURN_NONE;
     if (options != args[1]) {

@@ -64,7 +64,7 @@ struct LiveCode {
     PyCodeObject *stand_in; /* owned; NULL: of a function */
     PyObject *names;        /* owned: the stand-in's variables */
     bool useless;
-    bool rests; /* some of its loops are not counted until rests end */
+    bool rests;                /* some of its loops are not counted until rests end */
     LiveCode *next, *previous; /* all */
     int nloops;
     LiveLoop loops[MOST_LOOPS];

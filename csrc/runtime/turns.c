@@ -15,8 +15,8 @@
         as one begins.  Either verdict is looked at again after a number of calls, which doubles.
 
    Timed is what this thread ran: few turns are compared with many, in which other threads and
-   processes may have had the processor.  CPython's turns are no slower than plain ones, so a comparison loses nothing but what the plans
-   would have saved in that one call. */
+   processes may have had the processor.  CPython's turns are no slower than plain ones, so a
+   comparison loses nothing but what the plans would have saved in that one call. */
 #include "turns.h"
 
 #include "earn.h"
