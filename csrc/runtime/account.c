@@ -53,17 +53,23 @@ enum {
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
 };
 
-static int64_t began_ns, spent_ns;
+static int64_t began_ns, began_ran_ns, spent_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
 
+/* Since the first look: the time in which the process ran, as captures are priced, but no more than
+   has gone by, where several threads ran. */
 static int64_t
 elapsed(void)
 {
     int64_t now = pretended_ns > 0 ? pretended_ns : clock_ns();
-    if (began_ns == 0) began_ns = now;
-    return now - began_ns;
+    int64_t ran = pretended_ns > 0 ? pretended_ns : clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (began_ns == 0) {
+        began_ns = now;
+        began_ran_ns = ran;
+    }
+    return Py_MIN(now - began_ns, ran - began_ran_ns);
 }
 
 bool
@@ -112,14 +118,13 @@ bool
 account_allows(const Account *account, int instrs, bool again)
 {
     int64_t price = price_of(account, instrs);
-    if (!account_affords(account, instrs)) return false;
-    if (again) return true;
+    if (again) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
     bool earned = here >= TIMES * (account->paid_ns + price) ||
-                  account->known_ns >= TIMES * (account->paid_ns + price) ||
+                  (!account->tried && account->known_ns >= TIMES * price) ||
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
                    spent_ns + price <= ALLOWANCE / 2);
-    return earned && background_has_room();
+    return earned && account_affords(account, instrs) && background_has_room();
 }
 
 int64_t
@@ -214,7 +219,7 @@ hook_account(PyObject *self, PyObject *args)
     long long now;
     if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
     memset(tested, 0, sizeof(tested));
-    began_ns = spent_ns = learnt_ns = learnt_instrs = 0;
+    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = 0;
     pretended_ns = now;
     elapsed();
     Py_RETURN_NONE;

@@ -17,6 +17,7 @@ enum {
     NOTES = 16,
     RECORDS = 48, /* in a note: lines of at most 37 bytes */
     MOST_US = 999999999,
+    LEAST_SAVES = 64, /* of a run, in the units of capture/control/worth.c */
 };
 
 typedef struct {
@@ -96,7 +97,8 @@ prices_find(PyCodeObject *code, int64_t *price_ns, int64_t *saved_ns)
     return true;
 }
 
-/* What the runs of its plans have saved, by the model, in ns; -1: captures came to nothing. */
+/* What the runs of its plans have saved, by the model, in ns, of which it knows little in short
+   calls; -1: captures came to nothing. */
 static int64_t
 saved_by(const CodeState *state)
 {
@@ -104,8 +106,10 @@ saved_by(const CodeState *state)
     int plans = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         const Entry *entry = state->entries[i];
-        for (int k = 0; entry != NULL && k < entry->nplans; k++, plans++)
-            if (!entry->plans[k]->sample.slower) saves += entry->plans[k]->saves;
+        for (int k = 0; entry != NULL && k < entry->nplans; k++, plans++) {
+            const Plan *plan = entry->plans[k];
+            if (plan->saves >= LEAST_SAVES && !plan->sample.slower) saves += plan->saves;
+        }
     }
     if (state->plan_runs == 0 && state->account.fruitless) return -1;
     return plans == 0 ? 0 : state->plan_runs * (saves / plans) * UNIT_NS;
