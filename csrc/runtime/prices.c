@@ -8,7 +8,7 @@
    which the account has to afford as any other. */
 #include "prices.h"
 
-#include "entry.h"
+#include "cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,6 @@ enum {
     NOTES = 16,
     RECORDS = 48, /* in a note: lines of at most 37 bytes */
     MOST_US = 999999999,
-    LEAST_SAVES = 64, /* of a run, in the units of capture/control/worth.c */
 };
 
 typedef struct {
@@ -97,47 +96,25 @@ prices_find(PyCodeObject *code, int64_t *price_ns, int64_t *saved_ns)
     return true;
 }
 
-/* What the runs of its plans have saved, by the model, in ns, of which it knows little in short
-   calls; -1: captures came to nothing. */
-static int64_t
-saved_by(const CodeState *state)
+void
+prices_put(PyCodeObject *code, int64_t price_ns, int64_t saved_ns)
 {
-    int64_t saves = 0;
-    int plans = 0;
-    for (int i = 0; i < state->decoded->count; i++) {
-        const Entry *entry = state->entries[i];
-        for (int k = 0; entry != NULL && k < entry->nplans; k++, plans++) {
-            const Plan *plan = entry->plans[k];
-            if (plan->saves >= LEAST_SAVES && !plan->sample.slower) saves += plan->saves;
-        }
-    }
-    if (state->plan_runs == 0 && state->account.fruitless) return -1;
-    return plans == 0 ? 0 : state->plan_runs * (saves / plans) * UNIT_NS;
-}
-
-/* A process that ends early has not seen all that is saved. */
-static void
-put(const CodeState *state, void *Py_UNUSED(context))
-{
-    const Account *account = &state->account;
-    if (!account->tried || !account_decides(state->config)) return;
-    uint64_t number = digest_of(state->code);
+    uint64_t number = digest_of(code);
     PriceNote *note = note_at(number);
     Price *price = find(note, number);
-    int64_t saved = saved_by(state);
-    int64_t saved_us = saved < 0 ? -1 : Py_MIN(saved / 1000, MOST_US);
+    int64_t saved_us = saved_ns < 0 ? -1 : Py_MIN(saved_ns / 1000, MOST_US);
     if (price != NULL && saved_us >= 0) saved_us = Py_MAX(saved_us, price->saved_us / 2);
     if (price == NULL) {
         note->n = Py_MIN(note->n + 1, RECORDS);
         price = &note->at[note->n - 1];
     }
     memmove(note->at + 1, note->at, (size_t)((char *)price - (char *)note->at));
-    note->at[0] = (Price){number, Py_MIN(account->price_ns / 1000, MOST_US), saved_us};
+    note->at[0] = (Price){number, Py_MIN(price_ns / 1000, MOST_US), saved_us};
     note->changed = true;
 }
 
-static void
-write_notes(void)
+void
+prices_write(void)
 {
     for (int i = 0; i < NOTES; i++) {
         CacheNoteName name;
@@ -152,18 +129,3 @@ write_notes(void)
         notes[i].changed = false;
     }
 }
-
-/* prices_keep(): at the end of the process. */
-static PyObject *
-prices_keep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
-{
-    states_visit(put, NULL);
-    write_notes();
-    Py_RETURN_NONE;
-}
-
-PyMethodDef prices_methods[] = {
-    {"prices_keep", prices_keep, METH_NOARGS,
-     "prices_keep()\n\nNotes what captures have cost and plans have saved, beside the disk cache."},
-    {NULL, NULL, 0, NULL},
-};

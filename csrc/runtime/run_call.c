@@ -4,6 +4,7 @@
 
 #include "balance.h"
 #include "earn.h"
+#include "hooks.h"
 #include "live.h"
 #include "prices.h"
 
@@ -293,3 +294,48 @@ run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
     *ran = held.ran;
     return result;
 }
+
+/* ---- what this process has learnt ---- */
+
+enum { LEAST_SAVES = 64 }; /* of a run, in the units of capture/control/worth.c */
+
+/* What the runs of its plans have saved, by the model, in ns, of which it knows little in short
+   calls; -1: captures came to nothing. */
+static int64_t
+saved_by(const CodeState *state)
+{
+    int64_t saves = 0;
+    int plans = 0;
+    for (int i = 0; i < state->decoded->count; i++) {
+        const Entry *entry = state->entries[i];
+        for (int k = 0; entry != NULL && k < entry->nplans; k++, plans++) {
+            const Plan *plan = entry->plans[k];
+            if (plan->saves >= LEAST_SAVES && !plan->sample.slower) saves += plan->saves;
+        }
+    }
+    if (state->plan_runs == 0 && state->account.fruitless) return -1;
+    return plans == 0 ? 0 : state->plan_runs * (saves / plans) * UNIT_NS;
+}
+
+static void
+put_price(const CodeState *state, void *Py_UNUSED(context))
+{
+    const Account *account = &state->account;
+    if (account->tried && account_decides(state->config))
+        prices_put(state->code, account->price_ns, saved_by(state));
+}
+
+static PyObject *
+prices_keep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    states_visit(put_price, NULL);
+    prices_write();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef prices_methods[] = {
+    {"prices_keep", prices_keep, METH_NOARGS,
+     "prices_keep()\n\nNotes what captures have cost and plans have saved, beside the disk cache: "
+     "at exit."},
+    {NULL, NULL, 0, NULL},
+};
