@@ -47,6 +47,7 @@ typedef struct {
     SourceId base;
     int32_t index;
     PyObject *key, *object; /* borrowed from the keep list */
+    bool found;             /* the code found an object there, whatever it is */
 } Source;
 
 /* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: the
@@ -78,7 +79,7 @@ bool guard_has_other(GuardKind kind);
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly for `low`
    references.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing.
    SPARE: array_is_spare, or not where low is 0.  READONLY, OVERLAP: of arrays; what holds only for
-   such is no plan for others. */
+   such is no plan for others.  APART: of several sources, no two are one object (guards_path.c). */
 typedef struct {
     GuardKind kind;
     SourceId source;

@@ -86,6 +86,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_ARRAY: put_array(out, check); break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
+    case GUARD_APART: text_printf(out, "objects (%d) were different ones", check->ngroup); break;
     case GUARD_ATTR_ABSENT: guard_put_name(out, check->object); break;
     case GUARD_SPARE:
         text_put(out, check->low ? "an array that nothing else holds" : "held elsewhere too");
