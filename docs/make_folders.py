@@ -201,7 +201,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "function run_call run program live"),
             (
                 "Entries and what pays",
-                "entry account credit earn sample sample_calls balance turns",
+                "entry account prices credit earn sample sample_calls balance turns",
             ),
             (
                 "Guards",
