@@ -127,8 +127,13 @@ typedef enum {
     SIZE_CONST,  /* value */
     SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling */
     SIZE_STRIDE, /* stride[axis] of input node `node` */
+    SIZE_NUMBER, /* the int that `measure` node `node` has; from `a` to `b`, if these are given */
     SIZE_ADD,
     SIZE_MUL,
+    SIZE_FLOOR_DIV, /* as Python's // and %; by 0 it is 0 */
+    SIZE_MOD,
+    SIZE_LEAST,
+    SIZE_MOST,
 } SizeKind;
 
 typedef struct {
@@ -164,7 +169,7 @@ typedef enum {
     KIND_ELEMENT, /* one element read or written inside a loop; deopt when out of bounds */
     KIND_REGION,  /* owns regions: loop, repeat, cond */
     KIND_JUMP, /* marks of a cond or repeat that was laid out: branch, otherwise, join; enter, stay,
-                  again */
+                  again; and of an int that sizes have: measure */
 } OpKind;
 
 typedef enum {
@@ -399,8 +404,24 @@ uint8_t *graph_live(const Graph *g);
 SizeId size_const(Graph *g, int64_t value);
 SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
+/* What a `measure` node has; `least` and `most` are bounds, or NO_SIZE. */
+SizeId size_number(Graph *g, NodeId node, SizeId least, SizeId most, int64_t hint);
 SizeId size_add(Graph *g, SizeId a, SizeId b);
+SizeId size_sub(Graph *g, SizeId a, SizeId b);
 SizeId size_mul(Graph *g, SizeId a, SizeId b);
+SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
+SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b);  /* MIN, MAX */
+/* An expression of this kind of two values. */
+int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
+/* A bound that follows from the bounds of symbols; false: none is known. */
+bool size_lower(Graph *g, SizeId id, int64_t *out);
+bool size_upper(Graph *g, SizeId id, int64_t *out);
+/* The upper bound; INT64_MAX: there is none. */
+int64_t size_most(Graph *g, SizeId id);
+/* Is it the product, whatever the symbols are?  False: not known. */
+bool size_is_times(Graph *g, SizeId id, SizeId a, SizeId b);
+/* Is a <= b whatever the symbols are?  False: not known. */
+bool size_at_most(Graph *g, SizeId a, SizeId b);
 bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */
 static inline bool
 size_is_const(const Graph *g, SizeId id)
@@ -419,6 +440,12 @@ static inline bool
 size_is_one(const Graph *g, SizeId id)
 {
     return size_is_const(g, id) && size_value(g, id) == 1;
+}
+
+static inline bool
+size_is_zero(const Graph *g, SizeId id)
+{
+    return size_is_const(g, id) && size_value(g, id) == 0;
 }
 
 /* ---- type.c: shape and stride rules, on expressions ---- */
