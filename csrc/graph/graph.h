@@ -32,6 +32,8 @@
      That of a `choose` may say that its arrays are versions of one storage, and so is the choice
      (CHOICE_VERSION): capture/control/merge_writes.c; and that it is in the memory of args[2]
      (CHOICE_SAME): passes/arm_writes.c. That of a `commit` is WRITE_AT_COMMIT.
+   - attrs.index of `repeat`, `enter` and `again` is how many of the last values that they carry are
+     versions of memory that turns write; all other arrays are carried as objects.
    - `loop`: args are start, stop, step (Python ints), then the initial carried values; params are
      the induction variable, then the carried values; results are the carried values for the next
      iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
@@ -294,6 +296,15 @@ typedef struct {
     NodeId owner;        /* NO_NODE for the top region */
 } Region;
 
+/* The first place of an `enter`, `again` or `repeat` that carries a version of memory, which turns
+   write; the number of places where there is none. */
+static inline int
+node_versions_from(const Node *node)
+{
+    int before = node->op == OP_repeat ? 3 : node->op == OP_again;
+    return node->nargs - before - (int)node->attrs.index;
+}
+
 /* What the plan must produce: a boxed result, a written value, a condition. What the output is to
    the program was found when it was captured (output.c) and stays, whatever passes make of the
    node. */
@@ -419,7 +430,7 @@ bool size_upper(Graph *g, SizeId id, int64_t *out);
 /* The upper bound; INT64_MAX: there is none. */
 int64_t size_most(Graph *g, SizeId id);
 /* Is it the product, whatever the symbols are?  False: not known. */
-bool size_is_times(Graph *g, SizeId id, SizeId a, SizeId b);
+bool size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b);
 /* Is a <= b whatever the symbols are?  False: not known. */
 bool size_at_most(Graph *g, SizeId a, SizeId b);
 bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */

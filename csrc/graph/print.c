@@ -42,6 +42,7 @@ index_name(Op op)
 {
     if (op_info(op)->kind == KIND_SCATTER || op == OP_loop) return "write";
     if (op == OP_copy) return "kept";
+    if (op == OP_repeat || op == OP_enter || op == OP_again) return "versions";
     if (op == OP_product) return "epilogue";
     if (op == OP_choose) return "version";
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";

@@ -403,12 +403,14 @@ size_most(Graph *g, SizeId id)
 }
 
 bool
-size_is_times(Graph *g, SizeId id, SizeId a, SizeId b)
+size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b)
 {
     if (size_is_const(g, id) && size_is_const(g, a) && size_is_const(g, b))
         return size_value(g, id) == wrap_mul(size_value(g, a), size_value(g, b));
-    SizeId product = size_mul(g, a, b);
-    return product != NO_SIZE && size_same(g, id, product);
+    if (size_is_const(g, id) && size_value(g, id) != 0) return false;
+    SizeId times = size_mul((Graph *)g, a, b); /* which is entered among the sizes, and read by none */
+    if (times == NO_SIZE) PyErr_Clear();
+    return times != NO_SIZE && size_same(g, id, times);
 }
 
 bool
@@ -416,6 +418,7 @@ size_at_most(Graph *g, SizeId a, SizeId b)
 {
     int64_t least;
     SizeId between = size_sub(g, b, a);
+    if (between == NO_SIZE) PyErr_Clear();
     return between != NO_SIZE && size_lower(g, between, &least) && least >= 0;
 }
 

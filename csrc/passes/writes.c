@@ -75,6 +75,7 @@ find_arms(Writes *w)
         Op op = graph_node(w->g, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
         if (op == OP_join || op == OP_again) arm = around.at[--around.len];
+        if (op == OP_again) fact(w, id)->ends = loop;
         if (op == OP_again) loop = loops.at[--loops.len];
         fact(w, id)->arm = arm;
         fact(w, id)->loop = loop;
@@ -258,14 +259,30 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
-/* Was it carried by a repeat?  Then it may be memory of the program's, which also others have. */
+/* The `enter` or `again` of which the storage is a result, or NULL. */
+static const Node *
+carried_by(const Writes *w, NodeId storage)
+{
+    const Node *node = graph_node(w->g, storage);
+    if (node->op != OP_result) return NULL;
+    const Node *mark = graph_node(w->g, node->args[0]);
+    return mark->op == OP_enter || mark->op == OP_again ? mark : NULL;
+}
+
+/* A version of memory of the plan's that turns of a repeat write. */
+static bool
+is_turned(const Writes *w, NodeId storage)
+{
+    const Node *mark = carried_by(w, storage);
+    return mark != NULL && graph_node(w->g, storage)->attrs.index >= node_versions_from(mark);
+}
+
+/* Was it carried by a repeat as an object?  Then it may be memory of the program's, which also
+   others have. */
 static bool
 is_carried(const Writes *w, NodeId storage)
 {
-    const Node *node = graph_node(w->g, storage);
-    if (node->op != OP_result) return false;
-    Op op = graph_node(w->g, node->args[0])->op;
-    return op == OP_enter || op == OP_again;
+    return carried_by(w, storage) != NULL && !is_turned(w, storage);
 }
 
 /* Is the storage read after node `after`, by nodes, outputs or a commit, perhaps as what a choice
@@ -407,7 +424,8 @@ goes_in_place(Writes *w, NodeId id)
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value = graph_node(w->g, id)->args[1];
     bool library = is_library(w, fact(w, old)->root);
-    bool own = storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    bool own =
+        is_turned(w, old) || storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
     if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
     bool in_place = (own || library) && !used_after(w, old, id);
     if (library && !in_place) {
@@ -681,6 +699,57 @@ prepare_loop(Writes *w, NodeId loop)
     return answer == ANSWER_ERROR ? -1 : 0;
 }
 
+/* ---- repeats ---- */
+
+/* The memory that turns write is the plan's own, and nobody else reads it from then on. */
+static int
+prepare_enter(Writes *w, NodeId enter)
+{
+    Graph *g = w->g;
+    for (int k = node_versions_from(graph_node(g, enter)); k < graph_node(g, enter)->nargs; k++) {
+        NodeId old = graph_node(g, enter)->args[k], storage = storage_of(w, old);
+        NodeId root = fact(w, storage)->root;
+        bool own = storage_is_fresh(g, root);
+        bool inside = fact(w, storage)->loop == fact(w, enter)->loop;
+        if (!own || !inside || old != storage || seen_later(w, storage, enter)) {
+            Type type = graph_node(g, old)->type;
+            type.form = FORM_ARRAY;
+            root = insert_before(w, enter, OP_copy, 1, &old, &type, &(Attrs){.index = COPY_KEPT});
+            if (root == NO_NODE || replace_argument(w, enter, k, root) < 0) return -1;
+        }
+        NodeId result = result_of(w, enter, k);
+        if (result != NO_NODE) fact(w, result)->root = root;
+    }
+    return 0;
+}
+
+/* What a turn leaves is in the memory that it began with: a version that went elsewhere is copied
+   there. */
+static int
+prepare_again(Writes *w, NodeId again)
+{
+    Graph *g = w->g;
+    NodeId enter = fact(w, again)->ends;
+    for (int k = node_versions_from(graph_node(g, again)); k + 1 < graph_node(g, again)->nargs; k++) {
+        NodeId left = graph_node(g, again)->args[1 + k], began = result_of(w, enter, k);
+        NodeId result = result_of(w, again, k);
+        if (began == NO_NODE) continue;
+        if (fact(w, storage_of(w, left))->root != fact(w, began)->root) {
+            Type whole = graph_node(g, began)->type;
+            Type *view = arena_copy(g->arena, &whole, sizeof whole);
+            NodeId args[2] = {began, left};
+            Attrs attrs = {.view = view, .index = WRITE_IN_PLACE};
+            if (view == NULL) return -1;
+            view->offset = size_const(g, 0);
+            left = insert_before(w, again, OP_scatter, 2, args, &whole, &attrs);
+            if (left == NO_NODE || replace_argument(w, again, 1 + k, left) < 0) return -1;
+            fact(w, left)->root = fact(w, began)->root;
+        }
+        if (result != NO_NODE) fact(w, result)->root = fact(w, began)->root;
+    }
+    return 0;
+}
+
 int
 pass_writes(Graph *g)
 {
@@ -695,6 +764,8 @@ pass_writes(Graph *g)
         Op op = graph_node(g, id)->op;
         if (op == OP_scatter && prepare_scatter(&w, id) < 0) return -1;
         if (op == OP_loop && prepare_loop(&w, id) < 0) return -1;
+        if (op == OP_enter && prepare_enter(&w, id) < 0) return -1;
+        if (op == OP_again && prepare_again(&w, id) < 0) return -1;
         if (op == OP_join && arm_results(&w, id) < 0) return -1;
     }
     return place_inserted(&w) < 0 ? -1 : pass_dce(g);

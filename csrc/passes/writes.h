@@ -11,6 +11,7 @@ typedef struct {
     int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
     int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
     int32_t loop;   /* the `enter` of the repeat that it is in; 0: none */
+    int32_t ends;   /* of an `again`: the `enter` of its repeat */
     int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
     NodeId first_result,

@@ -226,6 +226,7 @@ typedef struct Turn {
     unsigned writes;      /* a bit for each of Loop.array that the loop carries */
     const char *change;   /* the first of an object from before it, in words: change_note */
     struct Turn *around;  /* of the loop around this one; NULL: it is the outermost */
+    RegionId region;      /* of a repeat's body; 0: of a kept loop's */
 } Turn;
 
 /* A loop as attempts know it. */
@@ -360,6 +361,16 @@ typedef struct {
     Answer (*append_in_loop)(Interp *in, Value *list, Value *item);
 } Above;
 
+/* An int that sizes have; a param of a repeat's body that goes over a range: measured.c. */
+typedef struct {
+    NodeId number;
+    SizeId size;
+} Measured;
+typedef struct {
+    NodeId param, start, stop;
+    int64_t step;
+} Ranged;
+
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
@@ -371,6 +382,9 @@ typedef struct {
     PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;   /* by graph input index */
+    VEC(Measured) measured;
+    VEC(Ranged) ranged;
+    bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
 } InterpMemory;

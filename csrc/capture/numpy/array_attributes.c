@@ -15,11 +15,8 @@ static Answer
 push_sizes(Interp *in, int n, const SizeId *sizes, Value **out)
 {
     *out = value_sequence(in, V_TUPLE, n, NULL);
-    for (int i = 0; *out != NULL && i < n; i++) {
-        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        (*out)->items[i] = value_const_new(in, size);
-        if ((*out)->items[i] == NULL) return ANSWER_ERROR;
-    }
+    for (int i = 0; *out != NULL && i < n; i++)
+        TRY(number_of_size(in, sizes[i], &(*out)->items[i]));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -62,8 +59,9 @@ part_view(Interp *in, NodeId node, bool imaginary, Value **out)
         return push_node(in, node, out);
     }
     type.dtype = (uint8_t)real;
-    int64_t offset = size_value(in->graph, type.offset);
-    type.offset = size_const(in->graph, offset + (imaginary ? (int64_t)dtype_size(real) : 0));
+    SizeId behind = size_const(in->graph, imaginary ? (int64_t)dtype_size(real) : 0);
+    type.offset = size_add(in->graph, type.offset, behind);
+    if (type.offset == NO_SIZE) return ANSWER_ERROR;
     TRY(node_view(in, OP_as_strided, node, &type, 0, NULL, &node));
     return push_node(in, node, out);
 }
