@@ -618,6 +618,13 @@ typedef struct Marks {
         if (answer_ != ANSWER_YES) return answer_;                                                 \
     } while (0)
 
+/* `answer` is what the call gives, which takes arrays whose lengths change from turn to turn. */
+#define VARYING(in, answer, call)                                                                  \
+    bool varied_ = (in)->memory.varies;                                                            \
+    (in)->memory.varies = true;                                                                    \
+    Answer answer = (call);                                                                        \
+    (in)->memory.varies = varied_
+
 /* A step returns ANSWER_BREAK exactly where it has recorded why.  The exception are facts that only
    make capture start again (type_of_choice): following then stops at the end of the instruction. */
 static inline bool

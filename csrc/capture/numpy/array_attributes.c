@@ -98,6 +98,12 @@ not_followed(Interp *in, const char *name)
 static Answer
 number_attribute(Interp *in, const Type *type, const char *name, Value **out)
 {
+    if (strcmp(name, "size") == 0 && type_varies(in, type)) {
+        SizeId all = size_const(in->graph, 1);
+        for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
+        return all == NO_SIZE ? ANSWER_ERROR : number_of_size(in, all, out);
+    }
+    if (strcmp(name, "nbytes") == 0 && type_varies(in, type)) return not_followed(in, name);
     int64_t elements = type_elements(in->graph, type);
     int64_t itemsize = (int64_t)dtype_size((DType)type->dtype);
     int64_t number;
@@ -286,7 +292,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     }
     if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
     if (strcmp(name, "base") == 0) return array_base_of(in, array, out);
-    TRY(array_operand(in, array, &node));
+    VARYING(in, answer, array_operand(in, array, &node));
+    if (answer != ANSWER_YES) return answer;
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;
     if (strcmp(name, "shape") == 0) return push_sizes(in, type.rank, type.shape, out);

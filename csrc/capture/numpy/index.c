@@ -473,8 +473,9 @@ placed_view(Interp *in, Value *array, Value *key, Type *part)
 Answer
 emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 {
-    Answer answer = subscript_node(in, array, key, out);
-    if (answer != ANSWER_BREAK) return answer;
+    VARYING(in, made, subscript_node(in, array, key, out));
+    if (made != ANSWER_BREAK) return made;
+    Answer answer;
     Value *args[2] = {array, key};
     WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
@@ -737,7 +738,7 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
 static Answer
 store_or_step(Interp *in, Value *array, Value *key, Value *value)
 {
-    Answer answer = store_node(in, array, key, value);
+    VARYING(in, answer, store_node(in, array, key, value));
     if (answer != ANSWER_BREAK) return answer;
     Value *args[3] = {array, key, value}, *none;
     WholeCall call = {.callable = module_kept(in, "operator", "setitem"), .nargs = 3, .args = args};

@@ -180,6 +180,17 @@ break_is_ours(BreakCode code)
            code == BREAK_STORE;
 }
 
+/* The rule's own nodes; whether it takes arrays whose lengths change from turn to turn, it says. */
+static Answer
+by_rule(Interp *in, const Rule *rule, Value *const *bound, Value **out)
+{
+    bool outer = in->memory.varies;
+    in->memory.varies = (rule->traits & FN_VARIES) != 0;
+    Answer answer = rule->handler(in, rule, bound, out);
+    in->memory.varies = outer;
+    return answer;
+}
+
 Answer
 rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
@@ -187,7 +198,7 @@ rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     Value *bound[MAX_ARGS];
     if (rule->handler == NULL) return call_step(in, rule, callable, nargs, args, kwnames, out);
     Answer answer = bind(in, rule, nargs, args, kwnames, bound);
-    if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
+    if (answer == ANSWER_YES) answer = by_rule(in, rule, bound, out);
     if (answer != ANSWER_BREAK || !break_is_ours(in->break_code) || callable == NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = rule->traits & FN_OPAQUE;
@@ -304,7 +315,7 @@ reduce_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObj
     int npos = axis && nargs == 1 ? 1 : 2;
     for (int k = 0; k < nkw; k++) all[npos + k] = args[nargs + k];
     TRY(bind(in, rule, npos, all, kwnames, bound));
-    return rule->handler(in, rule, bound, out);
+    return by_rule(in, rule, bound, out);
 }
 
 static Answer
