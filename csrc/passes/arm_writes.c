@@ -88,7 +88,7 @@ arm_stays(Writes *w, NodeId scatter)
     int32_t at = -1, place = fact(w, scatter)->order;
     VEC(NodeId) choices = {0};
     const Fact *of = fact(w, old);
-    if (of->committed || of->noutputs > 0 || w->last_region > place || of->loop != 0 ||
+    if (of->committed || of->noutputs > 0 || of->loop != 0 ||
         fact(w, scatter)->loop != 0 || storage_of(w, graph_node(w->g, scatter)->args[1]) == old)
         return 0;
     while (next_read(w, old, &at, &id)) {

@@ -119,7 +119,6 @@ find_reads(Writes *w)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         if (add_reads(w, id) < 0) return -1;
-        if (graph_node(g, id)->region[0] != NO_REGION) w->last_region = i + 1;
     }
     for (int i = 0; i < g->outputs.len; i++) {
         const Node *node = graph_node(g, g->outputs.at[i].node);
@@ -285,19 +284,20 @@ is_carried(const Writes *w, NodeId storage)
     return carried_by(w, storage) != NULL && !is_turned(w, storage);
 }
 
-/* Is the storage read after node `after`, by nodes, outputs or a commit, perhaps as what a choice
-   has chosen? A loop further on counts, since its body may read. */
+/* Is the storage read after node `after`, by nodes, those in loops further on among them, outputs or
+   a commit, perhaps as what a choice has chosen? */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
     int32_t at = -1, place = fact(w, after)->order;
     NodeId id;
     const Fact *of = fact(w, storage);
-    if (of->committed || of->noutputs > 0 || w->last_region > place) return true;
+    if (of->committed || of->noutputs > 0) return true;
     if (is_carried(w, storage) || of->loop != fact(w, after)->loop) return true; /* the next turn */
     while (next_read(w, storage, &at, &id)) {
         if (choice_is_same(w, id)) continue; /* it reads what is written */
-        if (fact(w, id)->order > place) return true;
+        int32_t at_top = fact(w, id)->order, around = fact(w, id)->within;
+        if (at_top > 0 ? at_top > place : around == 0 || around > place) return true;
         if (graph_node(w->g, id)->op == OP_choose && used_after(w, id, after)) return true;
     }
     return false;

@@ -44,7 +44,6 @@ typedef struct {
     VEC(Fact) facts;   /* per node */
     VEC(Read) reads;
     VEC(Inserted) inserted;
-    int32_t last_region; /* position of the last loop in the top region */
 } Writes;
 
 static inline Fact *

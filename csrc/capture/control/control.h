@@ -150,6 +150,8 @@ const char *repeat_leaves_unset(Arena *arena, const char *name);
    0, or -1 with the error set. */
 int repeat_refusal(Interp *in, const LoopNote **out);
 /* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
+/* The same of what is left of a range after the first turn. */
+Answer repeat_keep_rest(Interp *in, const Value *iterator);
 Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 
 /* The `while` of which the current Instr begins the second turn, where it is to be tried from there

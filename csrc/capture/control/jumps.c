@@ -318,6 +318,8 @@ for_iter(Interp *in, const Instr *instr)
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO) return answer;
     }
+    Answer rest = repeat_keep_rest(in, iterator);
+    if (rest != ANSWER_NO) return rest;
     bool unrolls = in->loop == NULL || iterator_unrolls(in, iterator);
     if (!unrolls && (loop_goes_over(in, iterator) || in->top != in->turn->of))
         return inner_loop_unkept(in, in->top->number);

@@ -160,6 +160,7 @@ repeat_refusal(Interp *in, const LoopNote **out)
 static Answer
 refuse(Interp *in, const Repeat *r, const char *why)
 {
+    if (getenv("LATE_DEBUG")) fprintf(stderr, "REFUSE line %d: '%s' break %d %s\n", in->graph->line, why, (int)in->break_code, in->told.detail ? in->told.detail : ""); /*DBG*/
     char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (kept == NULL) return ANSWER_ERROR;
     note_of(in, r->scan.number)->why = kept;
@@ -174,8 +175,8 @@ begin_later(Interp *in, const Repeat *r, NodeId first)
 {
     const LoopShape *shape = r->scan.shape;
     LoopNote *note = note_of(in, shape->top);
-    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || r->iterator != NULL ||
-        note->later || shape->begin == shape->top)
+    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || note->later ||
+        (r->iterator == NULL && shape->begin == shape->top))
         return ANSWER_NO;
     note->later = true;
     return start_again(in, shape);
@@ -270,17 +271,35 @@ int_node(Interp *in, int64_t number, NodeId *out)
     return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
 }
 
+/* Have turns been followed before it? */
+static bool
+is_under_way(const Repeat *r)
+{
+    return r->iterator != NULL && r->iterator->position > 0;
+}
+
+/* The first item of the range that no turn has had. */
+static Answer
+next_item(Interp *in, const Repeat *r, NodeId *out)
+{
+    Value *moved = value_const_new(in, PyLong_FromLongLong(r->iterator->position * r->step)), *item;
+    if (moved == NULL) return ANSWER_ERROR;
+    TRY(operate_binary(in, OPERATOR_ADD, r->iterator->walked->items[0], moved, &item));
+    return value_as_loose_node(in, item, out);
+}
+
 /* Start, stop and step; the step is a constant. */
 static Answer
 add_range(Interp *in, Repeat *r)
 {
     static const int64_t endless[3] = {0, INT64_MAX, 1};
     int64_t step = 1;
-    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &step));
-    r->step = step;
+    if (r->iterator != NULL) step = r->step;
     for (int i = 0; i < 3; i++) {
         NodeId node;
-        if (r->iterator != NULL && i < 2)
+        if (i == 0 && is_under_way(r))
+            TRY(next_item(in, r, &node));
+        else if (r->iterator != NULL && i < 2)
             TRY(value_as_loose_node(in, r->iterator->walked->items[i], &node));
         else
             TRY(int_node(in, i == 2 ? step : endless[i], &node));
@@ -290,13 +309,20 @@ add_range(Interp *in, Repeat *r)
     return step != 0 ? ANSWER_YES : ANSWER_NO;
 }
 
+/* Is the local's value from before the loop read, in a turn or where there is none? */
+static bool
+is_read(const Repeat *r, int i)
+{
+    return r->scan.read_first[i] || (is_under_way(r) && r->scan.read_end[i]);
+}
+
 /* Locals that a turn reads before it stores them. */
 static Answer
 add_read(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId first;
-        if (!r->scan.read_first[i]) continue;
+        if (!is_read(r, i)) continue;
         TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
@@ -309,7 +335,7 @@ static Answer
 makes_its_turn(Interp *in, const Repeat *r)
 {
     bool needs = false, holds = true;
-    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !r->scan.read_first[i];
+    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(r, i);
     if (!needs) return ANSWER_YES;
     if (r->iterator == NULL) return ANSWER_NO;
     TRY(loop_makes_a_turn(in, r->iterator, &holds));
@@ -395,8 +421,8 @@ is_followed(const Graph *g, RegionId region)
     const Region *body = &g->regions.at[region];
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *node = graph_node(g, body->nodes.at[i]);
-        if (node->op == OP_loop || node->op == OP_repeat || node->type.device != DEVICE_HOST)
-            return false;
+        if (node->type.device != DEVICE_HOST) return false;
+        if (node->op == OP_loop) continue; /* it is one kernel */
         for (int k = 0; k < 2; k++)
             if (node->region[k] != NO_REGION && !is_followed(g, node->region[k])) return false;
     }
@@ -691,7 +717,7 @@ stored_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId node, first;
-        if (r->scan.read_first[i] || !r->scan.read_after[i]) continue;
+        if (is_read(r, i) || !r->scan.read_after[i]) continue;
         Answer answer = value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node);
         if (answer == ANSWER_NO) return tell_unset(in, r, r->scan.slot[i]);
         if (answer != ANSWER_YES) return answer;
@@ -754,6 +780,7 @@ static Answer
 begin(Interp *in, Repeat *r)
 {
     bool reached = false;
+    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &r->step));
     int fits = loop_scan_stores(in, in->top->decoded, r->scan.shape, &r->scan);
     if (fits < 0) return ANSWER_ERROR;
     if (fits == 0) return ANSWER_NO;
@@ -780,11 +807,12 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
     const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
     bool here = in->region == (in->turn != NULL ? in->turn->region : 0);
     if (note == NULL || note->why != NULL || !here || in->loop != NULL) return false;
-    if (note->later && in->top->number != shape->begin) return false;
+    if (note->later && iterator == NULL && in->top->number != shape->begin) return false;
+    if (note->later && iterator != NULL && iterator->position == 0) return false;
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
-    return iterator == NULL || loop_is_range(iterator);
+    return iterator == NULL || loop_is_range(iterator) || loop_is_begun_range(iterator);
 }
 
 int
@@ -821,6 +849,16 @@ learn_inner(Interp *in, const LoopShape *shape, const Value *iterator)
                    : ANSWER_YES;
     }
     return ANSWER_YES;
+}
+
+Answer
+repeat_keep_rest(Interp *in, const Value *iterator)
+{
+    LoopShape *shape;
+    if (in->top != in->bottom || !loop_is_begun_range(iterator)) return ANSWER_NO;
+    if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
+    const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
+    return note != NULL && note->later ? repeat_keep(in, shape, iterator) : ANSWER_NO;
 }
 
 Answer

@@ -135,6 +135,8 @@ typedef struct {
     BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
+    Value *selected;  /* the same as an array whose length is a number of the turn; NULL: none yet */
+    RegionId made_in; /* the region that has made that */
     Value *of, *key;  /* a view of this array at a place that only the run tells (places.c) … */
     NodeId version;   /* … of this version of its memory; or NULL */
     Type part;        /* its shape and dtype */
