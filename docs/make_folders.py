@@ -153,7 +153,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat writes commit bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure writes commit bounds sized stored",
             ),
             (
                 "Kernels",

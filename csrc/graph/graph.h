@@ -427,6 +427,10 @@ int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
+/* Has it a number that only the run tells? */
+bool size_varies(const Graph *g, SizeId id);
+/* Is it 1, of what only the run tells whatever that is?  A length of an input is as it was seen. */
+bool size_is_single(const Graph *g, SizeId id);
 /* The upper bound; INT64_MAX: there is none. */
 int64_t size_most(Graph *g, SizeId id);
 /* Is it the product, whatever the symbols are?  False: not known. */

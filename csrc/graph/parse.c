@@ -245,7 +245,7 @@ two_sizes(Parser *p, SizeId *a, SizeKind *kind)
 static SizeId
 size(Parser *p)
 {
-    SizeId of[2];
+    SizeId of[2] = {NO_SIZE, NO_SIZE};
     blanks(p);
     SizeKind kind = accept(p, "min(") ? SIZE_LEAST : accept(p, "max(") ? SIZE_MOST : SIZE_CONST;
     if (kind != SIZE_CONST || accept(p, "(")) {

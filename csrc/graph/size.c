@@ -395,6 +395,21 @@ size_upper(Graph *g, SizeId id, int64_t *out)
     return bound(g, id, true, 0, out);
 }
 
+bool
+size_varies(const Graph *g, SizeId id)
+{
+    if (size_is_const(g, id)) return false;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER;
+    return size_varies(g, size->a) || size_varies(g, size->b);
+}
+
+bool
+size_is_single(const Graph *g, SizeId id)
+{
+    return size_value(g, id) == 1 && !size_varies(g, id);
+}
+
 int64_t
 size_most(Graph *g, SizeId id)
 {

@@ -197,7 +197,7 @@ type_axes(const Graph *g, const Type *type, int *axes)
 {
     int n = 0;
     for (int axis = 0; axis < type->rank; axis++) {
-        if (size_is_one(g, type->shape[axis])) continue;
+        if (size_is_single(g, type->shape[axis])) continue;
         int64_t stride = size_value(g, type->stride[axis]);
         if (stride <= 0) return -1;
         int at = n++;
@@ -245,7 +245,7 @@ type_repeats(const Graph *g, const Type *type)
     int n = 0;
     if (type_elements(g, type) == 0) return false;
     for (int i = 0; i < type->rank; i++) {
-        if (size_is_one(g, type->shape[i])) continue;
+        if (size_is_single(g, type->shape[i])) continue;
         int64_t step = llabs(size_value(g, type->stride[i]));
         int at = n++;
         for (; at > 0 && stride[at - 1] > step; at--) {
@@ -266,7 +266,7 @@ bool
 type_is_spread(const Graph *g, const Type *type)
 {
     for (int i = 0; i < type->rank; i++)
-        if (!size_is_zero(g, type->stride[i]) && !size_is_one(g, type->shape[i])) return false;
+        if (size_value(g, type->stride[i]) != 0 && !size_is_single(g, type->shape[i])) return false;
     return true;
 }
 

@@ -208,7 +208,7 @@ spread_type(const Graph *g, const Type *view, Type *type)
     out.offset = type->offset;
     for (int axis = 0; axis < view->rank; axis++) {
         int from = axis - shift;
-        bool walks = from >= 0 && !size_is_one(g, type->shape[from]);
+        bool walks = from >= 0 && !size_is_single(g, type->shape[from]);
         out.stride[axis] = walks ? type->stride[from] : NO_SIZE;
     }
     *type = out;

@@ -150,9 +150,9 @@ const char *repeat_leaves_unset(Arena *arena, const char *name);
    0, or -1 with the error set. */
 int repeat_refusal(Interp *in, const LoopNote **out);
 /* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
+Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 /* The same of what is left of a range after the first turn. */
 Answer repeat_keep_rest(Interp *in, const Value *iterator);
-Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
 
 /* The `while` of which the current Instr begins the second turn, where it is to be tried from there
    on; else *out is NULL.  -1: error set. */

@@ -160,7 +160,6 @@ repeat_refusal(Interp *in, const LoopNote **out)
 static Answer
 refuse(Interp *in, const Repeat *r, const char *why)
 {
-    if (getenv("LATE_DEBUG")) fprintf(stderr, "REFUSE line %d: '%s' break %d %s\n", in->graph->line, why, (int)in->break_code, in->told.detail ? in->told.detail : ""); /*DBG*/
     char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (kept == NULL) return ANSWER_ERROR;
     note_of(in, r->scan.number)->why = kept;

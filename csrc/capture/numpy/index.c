@@ -277,7 +277,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
         if (item->kind == ITEM_NEW) {
             TRY(add_axis(in, &out->type, one, zero));
         } else if (item->kind == ITEM_INT) {
-            SizeId index;
+            SizeId index = NO_SIZE;
             TRY(index_from_start(in, item->start, length, &index));
             TRY(move(in, &out->type, index, stride));
             note(in, out, index, size_add(g, index, one), 0);
