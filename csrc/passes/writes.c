@@ -276,6 +276,20 @@ is_turned(const Writes *w, NodeId storage)
     return mark != NULL && graph_node(w->g, storage)->attrs.index >= node_versions_from(mark);
 }
 
+bool
+version_is_turned(const Writes *w, NodeId storage)
+{
+    for (;;) {
+        const Node *node = graph_node(w->g, storage);
+        if (node->op == OP_scatter)
+            storage = storage_of(w, node->args[0]);
+        else if (choice_is_same(w, storage))
+            storage = storage_of(w, node->args[2]);
+        else
+            return is_turned(w, storage);
+    }
+}
+
 /* Was it carried by a repeat as an object?  Then it may be memory of the program's, which also
    others have. */
 static bool
@@ -424,8 +438,8 @@ goes_in_place(Writes *w, NodeId id)
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value = graph_node(w->g, id)->args[1];
     bool library = is_library(w, fact(w, old)->root);
-    bool own =
-        is_turned(w, old) || storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    bool own = version_is_turned(w, old) ||
+               storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
     if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
     bool in_place = (own || library) && !used_after(w, old, id);
     if (library && !in_place) {

@@ -70,6 +70,8 @@ choice_is_same(const Writes *w, NodeId id)
 /* Iterates over the nodes other than views that read the storage; a node with two such arguments
    comes twice. *at is -1 at first. False: no more. */
 bool next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id);
+/* Is it one of the versions that turns of a repeat write one after the other? */
+bool version_is_turned(const Writes *w, NodeId storage);
 /* 0 or -1. */
 int replace_argument(Writes *w, NodeId id, int k, NodeId value);
 

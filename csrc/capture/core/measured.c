@@ -101,15 +101,23 @@ likely_value(Interp *in, SizeId least, SizeId most)
     return low + (high - low) / 2;
 }
 
+static bool
+was_measured(const Interp *in, NodeId number, RegionId region, SizeId *out)
+{
+    for (int i = 0; i < in->memory.measured.len; i++) {
+        const Measured *measured = &in->memory.measured.at[i];
+        if (measured->number != number || measured->region != region) continue;
+        *out = measured->size;
+        return true;
+    }
+    return false;
+}
+
 static Answer
 symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
 {
     SizeId least = NO_SIZE, most = NO_SIZE;
-    for (int i = 0; i < in->memory.measured.len; i++)
-        if (in->memory.measured.at[i].number == number) {
-            *out = in->memory.measured.at[i].size;
-            return ANSWER_YES;
-        }
+    if (was_measured(in, number, NO_REGION, out)) return ANSWER_YES;
     const Ranged *range = range_of(in, number);
     if (range != NULL) {
         Ranged copy = *range;
@@ -120,7 +128,7 @@ symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
     NodeId node = measure_behind(in, number);
     if (node == NO_NODE) return ANSWER_ERROR;
     *out = size_number(in->graph, node, least, most, likely_value(in, least, most));
-    Measured measured = {.number = number, .size = *out};
+    Measured measured = {.number = number, .size = *out, .region = NO_REGION};
     return *out == NO_SIZE || VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR
                                                                                      : ANSWER_YES;
 }
@@ -210,8 +218,14 @@ size_of_number(Interp *in, Value *value, SizeId *out)
         value_is_opaque(in, value))
         return ANSWER_NO;
     TRY(value_as_loose_node(in, value, &number));
-    if (graph_node(in->graph, number)->type.form == FORM_SCALAR) TRY(python_int(in, &number));
-    return size_of_node(in, number, 0, out);
+    if (graph_node(in->graph, number)->type.form != FORM_SCALAR)
+        return size_of_node(in, number, 0, out);
+    Measured measured = {.number = number, .region = in->region};
+    if (was_measured(in, number, in->region, out)) return ANSWER_YES;
+    TRY(python_int(in, &number));
+    TRY(size_of_node(in, number, 0, out));
+    measured.size = *out;
+    return VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- sizes as ints ---- */

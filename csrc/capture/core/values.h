@@ -367,6 +367,7 @@ typedef struct {
 typedef struct {
     NodeId number;
     SizeId size;
+    RegionId region; /* where one of NumPy's was made one of Python's; NO_REGION: it is one itself */
 } Measured;
 typedef struct {
     NodeId param, start, stop;

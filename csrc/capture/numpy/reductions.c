@@ -259,6 +259,7 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     DType dtype = (DType)from.dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
+    TRY(reduces_some(in, &r));
     Value *axis = rule_arg(rule, args, "axis");
     if (axis != NULL && value_is_sequence(axis))
         return interp_break(in, BREAK_SHAPE, "%s along several axes", rule->name);
