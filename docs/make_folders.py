@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes streams effects"),
+            ("Arrays and effects", "storage sizes measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),
@@ -76,7 +76,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Rules for NumPy's functions, methods, operators, indexing, views, writes and steps.",
         [
             ("Functions", "numpy_names function_table numpy_functions numpy_python"),
-            ("Elements and places", "ops bounds casts index places masked views writes"),
+            ("Elements and places", "ops int_bounds casts index places masked views writes"),
             (
                 "Functions by subject",
                 "reductions products creation shape_functions array_attributes array_methods temporaries",
@@ -138,11 +138,14 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "passes": (
         "Graph to graph, one pass per file, in the order of pipeline.c.",
         [
-            ("The order", "pipeline rewrite module_passes"),
-            ("For every graph", "fold forward versions algebra cse dce"),
+            (
+                "The order, what passes share",
+                "pipeline rewrite versions arm_writes module_passes",
+            ),
+            ("For every graph", "fold forward algebra cse dce"),
             (
                 "For lowering",
-                "functions overwritten arms concatenate writes arm_writes attention products "
+                "functions overwritten arms concatenate writes attention products "
                 "gathers scans copies",
             ),
         ],
@@ -153,7 +156,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat measure writes commit bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",
@@ -174,7 +177,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c straight row pairwise expr flags bounds prelude functions casts machine divide python_ops",
+                "c straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",

@@ -166,7 +166,10 @@ def observe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> See
             if isinstance(error, KeyboardInterrupt):
                 raise
             seen.raised = error
-    seen.warned = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+    seen.warned = [
+        (w.category, getattr(w.message, "details", str(w.message)), w.filename, w.lineno)
+        for w in caught
+    ]
     seen.printed = out.getvalue()
     seen.errstate = np.geterr()
     return seen

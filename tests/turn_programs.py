@@ -33,13 +33,15 @@ class Writer:
     def index(self, k: str) -> str:
         """Of an axis of n: mostly in bounds."""
         usual = (k, k, k, f"-{k} - 1", "0", "-1", "n // 2")
-        return self.one(*usual, f"{k} - 1", f"n - 1 - {k}", *([f"{k} + 1"] if self.chance(0.2) else []))
+        return self.one(
+            *usual, f"{k} - 1", f"n - 1 - {k}", *([f"{k} + 1"] if self.chance(0.2) else [])
+        )
 
     def bounds(self, k: str) -> str:
         """A slice of an axis of n."""
         return self.one(
             f"{k}:", f":{k}", f"{k} + 1:", f":{k} + 1", f":-{k}", f"-{k}:", f"{k}:{k} + 3", ":", "1:-1",
-            f"{k} - 2:{k} + 2", f"{k}::2", f"::-1", f"{k}::-1", f"2 * {k}:", f"n - {k}:", f"{k} // 2:{k}",
+            f"{k} - 2:{k} + 2", f"{k}::2", "::-1", f"{k}::-1", f"2 * {k}:", f"n - {k}:", f"{k} // 2:{k}",
         )  # fmt: skip
 
     def vector(self, k: str, bounds: str, depth: int = 0) -> str:
@@ -97,10 +99,16 @@ class Writer:
             self.put(depth, f"v = {self.vector(k, bounds)}.copy()")
             self.put(depth, f"d[{bounds}, {bounds}] -= np.outer(v, v @ d[{bounds}, {bounds}])")
         elif kind == 13:
-            self.put(depth, f"{self.one('a', 'b')}[{i}] {op} {self.one('a', 'b')}[{self.index(k)}] * {self.one('t', 's')}")
+            self.put(
+                depth,
+                f"{self.one('a', 'b')}[{i}] {op} {self.one('a', 'b')}[{self.index(k)}] * {self.one('t', 's')}",
+            )
         elif kind == 14:
             self.put(depth, f"w = {self.one('c', 'e')} > {self.one('t', '0.5', 's', '9')}")
-            self.put(depth, f"{self.one('c[w] = k', 'c[w] = c[w] * 0.5 + e[w]', 'e[w] = 0', 's += c[w].sum()')}")
+            self.put(
+                depth,
+                f"{self.one('c[w] = k', 'c[w] = c[w] * 0.5 + e[w]', 'e[w] = 0', 's += c[w].sum()')}",
+            )
         elif kind == 15:
             self.put(depth, f"s = {self.number(k)}")
         elif kind == 16:
@@ -114,9 +122,15 @@ class Writer:
             self.put(depth, f"y {self.one('*=', '+=')} {self.one('0.5', 't')}")
         elif kind == 20:
             self.put(depth, f"if {self.number(k)} > {self.one('t', '0.5')}:")
-            self.put(depth + 1, self.one(f"c[{i}] = 0", "s = s * 0.5", f"e[{bounds}] *= 0.5", "break", "continue"))
+            self.put(
+                depth + 1,
+                self.one(f"c[{i}] = 0", "s = s * 0.5", f"e[{bounds}] *= 0.5", "break", "continue"),
+            )
         elif kind == 21:
-            self.put(depth, f"a[{bounds}, {self.one('0', '-1', '1:', ':2')}] {op} {self.one('t', 's', '1')}")
+            self.put(
+                depth,
+                f"a[{bounds}, {self.one('0', '-1', '1:', ':2')}] {op} {self.one('t', 's', '1')}",
+            )
         elif kind == 22:
             self.put(depth, f"u = np.array([c[{i}], s, {self.one('t', 'k', '1.5')}])")
             self.put(depth, "s = (u * u).sum()")

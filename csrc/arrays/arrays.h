@@ -234,7 +234,7 @@ bool array_any_dtype_check(PyObject *object); /* also StringDType and those of t
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for unsupported dtypes.  `object` is anything that np.dtype accepts. */
 Answer array_dtype_from_object(PyObject *object, DType *out);
-/* The same of arrays on devices, which have bfloat16, too. */
+/* As array_dtype_from_object, of arrays on devices, which have bfloat16, too. */
 Answer array_device_dtype(PyObject *object, DType *out);
 /* A dtype object of which there is only one: it has no parameters and holds nothing of the
    program's. */

@@ -292,11 +292,12 @@ emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
     e->read = e->written = ".at[e]";
     e->sum = "";
     e->walks = false;
-    for (int i = 0; i < e->kernel->instrs.len; i++)
-        if (dtype_is_half(cuda_instr(e, i)->dtype)) {
-            const char *name = cuda_type(cuda_instr(e, i)->dtype);
-            cuda_helper(e, name, strlen(name));
-        }
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        DType dtype = cuda_instr(e, i)->dtype;
+        const char *name = cuda_type(dtype);
+        if (dtype_is_half(dtype) || dtype_is_complex(dtype))
+            cuda_helper(e, name, strcspn(name, "<"));
+    }
     if (e->kernel->kind == KERNEL_ATTENTION) {
         cuda_helper(e, "Half", strlen("Half"));
         cuda_helper(e, "BFloat", strlen("BFloat"));

@@ -84,6 +84,41 @@ static const struct {
      "    return isnan((float)x) | isnan((float)y) ? bfloat_of(0x7fff) : BFloat(fminf(x, y));\n"
      "}\n"
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
+    /* As CuPy's complex (cupy/complex/arithmetic.h), with what its compiler contracts. */
+    {"Complex", NULL,
+     "template <class T> struct Complex {\n"
+     "    T re, im;\n"
+     "    Complex() = default;\n"
+     "    __device__ Complex(T re, T im) : re(re), im(im) {}\n"
+     "    template <class U> explicit __device__ Complex(U re) : re((T)re), im(0) {}\n"
+     "    template <class U> explicit __device__ Complex(Complex<U> x) : re((T)x.re), im((T)x.im) "
+     "{}\n"
+     "    explicit __device__ operator bool() const { return re != 0 || im != 0; }\n"
+     "    __device__ Complex operator-() const { return {-re, -im}; }\n"
+     "};\n"
+     "#define BOTH template <class T> F\n"
+     "BOTH bool operator==(Complex<T> x, Complex<T> y) { return x.re == y.re && x.im == y.im; }\n"
+     "BOTH bool operator!=(Complex<T> x, Complex<T> y) { return !(x == y); }\n"
+     "BOTH Complex<T> operator+(Complex<T> x, Complex<T> y) { return {x.re + y.re, x.im + y.im}; "
+     "}\n"
+     "BOTH Complex<T> operator-(Complex<T> x, Complex<T> y) { return {x.re - y.re, x.im - y.im}; "
+     "}\n"
+     "BOTH Complex<T> operator*(Complex<T> x, Complex<T> y) {\n"
+     "    return {fma(x.re, y.re, -(x.im * y.im)), fma(x.re, y.im, x.im * y.re)};\n"
+     "}\n"
+     "BOTH Complex<T> operator/(Complex<T> x, Complex<T> y) {\n"
+     "    T scale = 1 / (fabs(y.re) + fabs(y.im));\n"
+     "    x = {x.re * scale, x.im * scale};\n"
+     "    y = {y.re * scale, y.im * scale};\n"
+     "    T norm = 1 / fma(y.re, y.re, y.im * y.im);\n"
+     "    return {fma(x.re, y.re, x.im * y.im) * norm, fma(x.im, y.re, -(x.re * y.im)) * norm};\n"
+     "}\n"
+     "BOTH T absolute(Complex<T> x) { return hypot(x.re, x.im); }\n"
+     "BOTH Complex<T> conjugate(Complex<T> x) { return {x.re, -x.im}; }\n"
+     "BOTH Complex<T> __shfl_xor_sync(unsigned lanes, Complex<T> x, int bit) {\n"
+     "    return {__shfl_xor_sync(lanes, x.re, bit), __shfl_xor_sync(lanes, x.im, bit)};\n"
+     "}\n"
+     "#undef BOTH\n"},
     {"Found", NULL,
      "template <class T, class I> struct Found {\n"
      "    T value;\n"
@@ -188,6 +223,7 @@ static const struct {
     {"first_min", "Found",
      "template <class T, class I> F Found<T, I> first_min(Found<T, I> x, "
      "Found<T, I> y) {\n    return comes_first(y, x, y.value < x.value) ? y : x;\n}\n"},
+    {"conjugate", NULL, "template <class T> F T conjugate(T x) { return x; }\n"},
     {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
     {"clip", NULL,
      "template <class T> F T clip(T x, T low, T high) {\n"

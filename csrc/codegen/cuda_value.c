@@ -16,6 +16,8 @@ static const char *const types[DT_COUNT] = {
     [DT_BF16] = "BFloat",
     [DT_F32] = "float",
     [DT_F64] = "double",
+    [DT_C64] = "Complex<float>", /* of the prelude */
+    [DT_C128] = "Complex<double>",
 };
 
 const char *
@@ -141,6 +143,13 @@ static void
 put_bits(DType dtype, uint64_t bits, Text *out)
 {
     switch (dtype) {
+    case DT_C64:
+        text_put(out, "{");
+        put_bits(DT_F32, bits, out);
+        text_put(out, ", ");
+        put_bits(DT_F32, bits >> 32, out);
+        text_put(out, "}");
+        break;
     case DT_F16: text_printf(out, "half_of(0x%x)", (unsigned)(uint16_t)bits); break;
     case DT_BF16: text_printf(out, "bfloat_of(0x%x)", (unsigned)(uint16_t)bits); break;
     case DT_F32:
@@ -322,6 +331,12 @@ put_value(CudaEmit *e, const Instr *v, Text *out)
         if (v->argument > 0) {
             snprintf(number, sizeof number, "m%d", v->argument - 1);
             put_argument(v->dtype, number, out);
+        } else if (v->dtype == DT_C128) {
+            text_put(out, "{");
+            put_bits(DT_F64, v->bits[0], out);
+            text_put(out, ", ");
+            put_bits(DT_F64, v->bits[1], out);
+            text_put(out, "}");
         } else
             put_bits(v->dtype, v->bits[0], out);
         return;

@@ -152,6 +152,7 @@ static bool
 has_dtype(const char *letters, DType dtype)
 {
     if (dtype_is_half(dtype) && strchr(letters, 'h') != NULL) return true;
+    if (dtype_is_complex(dtype) && strchr(letters, 'c') != NULL) return true;
     char kind = dtype == DT_BOOL                     ? 'b'
                 : dtype_is_integer(dtype)            ? 'i'
                 : dtype == DT_F32 || dtype == DT_F64 ? 'r'

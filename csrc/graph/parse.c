@@ -410,8 +410,8 @@ attr_value(Parser *p, const char *name, DType dtype, Attrs *attrs)
     if (strcmp(name, "ints") == 0 || strcmp(name, "axes") == 0 || strcmp(name, "leaves") == 0)
         return attr_ints(p, attrs);
     if (strcmp(name, "index") == 0 || strcmp(name, "axis") == 0 || strcmp(name, "write") == 0 ||
-        strcmp(name, "versions") == 0 ||
-        strcmp(name, "kept") == 0 || strcmp(name, "epilogue") == 0 || strcmp(name, "version") == 0)
+        strcmp(name, "versions") == 0 || strcmp(name, "kept") == 0 ||
+        strcmp(name, "epilogue") == 0 || strcmp(name, "version") == 0)
         return number(p, &attrs->index);
     if (strcmp(name, "kwnames") == 0) return attr_kwnames(p, attrs);
     if (strcmp(name, "view") == 0) {

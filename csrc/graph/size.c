@@ -218,7 +218,8 @@ sum_made(Graph *g, const Sum *sum)
     SizeId of[MOST_TERMS];
     for (int i = 0; i < sum->n; i++) {
         of[i] = sum->at[i].of;
-        if (sum->at[i].factor != 1) of[i] = pair(g, SIZE_MUL, size_const(g, sum->at[i].factor), of[i]);
+        if (sum->at[i].factor != 1)
+            of[i] = pair(g, SIZE_MUL, size_const(g, sum->at[i].factor), of[i]);
         if (of[i] == NO_SIZE) return NO_SIZE;
     }
     if (sum->n == 0) return size_const(g, sum->constant);
@@ -423,7 +424,8 @@ size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b)
     if (size_is_const(g, id) && size_is_const(g, a) && size_is_const(g, b))
         return size_value(g, id) == wrap_mul(size_value(g, a), size_value(g, b));
     if (size_is_const(g, id) && size_value(g, id) != 0) return false;
-    SizeId times = size_mul((Graph *)g, a, b); /* which is entered among the sizes, and read by none */
+    SizeId times =
+        size_mul((Graph *)g, a, b); /* which is entered among the sizes, and read by none */
     if (times == NO_SIZE) PyErr_Clear();
     return times != NO_SIZE && size_same(g, id, times);
 }

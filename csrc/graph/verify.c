@@ -57,7 +57,8 @@ check_layout(const Check *c, NodeId id, const Type *type)
         RULE(size_value(g, type->shape[i]) >= 0, "a length is negative");
     }
     RULE(type->offset == NO_SIZE || size_exists(g, type->offset), "the offset is no size");
-    RULE(size_is_measured(c, type->offset), "the offset has a number that is not measured before it");
+    RULE(size_is_measured(c, type->offset),
+         "the offset has a number that is not measured before it");
     return 0;
 }
 
@@ -269,8 +270,8 @@ static int
 check_jump(const Check *c, NodeId id, const Node *node)
 {
     RULE(node->type.dtype == DT_OBJECT, "a mark has no value");
-    RULE(node->op != OP_measure || (arg_type(c, node, 0)->dtype == DT_I64 &&
-                                    arg_type(c, node, 0)->form == FORM_PYTHON),
+    RULE(node->op != OP_measure ||
+             (arg_type(c, node, 0)->dtype == DT_I64 && arg_type(c, node, 0)->form == FORM_PYTHON),
          "what is measured is no int");
     if (node->op == OP_branch || node->op == OP_stay || node->op == OP_again)
         RULE(node->nargs > 0 && arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");

@@ -54,7 +54,8 @@ access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeI
     *out = (Access){.storage = storage, .offset = type->offset, .dtype = type->dtype};
     for (int dim = 0; dim < g->ndims; dim++) {
         int axis = axis_of[dim] - shift;
-        bool walks = axis_of[dim] >= 0 && axis >= 0 && !size_is_single(lw->graph, type->shape[axis]);
+        bool walks =
+            axis_of[dim] >= 0 && axis >= 0 && !size_is_single(lw->graph, type->shape[axis]);
         out->stride[dim] = walks ? type->stride[axis] : NO_SIZE;
     }
 }

@@ -183,7 +183,8 @@ inner_collapses(void *context, const Access *access)
     Graph *g = c->lw->graph;
     for (int i = 0; i + 1 < c->n; i++) {
         int dim = c->order[i + 1];
-        if (!size_is_times(g, access->stride[c->order[i]], access->stride[dim], c->group->size[dim]))
+        if (!size_is_times(g, access->stride[c->order[i]], access->stride[dim],
+                           c->group->size[dim]))
             return false;
     }
     return true;

@@ -238,7 +238,8 @@ enter_step(Lowering *lw, NodeId mark)
     const Repeat *repeat = &lw->repeats.at[loop_numbered(lw, mark) - 1];
     Step step = {.kind = STEP_CARRY, .line = node->line, .file = node->file};
     step.carry.condition.buffer = NO_BUFFER;
-    if (moves(&c, repeat, node->args, node_versions_from(node)) < 0 || push_carry(&c, &step) < 0) return -1;
+    if (moves(&c, repeat, node->args, node_versions_from(node)) < 0 || push_carry(&c, &step) < 0)
+        return -1;
     return VEC_PUSH(lw->arena, &lw->open, lw->program->steps.len - 1);
 }
 

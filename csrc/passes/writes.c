@@ -298,8 +298,8 @@ is_carried(const Writes *w, NodeId storage)
     return carried_by(w, storage) != NULL && !is_turned(w, storage);
 }
 
-/* Is the storage read after node `after`, by nodes, those in loops further on among them, outputs or
-   a commit, perhaps as what a choice has chosen? */
+/* Is the storage read after node `after`, by nodes, those in loops further on among them, outputs
+   or a commit, perhaps as what a choice has chosen? */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
@@ -744,7 +744,8 @@ prepare_again(Writes *w, NodeId again)
 {
     Graph *g = w->g;
     NodeId enter = fact(w, again)->ends;
-    for (int k = node_versions_from(graph_node(g, again)); k + 1 < graph_node(g, again)->nargs; k++) {
+    for (int k = node_versions_from(graph_node(g, again)); k + 1 < graph_node(g, again)->nargs;
+         k++) {
         NodeId left = graph_node(g, again)->args[1 + k], began = result_of(w, enter, k);
         NodeId result = result_of(w, again, k);
         if (began == NO_NODE) continue;

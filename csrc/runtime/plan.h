@@ -107,7 +107,8 @@ typedef struct {
     int32_t target;
 } PlanCarry;
 
-/* A MeasureStep: the int, sizes that have it (index into Plan.dynamic), and arrays that are made. */
+/* A MeasureStep: the int, sizes that have it (index into Plan.dynamic), and arrays that are made.
+ */
 typedef struct {
     PlanPlace from;
     int32_t id, nsizes, nfresh;

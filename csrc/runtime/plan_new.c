@@ -373,11 +373,11 @@ make_measure(Maker *m, const MeasureStep *from, PlanMeasure *out)
     Plan *plan = m->plan;
     const Graph *g = m->capture->graph;
     bool *has = arena_alloc(plan->memory, (size_t)(plan->nsizes + 1));
-    *out = (PlanMeasure){.from = {from->from.buffer, from->from.offset},
-                         .id = number_of(g, from->node),
-                         .nfresh = from->fresh.len,
-                         .fresh = copy_of(plan, from->fresh.at,
-                                          sizeof(int32_t) * (size_t)from->fresh.len)};
+    *out = (PlanMeasure){
+        .from = {from->from.buffer, from->from.offset},
+        .id = number_of(g, from->node),
+        .nfresh = from->fresh.len,
+        .fresh = copy_of(plan, from->fresh.at, sizeof(int32_t) * (size_t)from->fresh.len)};
     out->sizes = arena_alloc(plan->memory, sizeof(int32_t) * (size_t)(plan->ndynamic + 1));
     if (has == NULL || out->fresh == NULL || out->sizes == NULL) return -1;
     if (out->id == NO_SIZE) return 0;

@@ -50,7 +50,7 @@ for name in FUNCTIONS:
         module, found = getattr(module, part), getattr(found, part)
     setattr(module, last, by_numpy(name, getattr(found, last)))
 cp.ndarray.__matmul__ = by_numpy("@", operator.matmul)
-for name in "__mul__ __rmul__ __add__ __neg__ __eq__".split():
+for name in "__mul__ __rmul__ __add__ __neg__ __eq__ __pow__ __rpow__ __gt__".split():
     setattr(cp.ndarray, name, by_numpy(name, getattr(np.ndarray, name)))
 for name in "cumsum argsort take dot var sum max astype reshape ravel flatten copy".split():
     setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
@@ -161,8 +161,8 @@ def test_what_has_no_kernel_is_called():
     check(lambda xp, x: x.astype("f8") + 1, x, calls=[".astype"])
     check(lambda xp, x: (x.max(axis=-1), x.max(axis=(0, 2)) + 1), x, calls=[".max"])
     z = x + 1j
-    check(lambda xp, z, x: (z * 2 + z, x + 1), z, x, calls=["__mul__", "__add__"])
-    check(lambda xp, z, x: (-z == z, 2 * z, x + 1), z, x, calls=["__neg__", "__eq__", "__rmul__"])
+    check(lambda xp, z, x: (z**3 + z, x + 1), z, x, calls=["__pow__"])
+    check(lambda xp, z, x: (z > -z, 2**z, x + 1), z, x, calls=["__gt__", "__rpow__"])
 
 
 def test_the_array_itself():

@@ -153,8 +153,9 @@ def all_operations():
         "i": ["i8", "u16", "i32", "u64"],
         "r": ["f32", "f64"],
         "h": ["f16", "bf16"],
+        "c": ["c64", "c128"],
     }
-    for dtype in ("bool", "i8", "u16", "i32", "u64", "f16", "bf16", "f32", "f64"):
+    for dtype in (name for letter in "bihrc" for name in names[letter]):
         lines = [f"%{k}: {dtype}@cuda[100] = input({k})" for k in range(3)]
         lines.append("%3: bool@cuda[100] = input(3)")
         outputs = []
@@ -167,7 +168,9 @@ def all_operations():
             if op["name"] == "where":
                 args = ["%3", "%0", "%1"]
             if op["name"] == "cast":
-                kind = "f32" if dtype != "f32" else "i64"
+                kind = {"f64": "i64", "c64": "c128", "c128": "c64"}.get(dtype, "f64")
+            if op["name"] == "absolute" and dtype in names["c"]:
+                kind = "f32" if dtype == "c64" else "f64"
             lines.append(f"%{number}: {kind}@cuda[100] = {op['name']}({', '.join(args)})")
             outputs.append(f"%{number}")
         yield "\n".join(lines) + f"\noutputs {', '.join(outputs)}\n"

@@ -353,6 +353,38 @@ def test_reductions_in_any_layout(shape, axis):
     assert followed >= 1 or axis == (0, 2)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "?"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_variances(axis, dtype):
+    x = values((6, 50), dtype)
+    check(lambda xp, x: xp.var(x + x, axis=axis), x, exact=False)
+    check(lambda xp, x: x.std(axis, ddof=1, keepdims=True) + x, x, exact=False)
+    check(lambda xp, x: x.T.var(axis=axis), x, exact=False)
+    if dtype not in "u1?":
+        check(lambda xp, x: x.ptp(axis=axis) if xp is not np else np.ptp(x, axis), x)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1", "?"])
+def test_differences(dtype):
+    x = values((6, 50), dtype)
+    check(lambda xp, x: (xp.diff(x), xp.diff(x, axis=0), xp.diff(x, 3, 1), xp.diff(x.T, n=2)), x)
+    check(lambda xp, x: xp.diff(x[:, 1]), x)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers(dtype):
+    x, y = values((7, 33), "i2").astype(dtype), values((33,), "i2", 2).astype(dtype)
+    x += 1j * values((7, 33), "i1", 3)
+    y -= 2j * values((33,), "i1", 4) - 3
+    r = values((7, 33), "f4", 5)
+    check(lambda xp, x, y: (x + y, x - y, x * y, -x, +x, x * (2 - 1j) + 1), x, y)
+    check(lambda xp, x, y: ((x.T * 2).T.conj() * y, xp.square(x), x == y, x != x), x, y)
+    check(lambda xp, x, r: (xp.where(r > 1, x, r), x * r, r + 1j), x, r, exact=False)
+    check(lambda xp, x, y: (x / y, abs(x), xp.absolute(x) * 2, 1 / y), x, y, exact=False)
+    check(lambda xp, x: (x.sum(), x.sum(axis=0), x.mean(axis=1), (x * 2).T.sum(0)), x, exact=False)
+    check(lambda xp, x: x.astype("c16" if dtype == "c8" else "c8") * 1j, x)
+
+
 def test_reductions_of_views():
     x = values((20, 30), "i4")
     check(

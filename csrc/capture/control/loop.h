@@ -90,8 +90,8 @@ const char *loop_unfit_array(Interp *in, const Scan *scan, int slot, Value *arra
 NodeId loop_odd_node(const Graph *g, RegionId region);
 /* Refuses the loop for such an operation. */
 Answer loop_learn_odd(Interp *in, int number, NodeId odd);
-/* The same because the body prints, stores an attribute (effects from number `first` on), or
-   changes a list that was made before (Turn.change). */
+/* As loop_learn_odd, because the body prints, stores an attribute (effects from number `first` on),
+   or changes a list that was made before (Turn.change). */
 Answer loop_learn_effect(Interp *in, int number, int first, const Turn *turn);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */
@@ -99,7 +99,7 @@ LoopName loop_name(const Activation *of, int number);
 bool loop_is(const LoopName *name, const LoopName *loop);
 /* Why the loop is unrolled, as an attempt found; NULL: it is to stay one. */
 const char *loop_refused(const Interp *in, int number);
-/* The same, or why it was not tried in this attempt. */
+/* As loop_refused, and else why it was not tried in this attempt. */
 const char *loop_note(const Interp *in, int number);
 /* 0, or -1 with the error set.  `why` is in the arena of what is learnt. */
 int loop_learn_refusal(Interp *in, int number, char *why);
@@ -119,7 +119,7 @@ int loop_written(Interp *in, int number, Value **arrays);
 Answer loop_beside(Interp *in, const Body *b, int carried, Value **out);
 /* Begins to carry that. */
 Answer loop_carry_beside(Interp *in, Body *b);
-/* The same behind the loop. */
+/* Takes what was carried so, behind the loop. */
 void loop_take_beside(int carried, Value *value, Leaving *leaving);
 
 /* loop_append.c: */
@@ -170,7 +170,7 @@ Answer loop_item(Interp *in, const Value *iterator, Value *position, Value **out
 
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan);
-/* The same for what it stores alone, whatever its instructions are. */
+/* As loop_scan, for what it stores alone, whatever its instructions are. */
 int loop_scan_stores(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
 
 #endif

@@ -9,8 +9,9 @@
    Nothing is copied where the arm was not taken, and where nobody reads %8 there is no %8.
 
    At commit what the arm wrote is written, and nothing else, and only if the arm was taken: other
-   threads could tell.  (A loop whose turns write is written back as it leaves the array: repeat.c.)  InterpMemory.writes lists all writes in program order; those of an arm get
-   their condition here, and the values that they store become results of the cond. */
+   threads could tell.  (A loop whose turns write is written back as it leaves the array: repeat.c.)
+   InterpMemory.writes lists all writes in program order; those of an arm get their condition here,
+   and the values that they store become results of the cond. */
 #include "merge.h"
 
 /* ---- which arrays ---- */

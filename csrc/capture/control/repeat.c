@@ -33,7 +33,7 @@ typedef struct {
     RegionId region;
     VEC(NodeId) args; /* start, stop, step, and what is carried at first */
     VEC(NodeId) results;
-    VEC(int) slots;  /* by what is carried; -1: the number of the exit */
+    VEC(int) slots; /* by what is carried; -1: the number of the exit */
     VEC(TurnedStorage) turned;
     int nread;       /* of these, the locals that a turn reads first */
     int64_t step;    /* of the range */
@@ -115,8 +115,8 @@ repeat_learn(Interp *in)
     return start_again(in, shape);
 }
 
-/* The outermost loop that the Instr is in of those that were not tried yet, if capture did not begin
-   in it. */
+/* The outermost loop that the Instr is in of those that were not tried yet, if capture did not
+   begin in it. */
 static int
 loop_at(Interp *in, int at, LoopShape **out)
 {
@@ -835,7 +835,8 @@ repeat_begins(Interp *in, LoopShape **out)
 static Answer
 learn_inner(Interp *in, const LoopShape *shape, const Value *iterator)
 {
-    if (in->turn == NULL || in->turn->region == 0 || in->turn->region != in->region) return ANSWER_YES;
+    if (in->turn == NULL || in->turn->region == 0 || in->turn->region != in->region)
+        return ANSWER_YES;
     if (in->top != in->bottom || note_of(in, shape->top) != NULL) return ANSWER_YES;
     for (int i = 0; iterator != NULL && loop_is_range(iterator) && i < 3; i++) {
         int64_t known;

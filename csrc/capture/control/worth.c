@@ -171,7 +171,8 @@ write_weight(const Scale *scale, NodeId id)
     int64_t part = elements_written(g, node), whole = type_elements(g, &node->type);
     int per_unit = scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT;
     bool read = scale->arms > 0 ? scale->live[id] : scale->used[id];
-    int copied = is_of_caller(g, node->args[0]) && read && part < whole ? copied_weight(g, node) : 0;
+    int copied =
+        is_of_caller(g, node->args[0]) && read && part < whole ? copied_weight(g, node) : 0;
     int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0, made = ARRAY_MADE;
     if (scale->arms > 0 && device == 0 && part == 1) made = 0;
     return made + device + (int)Py_MIN(part / per_unit, MANY) + copied;

@@ -1,5 +1,5 @@
-/* Ints that change from turn to turn of a repeat, as sizes of arrays: `a[i, k + 1:]` is a view whose
-   lengths and place are expressions over i and k.
+/* Ints that change from turn to turn of a repeat, as sizes of arrays: `a[i, k + 1:]` is a view
+   whose lengths and place are expressions over i and k.
 
    An int is a symbol of sizes from a `measure` node on, which stands directly behind what makes the
    int.  What Python computes from such ints in sums, products and quotients becomes an expression,
@@ -130,7 +130,7 @@ symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
     *out = size_number(in->graph, node, least, most, likely_value(in, least, most));
     Measured measured = {.number = number, .size = *out, .region = NO_REGION};
     return *out == NO_SIZE || VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR
-                                                                                     : ANSWER_YES;
+                                                                                      : ANSWER_YES;
 }
 
 /* A number from outside is known from now on. */

@@ -135,7 +135,7 @@ typedef struct {
     BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
-    Value *selected;  /* the same as an array whose length is a number of the turn; NULL: none yet */
+    Value *selected; /* the same as an array whose length is a number of the turn; NULL: none yet */
     RegionId made_in; /* the region that has made that */
     Value *of, *key;  /* a view of this array at a place that only the run tells (places.c) … */
     NodeId version;   /* … of this version of its memory; or NULL */
@@ -367,7 +367,8 @@ typedef struct {
 typedef struct {
     NodeId number;
     SizeId size;
-    RegionId region; /* where one of NumPy's was made one of Python's; NO_REGION: it is one itself */
+    RegionId
+        region; /* where one of NumPy's was made one of Python's; NO_REGION: it is one itself */
 } Measured;
 typedef struct {
     NodeId param, start, stop;

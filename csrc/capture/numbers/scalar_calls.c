@@ -300,7 +300,7 @@ scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, 
 /* ---- operators ---- */
 
 Answer
-scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
+scalar_operator_step(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args) || !value_is_number(in, left) || !value_is_number(in, right))
@@ -321,7 +321,7 @@ scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
 }
 
 Answer
-scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out)
+scalar_compare_step(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args)) return ANSWER_NO;
@@ -330,7 +330,7 @@ scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **
 }
 
 Answer
-scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
+scalar_unary_step(Interp *in, InstrKind operator_, Value *operand, Value **out)
 {
     if (!value_is_unknown_scalar(in, operand)) return ANSWER_NO;
     DType dtype = number_dtype(in, operand);

@@ -50,6 +50,9 @@ device_operand(Interp *in, Value *value, NodeId *out)
         return interp_break(in, BREAK_DEVICE, "an operand that is no array of the device: %s",
                             value_describe(in, value));
     Answer answer = value_as_node(in, value, out);
+    if (answer == ANSWER_YES && dtype_is_complex((DType)node_type(in, *out).dtype) &&
+        graph_node(in->graph, *out)->op != OP_const)
+        return interp_break(in, BREAK_DEVICE, "a complex number that is not known");
     return answer == ANSWER_NO
                ? interp_break(in, BREAK_DEVICE, "a number that is too large for an array")
                : answer;
@@ -264,7 +267,8 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     Device device = (Device)from.device;
     if ((DType)from.dtype == dtype || type_elements(in->graph, &from) == 0 ||
-        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device))
+        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device) ||
+        (dtype_is_complex((DType)from.dtype) && !dtype_is_complex(dtype))) /* CuPy warns */
         return device_break(in, args[0], "astype to this dtype");
     /* the array's own layout: what was written into it may have another */
     Type layout = node_type(in, args[0]->node);
@@ -300,6 +304,17 @@ device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out)
     return device_node(in, OP_where, 3, nodes, ins, dtype, out);
 }
 
+/* Of real numbers the array itself (core.pyx). */
+static Answer
+device_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    *out = args[0];
+    if (args[0]->kind != V_DEVICE) return interp_break(in, BREAK_DEVICE, "conj");
+    bool complex_ = dtype_is_complex((DType)node_type(in, args[0]->node).dtype);
+    return complex_ ? device_ufunc(in, "conjugate", 1, args, out) : ANSWER_YES;
+}
+
 static Answer
 device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
@@ -317,12 +332,53 @@ device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
+/* array[1:] or array[:-1] along the axis. */
+static Answer
+all_but_one(Interp *in, Value *array, int axis, bool first, NodeId *out)
+{
+    Value *items[MAX_RANK], *bound = value_const_new(in, PyLong_FromLong(first ? -1 : 1));
+    Value *none = value_const(in, Py_None), *ends[3] = {none, none, none};
+    if (bound == NULL || none == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < axis; i++)
+        if ((items[i] = value_sequence(in, V_SLICE, 3, ends)) == NULL) return ANSWER_ERROR;
+    ends[first] = bound;
+    if ((items[axis] = value_sequence(in, V_SLICE, 3, ends)) == NULL) return ANSWER_ERROR;
+    Value *key = value_sequence(in, V_TUPLE, axis + 1, items);
+    return key == NULL ? ANSWER_ERROR : device_part(in, array, key, out);
+}
+
+static Answer
+device_diff(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    Value *order = rule_arg(rule, args, "n"), *along = rule_arg(rule, args, "axis");
+    NodeId pair[2];
+    int64_t n = 1;
+    if (args[0]->kind != V_DEVICE || (order != NULL && value_as_int(in, order, &n) != ANSWER_YES))
+        return interp_break(in, BREAK_DEVICE, "diff called this way");
+    Type type = node_type(in, args[0]->node);
+    int axis = type.rank - 1;
+    if (type.rank == 0 || n < 1 || n > MAX_RANK)
+        return device_break(in, args[0], "no difference, or one of such an order,");
+    if (along != NULL) TRY(value_as_axis(in, along, type.rank, &axis));
+    *out = args[0];
+    for (; n > 0; n--) {
+        TRY(all_but_one(in, *out, axis, false, &pair[0]));
+        TRY(all_but_one(in, *out, axis, true, &pair[1]));
+        TRY(device_named(in, type.dtype == DT_BOOL ? "not_equal" : "subtract", 2, pair, &pair[0]));
+        TRY(push_node(in, pair[0], out));
+    }
+    return ANSWER_YES;
+}
+
 #define REDUCE(name, kinds, data)                                                                  \
     {name, kinds, DONE_BY_RULE, device_reduce, 1, "a axis dtype! out! keepdims", data, 0}
 static const Rule rules[] = {
     REDUCE("sum", "fm", "sum"),
     REDUCE("prod", "fm", "prod"),
     REDUCE("mean", "fm", "mean"),
+    {"var", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "v", 0},
+    {"std", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "s", 0},
+    {"ptp", "fm", DONE_BY_RULE, device_ptp, 1, "a axis out! keepdims", "", 0},
     {"max", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
     {"min", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
     {"amax", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
@@ -338,7 +394,10 @@ static const Rule rules[] = {
     {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
     {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", 0},
     {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
+    {"diff", "f", DONE_BY_RULE, device_diff, 1, "a n axis prepend! append!", "", 0},
     {"fill", "m", DONE_BY_RULE, device_fill, 2, "self value", "", 0},
+    {"conj", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
+    {"conjugate", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
     {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", 0},
     {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", 0},
     {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", 0},

@@ -79,7 +79,7 @@ reducible(Interp *in, NodeId node, const Reduced *r, NodeId *out)
 
 /* `dtype`: that of the result, and what elements are converted to; of an arg-reduction elements
    stay as they are.  `given`: the array's own type, since what was written into it may have another
-   layout. */
+   layout; NULL where CuPy's result is in C order whatever the layout, or where nobody sees it. */
 static Answer
 reduce_node(Interp *in, Op op, NodeId node, const Type *given, DType dtype, const Reduced *r,
             NodeId *out)
@@ -107,7 +107,7 @@ reduce_node(Interp *in, Op op, NodeId node, const Type *given, DType dtype, cons
     }
     if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
     type.device = (uint8_t)device;
-    if (may_be_fortran(in->graph, given, r, &type))
+    if (given != NULL && may_be_fortran(in->graph, given, r, &type))
         return interp_break(in, BREAK_DEVICE, "a reduction whose result may be in Fortran order");
     Attrs attrs = {.ints = ints, .nints = r->n, .keepdims = r->keepdims};
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, &attrs));
@@ -123,17 +123,36 @@ summed_as(DType dtype)
     return dtype_is_signed(dtype) ? DT_I64 : DT_U64;
 }
 
+/* The ufunc of the node and a number of Python's. */
+static Answer
+with_number(Interp *in, const char *ufunc, NodeId node, double number, NodeId *out)
+{
+    NodeId both[2] = {node};
+    Type weak = type_scalar(DT_F64, FORM_PYTHON);
+    PyObject *object = keep(in, PyFloat_FromDouble(number));
+    if (object == NULL) return ANSWER_ERROR;
+    TRY_NODE(both[1], graph_const(in->graph, in->region, object, &weak));
+    return device_named(in, ufunc, 2, both, out);
+}
+
+/* The rule's array, and what of it is reduced. */
+static Answer
+operand_of(Interp *in, const Rule *rule, Value *const *args, Reduced *r, NodeId *node)
+{
+    if (args[0]->kind != V_DEVICE)
+        return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
+                            rule->name);
+    TRY(parse_reduced(in, rule, args, args[0], r));
+    return device_operand(in, args[0], node);
+}
+
 /* sum, prod, max, min, all, any: `data` is the op's name; mean. */
 Answer
 device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node = NO_NODE;
     Reduced r;
-    if (args[0]->kind != V_DEVICE)
-        return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
-                            rule->name);
-    TRY(parse_reduced(in, rule, args, args[0], &r));
-    TRY(device_operand(in, args[0], &node));
+    TRY(operand_of(in, rule, args, &r, &node));
     bool mean = strcmp(rule->data, "mean") == 0;
     Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
     DType dtype = (DType)node_type(in, node).dtype;
@@ -141,22 +160,62 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (mean && dtype == DT_BF16) return device_break(in, args[0], "a mean of bfloat16");
     bool half = dtype_is_half(dtype); /* reduced as float32; the result is rounded */
     if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
-    if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
+    if (mean && !dtype_is_float(dtype) && !dtype_is_complex(dtype)) dtype = DT_F64;
     if (op == OP_all || op == OP_any) dtype = DT_BOOL;
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
     if (half && dtype == given) dtype = DT_F32;
     Type own = node_type(in, args[0]->node);
     TRY(reduce_node(in, op, node, &own, dtype, &r, &node));
-    if (mean) {
-        NodeId both[2] = {node};
-        Type weak = type_scalar(DT_F64, FORM_PYTHON);
-        PyObject *count = keep(in, PyFloat_FromDouble((double)r.count));
-        if (count == NULL) return ANSWER_ERROR;
-        TRY_NODE(both[1], graph_const(in->graph, in->region, count, &weak));
-        TRY(device_named(in, "divide", 2, both, &node));
-    }
+    if (mean) TRY(with_number(in, "divide", node, (double)r.count, &node));
     if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, given, &node));
+    return push_node(in, node, out);
+}
+
+/* As _routines_statistics.pyx, _var: the mean is that of the same dtype, and the squares' sum is
+   multiplied by 1 / (count - ddof), which is NaN where that is not positive.  CuPy computes with
+   halves and complex numbers in its own ways. */
+Answer
+device_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node = NO_NODE, pair[2];
+    Reduced r;
+    int64_t ddof = 0;
+    Value *given_ddof = rule_arg(rule, args, "ddof");
+    if (given_ddof != NULL && value_as_int(in, given_ddof, &ddof) != ANSWER_YES)
+        return interp_break(in, BREAK_DEVICE, "a ddof that is not a known int");
+    TRY(operand_of(in, rule, args, &r, &node));
+    DType dtype = (DType)node_type(in, node).dtype;
+    if (dtype_is_half(dtype) || dtype_is_complex(dtype))
+        return device_break(in, args[0], "a variance of such numbers");
+    if (!dtype_is_float(dtype)) dtype = DT_F64;
+    TRY(node_cast(in, node, dtype, &pair[0]));
+    Reduced kept = r;
+    kept.keepdims = true;
+    TRY(reduce_node(in, OP_sum, pair[0], NULL, dtype, &kept, &pair[1]));
+    TRY(with_number(in, "divide", pair[1], (double)r.count, &pair[1]));
+    TRY(device_named(in, "subtract", 2, pair, &pair[0]));
+    TRY(device_named(in, "square", 1, pair, &node));
+    TRY(reduce_node(in, OP_sum, node, NULL, dtype, &r, &node));
+    double scale = ddof < r.count ? 1.0 / (double)(r.count - ddof) : Py_NAN;
+    TRY(with_number(in, "multiply", node, scale, &node));
+    if (rule->data[0] == 's') TRY(device_named(in, "sqrt", 1, &node, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+device_ptp(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node = NO_NODE, pair[2];
+    Reduced r;
+    TRY(operand_of(in, rule, args, &r, &node));
+    Type own = node_type(in, args[0]->node);
+    DType dtype = (DType)own.dtype;
+    if (dtype == DT_BOOL || dtype_is_half(dtype))
+        return device_break(in, args[0], "the range of such numbers");
+    TRY(reduce_node(in, OP_max, node, &own, dtype, &r, &pair[0]));
+    TRY(reduce_node(in, OP_min, node, &own, dtype, &r, &pair[1]));
+    TRY(device_named(in, "subtract", 2, pair, &node));
     return push_node(in, node, out);
 }
 
@@ -180,13 +239,9 @@ device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId node = NO_NODE;
     Reduced r;
     Value *axis = rule_arg(rule, args, "axis");
-    if (args[0]->kind != V_DEVICE)
-        return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
-                            rule->name);
     if (axis != NULL && value_is_sequence(axis))
-        return device_break(in, args[0], "an arg-reduction along several axes");
-    TRY(parse_reduced(in, rule, args, args[0], &r));
-    TRY(device_operand(in, args[0], &node));
+        return interp_break(in, BREAK_DEVICE, "an arg-reduction along several axes");
+    TRY(operand_of(in, rule, args, &r, &node));
     Type type = node_type(in, node), own = node_type(in, args[0]->node);
     if (type.dtype == DT_BF16) return device_break(in, args[0], "an arg-reduction of bfloat16");
     bool by_cub = r.n == type.rank && is_cubs(in, (Op)op_from_name(rule->data), &own);

@@ -224,9 +224,8 @@ slice_range(Interp *in, const Item *item, SizeId length, SizeId *start, SizeId *
     *start = item->start == NO_SIZE
                  ? (down ? high : low)
                  : clipped(g, bound_from_start(g, item->start, length), low, high);
-    *stop = item->stop == NO_SIZE
-                ? (down ? low : high)
-                : clipped(g, bound_from_start(g, item->stop, length), low, high);
+    *stop = item->stop == NO_SIZE ? (down ? low : high)
+                                  : clipped(g, bound_from_start(g, item->stop, length), low, high);
     if (*start == NO_SIZE || *stop == NO_SIZE) return ANSWER_ERROR;
     SizeId reach = down ? size_sub(g, *start, *stop) : size_sub(g, *stop, *start);
     SizeId steps = size_add(g, reach, size_add(g, step, size_const(g, -1)));

@@ -310,7 +310,8 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
         bool named = n < 0;
         for (int k = 0; k < n; k++) named = named || axes[k] == i;
         if (!named) continue;
-        if (size_is_zero(g, type.shape[i])) continue; /* an axis without elements keeps its stride */
+        if (size_is_zero(g, type.shape[i]))
+            continue; /* an axis without elements keeps its stride */
         SizeId last = size_add(g, type.shape[i], size_const(g, -1));
         type.offset = size_add(g, type.offset, size_mul(g, last, type.stride[i]));
         type.stride[i] = size_mul(g, size_const(g, -1), type.stride[i]);

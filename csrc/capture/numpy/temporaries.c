@@ -217,7 +217,8 @@ is_large(const Interp *in, const Type *type)
 {
     int64_t bytes = (int64_t)dtype_size((DType)type->dtype);
     for (int i = 0; i < type->rank; i++)
-        if (__builtin_mul_overflow(bytes, size_most(in->graph, type->shape[i]), &bytes)) return true;
+        if (__builtin_mul_overflow(bytes, size_most(in->graph, type->shape[i]), &bytes))
+            return true;
     return bytes >= array_elision_bytes();
 }
 
