@@ -20,6 +20,7 @@ class Writer:
     def __init__(self, number: int) -> None:
         self.random = random.Random(number)
         self.lines: list[str] = []
+        self.counts: list[bool] = []  # per open loop: it is no `while`, which counts at its end
 
     def one(self, *choices: str) -> str:
         return self.random.choice(choices)
@@ -124,7 +125,7 @@ class Writer:
             self.put(depth, f"if {self.number(k)} > {self.one('t', '0.5')}:")
             self.put(
                 depth + 1,
-                self.one(f"c[{i}] = 0", "s = s * 0.5", f"e[{bounds}] *= 0.5", "break", "continue"),
+                self.one(f"c[{i}] = 0", "s = s * 0.5", f"e[{bounds}] *= 0.5", "break", *(["continue"] if self.counts[-1] else [])),
             )
         elif kind == 21:
             self.put(
@@ -150,12 +151,14 @@ class Writer:
             if around:
                 bounds = [f"{around}, n", f"{around}", f"{around} + 1, n", "2", "n"]
             self.put(depth, f"for {k} in range({self.one(*bounds)}):")
+        self.counts.append(kind != 0)
         for _ in range(self.random.randrange(1, 5)):
             self.statement(depth + 1, k)
         if depth == 1 and self.chance(0.25):
             self.loop(2, k)
             if self.chance(0.5):
                 self.statement(depth + 1, k)
+        self.counts.pop()
         if kind == 0:
             self.put(depth + 1, f"{k} += 1")
 
