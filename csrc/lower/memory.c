@@ -193,9 +193,9 @@ bytes_before(const Lowering *lw, const Type *type)
 {
     int64_t bytes = 0;
     for (int axis = 0; axis < type->rank; axis++) {
-        int64_t reach = (size_value(lw->graph, type->shape[axis]) - 1) *
-                        size_value(lw->graph, type->stride[axis]);
-        if (reach < 0) bytes -= reach;
+        int64_t stride = size_value(lw->graph, type->stride[axis]);
+        int64_t length = size_value(lw->graph, type->shape[axis]);
+        if (stride < 0 && length > 0) bytes -= (length - 1) * stride;
     }
     return bytes;
 }

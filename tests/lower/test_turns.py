@@ -388,3 +388,32 @@ def test_text():
     for k in range(50):
         x[k] = x[k:].sum()
     assert (made == x).all()
+
+
+def doubled(d, e):
+    for k in range(len(e) + 1):
+        d[2 * k :, ::-1] += np.add.outer(d[2 * k :, 0], np.where(e[::-1] > 0.4, d[::-1, 0], 0))
+    return d
+
+
+def test_lengths_that_are_likely_none():
+    for n in (1, 3, 8, 30):
+        is_one_plan(doubled, RNG.random((n, n)), RNG.random(n))
+
+
+def pivoted(a):
+    for k in range(a.shape[0]):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            t = a[k].copy()
+            a[k] = a[p]
+            a[p] = t
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+def test_writes_in_branches():
+    for n in (2, 3, 30):
+        like(pivoted, RNG.random((n, n)))
+    like(pivoted, np.zeros((4, 4)))
