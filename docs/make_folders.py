@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables verdicts",
             ),
-            ("Memory", "copy overlap select pool rows"),
+            ("Memory", "copy overlap select pool rows streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -120,8 +120,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_picked "
-                "loop_append loop_either loop_class loop_leave loop_side loop_before loop_calls "
-                "loop_written loop_marks loop_why",
+                "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
+                "loop_before loop_calls loop_written loop_marks loop_why",
             ),
             (
                 "Slices in loops",
@@ -186,7 +186,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Kept loops",
                 "region region_head region_number region_element region_fold region_call region_append "
-                "region_log region_choice",
+                "region_draw region_log region_choice",
             ),
             (
                 "CUDA",

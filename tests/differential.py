@@ -23,6 +23,7 @@ import enum
 import fractions
 import functools
 import io
+import random
 import re
 import struct
 import sys
@@ -410,6 +411,8 @@ class Comparison:
             self.stream(path, a.state, b.state)
         elif isinstance(a, np.random.RandomState):
             self.stream(path, a.get_state(legacy=False), b.get_state(legacy=False))
+        elif isinstance(a, random.Random):
+            self.stream(path, a.getstate(), b.getstate())
         else:
             parts = parts_of(a), parts_of(b)
             if parts[0] is None or parts[1] is None:

@@ -125,7 +125,13 @@ class Writer:
             self.put(depth, f"if {self.number(k)} > {self.one('t', '0.5')}:")
             self.put(
                 depth + 1,
-                self.one(f"c[{i}] = 0", "s = s * 0.5", f"e[{bounds}] *= 0.5", "break", *(["continue"] if self.counts[-1] else [])),
+                self.one(
+                    f"c[{i}] = 0",
+                    "s = s * 0.5",
+                    f"e[{bounds}] *= 0.5",
+                    "break",
+                    *(["continue"] if self.counts[-1] else []),
+                ),
             )
         elif kind == 21:
             self.put(

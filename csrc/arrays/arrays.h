@@ -173,6 +173,26 @@ const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
+/* ---- streams.c: draws of random numbers in kept loops ---- */
+
+typedef enum {
+#define DRAW(function, result) DRAW_##function,
+#define METHOD(...)
+#include "draws.def"
+#undef DRAW
+#undef METHOD
+    DRAW_COUNT
+} ArrayDraw;
+
+typedef enum { DRAWS_NOT, DRAWS_GENERATOR, DRAWS_RANDOM_STATE, DRAWS_PYTHON } DrawClass;
+
+enum { DRAW_NUMBERS = 2 }; /* the most that a draw takes */
+const char *array_draw_name(ArrayDraw draw);
+/* Of what it gives. */
+DType array_draw_dtype(ArrayDraw draw);
+/* Does it take ints, as well as give such?  Else floats. */
+bool array_draw_takes_ints(ArrayDraw draw);
+
 /* ---- copy.c ---- */
 
 /* Calls `part` for ranges that together are [0, units), from several threads if that pays; a unit

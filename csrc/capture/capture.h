@@ -250,7 +250,7 @@ typedef struct {
 
 #define SEEN_NOTHING INT64_MIN /* in Capture.seen */
 
-/* A loop that makes few turns, and the lists that it makes longer. */
+/* A loop that makes few turns, the lists that it makes longer and the generators it draws from. */
 typedef struct {
     NodeId loop;
     int lists;

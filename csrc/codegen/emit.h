@@ -298,6 +298,10 @@ void region_append(Emit *e, int32_t at);
 /* Behind the loop: where the items are, and how many words. */
 void region_appended(Emit *e);
 
+/* region_draw.c: what a loop draws from streams */
+void region_streams(Emit *e);
+void region_draw(Emit *e, int32_t at);
+
 /* region_log.c: what a kept loop overwrites */
 extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
 /* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */

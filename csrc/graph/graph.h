@@ -224,7 +224,7 @@ op_finds(Op op)
 static inline bool
 op_writes_element(Op op)
 {
-    return op == OP_element_store || op == OP_element_append;
+    return op == OP_element_store || op == OP_element_append || op == OP_element_draw;
 }
 /* A loop that gives a reduction of what its iterations leave. */
 static inline bool

@@ -94,6 +94,12 @@ PROGRAMS = [
     return found
     """,
     """
+    rng = np.random.default_rng(5)
+    for i in range(len(x)):
+        x[i] = rng.integers(9)
+    return x
+    """,
+    """
     n = 0
     for i in range(len(x)):
         if x[i] > y[i]:
@@ -276,6 +282,7 @@ def _operations(function, *args):
 NOT_CAPTURED = {
     "py_complex", "py_real", "py_imag", "py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh",
     "py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt", "py_atan2", "py_fmod", "py_copysign",
+    "py_hypot", "py_round", "py_round_to", "py_gcd", "py_isqrt",
     "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "attention", "gather", "product",
     "erf", "erfc", "ndtr",
 }  # fmt: skip

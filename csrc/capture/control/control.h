@@ -72,6 +72,8 @@ Answer instructions_spent(Interp *in);
 Answer follow_call(Interp *in, const Instr *instr);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
+/* Guards what an attribute of the function is; NULL: None.  0, or -1 with the error set. */
+int call_guard_part(Interp *in, Value *function, const char *name, PyObject *part);
 Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Adds what this layer follows by identity to the table of core/callables.c. */
@@ -116,6 +118,16 @@ const char *describe_picked(Interp *in, Value *picked);
 
 /* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
 Answer loop_append(Interp *in, Value *list, Value *item);
+
+/* loop_draw.c: a draw in its body; NO: it cannot be done there.  Outside, capture may start again
+   with a loop that is kept for it. */
+Answer loop_draw(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
+                 PyObject *kwnames, Value **out);
+/* loop_draw_python.c: the same by a method of random.Random, in Python or in C; NO: it is none. */
+Answer loop_draw_python(Interp *in, Value *function, int nargs, Value *const *args,
+                        PyObject *kwnames, Value **out);
+Answer loop_draw_compiled(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                          Value **out);
 
 /* loop_marks.c: the loops around the current Instr that have no elements are to stay loops, since
    they cannot be unrolled: capture starts again.  Until then a number that such a loop makes may be

@@ -113,6 +113,8 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 /* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
+/* Are they one list, or one generator? */
+bool loop_is_same(const Value *a, const Value *b);
 
 /* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
    the number of the exit. */
@@ -122,6 +124,12 @@ Answer loop_carry_beside(Interp *in, Body *b);
 /* Takes what was carried so, behind the loop. */
 void loop_take_beside(int carried, Value *value, Leaving *leaving);
 
+/* The streams of a loop behind it: how many, and in how many turns CPython would draw in less time.
+ */
+typedef struct {
+    int count, few;
+} StreamsClosed;
+
 /* loop_append.c: */
 bool loop_is_list(Interp *in, Value *value);
 /* The loop carries what it appends to the list. */
@@ -129,7 +137,15 @@ Answer loop_carry_list(Interp *in, Body *b, Value *list);
 /* From here on nothing is known of the lists' items. */
 void loop_lists_grow(const Body *b);
 /* Behind the outermost loop: its lists become longer at commit. */
-Answer loop_extend_lists(Interp *in, const Body *b);
+Answer loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed);
+
+/* loop_draw.c: the loop carries the stream of a generator. */
+Answer loop_carry_stream(Interp *in, Body *b, Value *generator);
+/* The next number of it. */
+Answer loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n,
+                        const NodeId *numbers, Form form, Value **out);
+/* Behind the outermost loop: the generators get the states that its draws have left. */
+Answer loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed);
 
 /* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
    elements, 0 if not; -1 with the error set. */

@@ -449,6 +449,12 @@ Answer mask_widened(Interp *in, NodeId mask, int rank, NodeId *out);
 
 /* ---- draws.c: np.random ---- */
 bool value_is_random(Interp *in, const Value *value);
+/* Can a kept loop draw from it: a generator of NumPy's, or a random.Random? */
+bool value_can_draw(Interp *in, const Value *value);
+DrawClass draw_class(Interp *in, const Value *value);
+/* A step that makes a stream of it, and one that puts the state back. */
+Answer draws_open(Interp *in, Value *generator, Value **out);
+Answer draws_close(Interp *in, Value *generator, Value *stream);
 Answer draw_attribute(Interp *in, Value *generator, const char *name, Value **out);
 Answer draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
                    PyObject *kwnames, Value **out);
