@@ -431,6 +431,43 @@ goes_at_commit(const Writes *w, NodeId id)
     return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
 }
 
+/* Readers of parts of the old version that come behind the scatter, in the same arm, read copies of
+   these parts instead.  ANSWER_NO: there are other readers. */
+static Answer
+detach_parts(Writes *w, NodeId old, NodeId scatter)
+{
+    Graph *g = w->g;
+    VEC(NodeId) readers = {0};
+    int32_t at = -1;
+    NodeId id;
+    if (fact(w, old)->committed || fact(w, old)->noutputs > 0) return ANSWER_NO;
+    while (next_read(w, old, &at, &id)) {
+        const Node *node = graph_node(g, id);
+        if (fact(w, id)->order == 0) return ANSWER_NO;
+        if (fact(w, id)->order <= fact(w, scatter)->order) continue;
+        OpKind kind = op_info(node->op)->kind;
+        bool any_layout = kind == KIND_COPY || kind == KIND_SCATTER ||
+                          (kind == KIND_POINTWISE && node_way(g, node) == WAY_EXPRESSION);
+        if (fact(w, id)->arm != fact(w, scatter)->arm || !any_layout) return ANSWER_NO;
+        for (int k = 0; k < node->nargs; k++)
+            if (node->args[k] == old) return ANSWER_NO;
+        if (VEC_PUSH(g->arena, &readers, id) < 0) return ANSWER_ERROR;
+    }
+    for (int i = 0; i < readers.len; i++)
+        for (int k = 0; k < graph_node(g, readers.at[i])->nargs; k++) {
+            NodeId part = graph_node(g, readers.at[i])->args[k];
+            Type from = graph_node(g, part)->type, type;
+            if (storage_of(w, part) != old) continue;
+            if (fact(w, part)->order > fact(w, scatter)->order) return ANSWER_NO;
+            if (type_like(g, &type, (DType)from.dtype, &from) < 0) return ANSWER_ERROR;
+            type.form = from.form;
+            NodeId copy = kept_copy(w, scatter, part, &type);
+            if (copy == NO_NODE || replace_argument(w, readers.at[i], k, copy) < 0)
+                return ANSWER_ERROR;
+        }
+    return ANSWER_YES;
+}
+
 /* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
@@ -442,6 +479,11 @@ goes_in_place(Writes *w, NodeId id)
                storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
     if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
     bool in_place = (own || library) && !used_after(w, old, id);
+    if (!in_place && version_is_turned(w, old)) {
+        Answer detached = detach_parts(w, old, id);
+        if (detached == ANSWER_ERROR) return ANSWER_ERROR;
+        in_place = detached == ANSWER_YES;
+    }
     if (library && !in_place) {
         Answer detached = detach_readers(w, old, id);
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
