@@ -81,6 +81,16 @@ arms_need(Lowering *lw)
 
 /* ---- marks as steps ---- */
 
+static int
+measure_step(Lowering *lw, NodeId mark)
+{
+    const Node *node = graph_node(lw->graph, mark);
+    Step step = {.kind = STEP_MEASURE, .line = node->line, .file = node->file};
+    step.measure.node = mark;
+    if (place_for(lw, node->args[0], &step.measure.from) < 0) return -1;
+    return VEC_PUSH(lw->arena, &lw->program->steps, step);
+}
+
 int
 arms_step(Lowering *lw, NodeId mark)
 {

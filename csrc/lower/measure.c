@@ -3,16 +3,6 @@
    be. */
 #include "schedule.h"
 
-int
-measure_step(Lowering *lw, NodeId mark)
-{
-    const Node *node = graph_node(lw->graph, mark);
-    Step step = {.kind = STEP_MEASURE, .line = node->line, .file = node->file};
-    step.measure.node = mark;
-    if (place_for(lw, node->args[0], &step.measure.from) < 0) return -1;
-    return VEC_PUSH(lw->arena, &lw->program->steps, step);
-}
-
 /* The last step that measures what the size has, up to now number `last`. */
 static int
 measured_by(const Lowering *lw, SizeId id, int last)

@@ -242,7 +242,6 @@ int sized_find(Lowering *lw); /* to be called first.  0 or -1 */
 bool is_sized(const Lowering *lw, const Node *node);
 
 /* measure.c: sizes that the run makes known */
-int measure_step(Lowering *lw, NodeId mark);
 /* Behind the steps: makes room for buffers of such sizes.  0 or -1; lw->why may be set. */
 int measure_buffers(Lowering *lw);
 

@@ -538,7 +538,11 @@ void sizes_settle(Interp *in);
 /* May sizes depend on such ints where capture is now? */
 bool sizes_may_vary(const Interp *in);
 /* Has the array a length or stride that depends on one? */
-bool type_varies(const Interp *in, const Type *type);
+static inline bool
+type_varies(const Interp *in, const Type *type)
+{
+    return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
+}
 /* The param of a repeat's body goes over a range, of which the step is known.  0 or -1. */
 int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step);
 /* ANSWER_NO: it is none that sizes may have. */

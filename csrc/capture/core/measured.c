@@ -15,12 +15,6 @@ sizes_may_vary(const Interp *in)
     return in->turn != NULL && in->loop == NULL;
 }
 
-bool
-type_varies(const Interp *in, const Type *type)
-{
-    return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
-}
-
 /* ---- ints as sizes ---- */
 
 /* The region that has the node, and the place behind it there; a param's is the beginning. */
