@@ -39,6 +39,11 @@ def _expected(holds: bool) -> bool:
     return True
 
 
+BITS: dict[str, Callable[..., Any]] = {
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
 PYTHON: dict[str, Callable[..., Any]] = {
     "py_add": operator.add,
     "py_sub": operator.sub,
@@ -123,7 +128,8 @@ def fold(node: Any) -> Any:
             value = run_.place(node, run_.node(node, args, {}))
     except Exception:
         return NotImplemented
-    if type(value) is int and not -(2**63) <= value < 2**63:
+    low = 0 if node.dtype == "uint64" else -(2**63)
+    if type(value) is int and not low <= value < low + 2**64:
         return NotImplemented
     return value
 
@@ -236,7 +242,19 @@ class _Run:
     def op_const(self, node: Any, args: list[Any], values: Any) -> Any:
         return node.object
 
+    def op_py_int(self, node: Any, args: list[Any], values: Any) -> int:
+        number = int(args[0])
+        if number < 0 and node.dtype == "uint64":
+            raise ArithmeticError("an int without a sign is negative")
+        return number
+
     def kind_pointwise(self, node: Any, args: list[Any], values: Any) -> Any:
+        if node.form == "python" and type(args[0]) is int:  # of any size
+            if node.op in BITS:
+                return BITS[node.op](*args)
+            if node.op == "cast":
+                low = args[0] & 2**64 - 1
+                return low - 2**64 if node.dtype == "int64" and low >= 2**63 else low
         # A Python number has the dtype that its node says, and is not weak here: casts are nodes.
         args = [_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
         if node.op == "where":

@@ -300,9 +300,10 @@ type(Parser *p, Type *out)
         DType dtype;
         Form form;
     } forms[] = {
-        {"int", DT_I64, FORM_PYTHON},      {"float", DT_F64, FORM_PYTHON},
-        {"complex", DT_C128, FORM_PYTHON}, {"bool", DT_BOOL, FORM_PYTHON},
-        {"bool_", DT_BOOL, FORM_SCALAR},   {"object", DT_OBJECT, FORM_OBJECT},
+        {"int", DT_I64, FORM_PYTHON},       {"uint", DT_U64, FORM_PYTHON},
+        {"float", DT_F64, FORM_PYTHON},     {"complex", DT_C128, FORM_PYTHON},
+        {"bool", DT_BOOL, FORM_PYTHON},     {"bool_", DT_BOOL, FORM_SCALAR},
+        {"object", DT_OBJECT, FORM_OBJECT},
     };
     char name[16];
     word(p, name, sizeof name);

@@ -127,6 +127,7 @@ put_type(Printer *p, const Type *type)
     case FORM_SCALAR: text_put(p->out, dtype == DT_BOOL ? "bool_" : dtype_name(dtype)); break;
     case FORM_PYTHON:
         text_put(p->out, dtype == DT_BOOL          ? "bool"
+                         : dtype == DT_U64         ? "uint"
                          : dtype_is_integer(dtype) ? "int"
                          : dtype_is_complex(dtype) ? "complex"
                                                    : "float");

@@ -71,8 +71,8 @@ check_type(const Check *c, NodeId id)
     RULE((type->form == FORM_OBJECT) == (type->dtype == DT_OBJECT),
          "dtype object and form object go together");
     if (type->form == FORM_PYTHON)
-        RULE(type->dtype == DT_BOOL || type->dtype == DT_I64 || type->dtype == DT_F64 ||
-                 type->dtype == DT_C128,
+        RULE(type->dtype == DT_BOOL || type->dtype == DT_I64 || type->dtype == DT_U64 ||
+                 type->dtype == DT_F64 || type->dtype == DT_C128,
              "Python has no number of this dtype");
     return 0;
 }

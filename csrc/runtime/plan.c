@@ -79,6 +79,15 @@ run_read_scalar(PyObject *object, const Type *type, char *out)
         memcpy(out, &number, sizeof(number));
         return ANSWER_YES;
     }
+    case DT_U64: {
+        if (!PyLong_CheckExact(object)) return ANSWER_NO;
+        unsigned long long number = PyLong_AsUnsignedLongLong(object);
+        bool fits = PyErr_Occurred() == NULL;
+        PyErr_Clear();
+        if (!fits) return ANSWER_NO;
+        memcpy(out, &number, sizeof(number));
+        return ANSWER_YES;
+    }
     case DT_C128: {
         if (!PyComplex_CheckExact(object)) return ANSWER_NO;
         Py_complex number = PyComplex_AsCComplex(object);

@@ -109,6 +109,9 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
 Answer loop_writes(Interp *in, Value *array);
+/* The same of Above for attributes. */
+Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot,
+                             const Value *value);
 
 /* loop_picked.c: what a list of ints selects, read and stored. */
 bool key_is_picked(Interp *in, const Value *array, const Value *key);

@@ -6,6 +6,8 @@
 #include "control.h"
 
 enum {
+    LOOP_ATTRIBUTE = 1
+        << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
     MOST = 16,
     RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
     CARRIED = MOST + 2 + RESTS,     /* all that a loop carries, but for arrays */
@@ -50,6 +52,8 @@ typedef struct {
     bool was_weak[CARRIED];          /* … and was Python's number */
     LoopClass class[CARRIED];
     bool leaves;
+    int nattributes;
+    LoopAttribute attribute[MOST];
     int narrays, array[MOST]; /* indices into loop->array */
     bool hides[CARRIED];      /* a turn does not see what the turn before left in the local */
     bool needs_a_turn;
@@ -68,11 +72,15 @@ find(const int *at, int n, int what)
 static inline const char *
 loop_slot_text(Interp *in, int slot)
 {
+    if (slot >= LOOP_ATTRIBUTE)
+        return text_of_str(in->attempt.marks->loop_attributes.at[slot - LOOP_ATTRIBUTE].name);
     return text_of_str(code_slot_name(in->top->decoded->code, slot));
 }
 
 /* loop_types.c: the types of what is carried. */
 bool loop_same_scalar(const Type *a, const Type *b);
+/* What a turn leaves of an int that is carried without a sign (DT_U64), as that. */
+Answer loop_widened(Interp *in, NodeId carried, NodeId *number);
 /* The initial value of the carried local scan.slot[i], as a node of the type that the local keeps.
  */
 Answer loop_carried_start(Interp *in, Body *b, int i);
@@ -115,6 +123,13 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 int loop_written(Interp *in, int number, Value **arrays);
 /* Are they one list, or one generator? */
 bool loop_is_same(const Value *a, const Value *b);
+
+/* The attributes that the loop carries, behind the locals that it stores. */
+Answer loop_attributes_begin(Interp *in, Body *b);
+/* What the body left in them, which have again what they had before it. */
+Answer loop_attributes_end(Interp *in, Body *b);
+/* NULL: it is a local. */
+LoopAttribute *loop_attribute(Body *b, int slot);
 
 /* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
    the number of the exit. */

@@ -232,7 +232,8 @@ resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType
     const Type *types[MAX_ARGS];
     for (int i = 0; i < nargs; i++) {
         Type type = node_type(in, args[i]);
-        bool weak = type.form == FORM_PYTHON && type.dtype == DT_I64 && dtype_is_integer(dtype);
+        bool weak = type.form == FORM_PYTHON && dtype_is_integer((DType)type.dtype) &&
+                    dtype_is_integer(dtype);
         if (!weak && !dtype_can_cast_same_kind(type.dtype, dtype))
             return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
                                 dtype_long_name(type.dtype), dtype_long_name(dtype));
@@ -736,6 +737,7 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     }
     TRY(operand_beside(in, left, right, &args[0]));
     TRY(operand_beside(in, right, left, &args[1]));
+    if (in->loop != NULL) TRY(nodes_widen(in, args));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
@@ -779,6 +781,8 @@ unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
     if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
         if (type.dtype == DT_I64)
             TRY(scalar_i64(in, OP_py_neg, 1, &arg, &result));
+        else if (in->loop != NULL) /* an overflow leaves the loop */
+            TRY(unary_ufunc(in, name, value, arg, &result));
         else
             TRY(scalar_extern(in, "neg", 1, &arg, type.dtype, &result));
     } else
@@ -813,6 +817,8 @@ emit_absolute(Interp *in, Value *value, Value **out)
         TRY(unary_ufunc(in, "absolute", value, node, &node));
     else if (dtype == DT_I64)
         TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));
+    else if (in->loop != NULL)
+        TRY(unary_ufunc(in, "absolute", value, node, &node));
     else
         TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));
     return push_node(in, node, out);
