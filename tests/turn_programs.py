@@ -187,7 +187,7 @@ def program(number: int) -> str:
 
 def arguments(number: int) -> list[Any]:
     r = np.random.default_rng(number)
-    n, m = int(r.integers(1, 9)) if r.random() < 0.9 else 20, int(r.integers(2, 5))
+    n, m = int(r.integers(1, 9)) if r.random() < 0.9 else 12, int(r.integers(2, 5))
     dtype = ["f8", "f8", "f8", "f4", "i8"][r.integers(5)]
     shapes = [(n, m), (n, m), (n,), (n, n), (n,)]
     arrays = [(r.random(shape) * 3).astype(dtype) for shape in shapes]
