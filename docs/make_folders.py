@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes streams effects"),
+            ("Arrays and effects", "storage sizes measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),
@@ -156,7 +156,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat writes commit flag_bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",

@@ -106,7 +106,8 @@ def run(graph: _C.Graph, inputs: Sequence[Any]) -> list[Any]:
     if len(inputs) != len(graph.inputs):
         raise TypeError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
     values = {node.id: value for node, value in zip(graph.inputs, inputs, strict=True)}
-    sizes = {name: _symbol(name, values) for name in graph.symbols}
+    # of ints that the graph computes `measure` tells
+    sizes = {name: _symbol(name, values) for name in graph.symbols if name[0] != "n"}
     run_ = _Run(sizes, SCALARS)
     run_.nodes(graph.nodes, values)
     return [values[node.id] for node in graph.outputs]
@@ -140,6 +141,7 @@ def _symbol(name: str, values: dict[int, Any]) -> int:
     return lengths[axis]
 
 
+IN_SIZES = {"__builtins__": {}, "min": min, "max": max}
 Array = np.ndarray[Any, Any]
 Sizes = Sequence[int | str]
 Lengths = tuple[int, ...]
@@ -178,7 +180,7 @@ class _Run:
         self.words: dict[int, np.ndarray] = {}  # what loops have appended, by address
 
     def size(self, size: int | str) -> int:
-        return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
+        return size if isinstance(size, int) else eval(size, IN_SIZES, self.sizes)
 
     def layout(self, shape: Sizes, strides: Sizes) -> tuple[Lengths, Lengths]:
         return tuple(map(self.size, shape)), tuple(map(self.size, strides))
@@ -317,6 +319,9 @@ class _Run:
         """What is written into a part of an input, in that part's shape."""
         view_shape, _ = self.layout(*node.view[:2])
         return np.array(np.broadcast_to(args[1], view_shape), node.dtype)
+
+    def op_measure(self, node: Any, args: list[Any], values: Any) -> Any:
+        self.sizes[f"n{node.id}"] = args[0]
 
     def op_choose(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[1] if args[0] else args[2]

@@ -464,7 +464,8 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
     bool reads_items = iterator != NULL && loop_reads_items(in, iterator);
     b.iterator = iterator;
-    if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
+    bool in_turn = in->turn != NULL && in->turn->region != 0 && in->turn->region == in->region;
+    if (in->region != 0 && in->loop == NULL && !in_turn) return ANSWER_NO;
     if (loop_refused(in, shape->top) != NULL) return ANSWER_NO;
     bool reached = false;
     if (iterator != NULL) TRY(loop_iterator_is_reached(in, iterator, &reached));

@@ -538,6 +538,24 @@ bool value_is_data_length(Interp *in, const Value *value);
 /* At the end of capture: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
 
+/* ---- measured.c: ints that change from turn to turn, as sizes ---- */
+/* May sizes depend on such ints where capture is now? */
+bool sizes_may_vary(const Interp *in);
+/* Has the array a length or stride that depends on one? */
+static inline bool
+type_varies(const Interp *in, const Type *type)
+{
+    return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
+}
+/* The param of a repeat's body goes over a range, of which the step is known.  0 or -1. */
+int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step);
+/* ANSWER_NO: it is none that sizes may have. */
+Answer size_of_number(Interp *in, Value *value, SizeId *out);
+Answer number_of_size(Interp *in, SizeId size, Value **out);
+/* The plan goes on only where it is so. */
+Answer sizes_assert_at_most(Interp *in, SizeId a, SizeId b);
+Answer sizes_assert_same(Interp *in, SizeId a, SizeId b);
+
 /* ---- effects.c ---- */
 int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
                Value *const *args);

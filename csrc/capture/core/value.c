@@ -584,6 +584,8 @@ Answer
 value_as_node(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_NODE && !value->pinned && value_pin(in, value) < 0) return ANSWER_ERROR;
+    if (value->kind == V_NODE && !in->memory.varies && type_varies(in, node_type(in, value)))
+        return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
     return value_as_loose_node(in, value, out);
 }
 

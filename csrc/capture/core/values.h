@@ -135,6 +135,8 @@ typedef struct {
     BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
+    Value *selected; /* the same as an array whose length is a number of the turn; NULL: none yet */
+    RegionId made_in; /* the region that has made that */
     Value *of, *key;  /* a view of this array at a place that only the run tells (places.c) … */
     NodeId version;   /* … of this version of its memory; or NULL */
     Type part;        /* its shape and dtype */
@@ -238,6 +240,7 @@ typedef struct Turn {
     int nattributes;
     const char *change;  /* the first of an object from before it, in words: change_note */
     struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
+    RegionId region;     /* of a repeat's body; 0: of a kept loop's */
 } Turn;
 
 /* A loop as attempts know it. */
@@ -382,6 +385,17 @@ typedef struct {
                                 const Value *value);
 } Above;
 
+/* An int that sizes have; a param of a repeat's body that goes over a range: measured.c. */
+typedef struct {
+    NodeId number;
+    SizeId size;
+    RegionId region; /* where one of NumPy's became one of Python's; NO_REGION: it is one itself */
+} Measured;
+typedef struct {
+    NodeId param, start, stop;
+    int64_t step;
+} Ranged;
+
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
@@ -393,6 +407,9 @@ typedef struct {
     PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;   /* by graph input index */
+    VEC(Measured) measured;
+    VEC(Ranged) ranged;
+    bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
 } InterpMemory;
@@ -633,6 +650,13 @@ typedef struct Marks {
         Answer answer_ = (call);                                                                   \
         if (answer_ != ANSWER_YES) return answer_;                                                 \
     } while (0)
+
+/* `answer` is what the call gives, which takes arrays whose lengths change from turn to turn. */
+#define VARYING(in, answer, call)                                                                  \
+    bool varied_ = (in)->memory.varies;                                                            \
+    (in)->memory.varies = true;                                                                    \
+    Answer answer = (call);                                                                        \
+    (in)->memory.varies = varied_
 
 /* A step returns ANSWER_BREAK exactly where it has recorded why.  The exception are facts that only
    make capture start again (type_of_choice): following then stops at the end of the instruction. */

@@ -437,6 +437,8 @@ Answer opaque_value(Interp *in, NodeId node, PyObject *sample, bool viewed, Valu
 /* array[mask], of a mask that fits the array.  ANSWER_NO: it does not. */
 Answer masked_read(Interp *in, NodeId array, NodeId mask, Value **out);
 /* The array of which the value is what a mask selects; NO_NODE: it is another value. */
+/* In a turn of a repeat: what the mask selects, as an array whose length is a size of the turn. */
+Answer masked_selected(Interp *in, Value *value, Value **out);
 NodeId masked_whole(Interp *in, const Value *value);
 /* The ufunc of operands of which some are read through one mask, as one over all elements under
    that mask, where that is cheap.  ANSWER_NO: a step does it. */

@@ -74,11 +74,11 @@ length_of_array(const BuiltinCall *call)
     if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
     if (!value_is_array(in, value)) return ANSWER_NO;
     NodeId node;
-    TRY(value_as_node(in, value, &node));
+    VARYING(in, answer, value_as_node(in, value, &node));
+    if (answer != ANSWER_YES) return answer;
     const Type *type = &graph_node(in->graph, node)->type;
     if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
-    int64_t length = size_value(in->graph, type->shape[0]);
-    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+    return number_of_size(in, type->shape[0], call->out);
 }
 
 Answer
