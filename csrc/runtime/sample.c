@@ -204,6 +204,12 @@ sample_plain_took(int64_t began)
     return pretended_plain_ns > 0 ? pretended_plain_ns : clock_ns() - began;
 }
 
+bool
+sample_is_pretended(void)
+{
+    return pretended_plan_ns > 0;
+}
+
 void
 sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t least_ns,
              int64_t saved, bool done)

@@ -89,6 +89,8 @@ int64_t sample_begin(SampleWay way);
 /* ns since then, of a run through plans, and of a plain one. */
 int64_t sample_took(int64_t began);
 int64_t sample_plain_took(int64_t began);
+/* Tests pretend how long plans take. */
+bool sample_is_pretended(void);
 /* `least_ns`: shorter calls are not compared.  `saved`: ns that plans save in such a call,
    estimated.  `done`: it ended as such calls do, without an exception or a deopt.  `code`: for the
    message. */

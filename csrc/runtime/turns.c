@@ -99,7 +99,7 @@ begin(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *cons
 static bool
 is_doubtful(const Turns *t, int64_t took, int64_t turns)
 {
-    int64_t loops = timed_loops.ns - t->loops.ns;
+    int64_t loops = sample_is_pretended() ? 0 : timed_loops.ns - t->loops.ns;
     int64_t elsewhere = thread_saved - t->saved - (timed_loops.saved - t->loops.saved);
     return took < LONG_TURN * turns && loops < LOOP_NOTICED * turns && elsewhere * UNIT_NS < took;
 }

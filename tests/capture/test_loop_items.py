@@ -159,7 +159,7 @@ def test_ints_of_more_than_64_bits_beside_an_array():
             last = i
         return s, last
 
-    check(function, vector(600), captured=False)
+    check(function, vector(7), captured=False)
 
 
 def test_an_exhausted_iterator_leaves_as_one():

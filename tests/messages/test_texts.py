@@ -51,13 +51,15 @@ def until_close(x):
 def test_a_reason_is_not_cut():
     source = f"""
 def f(x):
-    {LETTERS} = 0
+    {LETTERS} = 0.0
+    later = lambda: {LETTERS}
     for i in range(len(x)):
         {LETTERS} += x[i]
-    return {LETTERS}
+    return later()
 """
-    text = reasons(made(source, "f"), np.arange(9000, dtype=np.int32))
-    assert f"'{LETTERS}' begins as Python's int" in text and "is slower), line 5" in text, text
+    text = reasons(made(source, "f"), np.arange(9000.0))
+    assert f"it stores '{LETTERS}', which the lambda of line 4 shares" in text, text
+    assert "in the loop), line 6" in text, text
 
 
 def test_a_long_name_of_a_branch_is_not_cut():

@@ -11,10 +11,10 @@ from pycompile import _explain_text
 from tests.differential import check
 from tests.reports import (
     breaks,
+    details,
     line_of_code,
     only_break,
     reasons,
-    said,
 )
 
 X = np.linspace(1.0, 2.0, 3000)
@@ -606,7 +606,7 @@ def floats(x):
 
 
 def test_a_value_of_two_types_is_named():
-    text, _ = said(float_or_int, SIGNED)
+    text = details(float_or_int, SIGNED)
     line = line_of_code(float_or_int, "# here")
     assert (
         f"'s', which is float on one side and int on the other of the branch of line {line} "
