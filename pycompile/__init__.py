@@ -24,12 +24,20 @@ if TYPE_CHECKING:
         reset,
     )
     from pycompile._C import Graph
-    from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
+    from pycompile._errors import (
+        BackendError,
+        DerivativeError,
+        GraphBreakError,
+        PycompileError,
+        PycompileWarning,
+    )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
+    from pycompile.derivatives import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
 
 __all__ = [
     "BackendError",
+    "DerivativeError",
     "Explanation",
     "Graph",
     "GraphBreakError",
@@ -40,18 +48,26 @@ __all__ = [
     "compile",
     "disable",
     "explain",
+    "grad",
     "graph_break",
+    "hessian",
     "is_compiling",
+    "jacfwd",
+    "jacrev",
+    "jvp",
     "list_backends",
     "register_backend",
     "reset",
     "set_logs",
+    "value_and_grad",
+    "vjp",
 ]
 
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
 # import NumPy without it.
 _HOMES = {
     "BackendError": "_errors",
+    "DerivativeError": "_errors",
     "Explanation": "_explain",
     "Graph": "_C",
     "GraphBreakError": "_errors",
@@ -59,13 +75,18 @@ _HOMES = {
     "PycompileWarning": "_errors",
     "explain": "_explain",
     "set_logs": "_logs",
+    "grad": "derivatives",
+    "hessian": "derivatives",
+    "jacfwd": "derivatives",
+    "jacrev": "derivatives",
+    "jvp": "derivatives",
+    "value_and_grad": "derivatives",
+    "vjp": "derivatives",
 }
 
 
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
-    "grad": "derivatives: docs/coming-from.md",
-    "value_and_grad": "derivatives: docs/coming-from.md",
     "vmap": "batches: docs/coming-from.md",
     "export": "libraries without Python: docs/coming-from.md",
     "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",

@@ -42,3 +42,10 @@ class PycompileWarning(UserWarning):
     recompiles; and of variables of the environment that it does not understand."""
 
     __module__ = "pycompile"
+
+
+class DerivativeError(PycompileError):
+    """A derivative that is not there: of a function without a rule, of a value that was computed
+    where no graph follows it, of an argument that is no array of real or complex numbers."""
+
+    __module__ = "pycompile"

@@ -1,0 +1,272 @@
+"""A graph that is differentiated: the backend of `grad` and its kin.
+
+`backend` gives the runtime a callable.  Called with the graph's inputs, it finds out which are active
+on the running tape, computes the outputs by the forward text of that case, and puts the pullback on
+the tape.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _C
+from pycompile.derivatives import _tape, _views
+from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._program import (
+    Activity,
+    Function,
+    Names,
+    Node,
+    Text,
+    Writer,
+    is_real_valued,
+)
+
+
+class Forward(Writer):
+    """The graph's nodes in order.  `last` says where each array is read for the last time."""
+
+    def __init__(
+        self, names: Names, sizes: dict[str, int], graph: _C.Graph, kept: dict[int, Node]
+    ) -> None:
+        super().__init__(names, sizes, Text())
+        self.last: dict[int, int] = {}
+        self.now = 0
+        held = {self.base(node) for node in (*graph.outputs, *kept.values())}
+        for i, node in enumerate(graph.nodes):
+            for arg in (*node.args, *_frees(node)):
+                self.last[self.base(arg)] = i
+        self.held = held
+
+    def base(self, node: Node) -> int:
+        while node.kind == "view":
+            node = node.args[0]
+        return node.id
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        for i, node in enumerate(nodes):
+            self.now = i
+            self.write(node)
+
+    def is_fresh(self, node: Node) -> bool:
+        fresh = node.kind in ("pointwise", "ufunc", "copy", "fill", "matmul", "scatter")
+        return (
+            fresh
+            and node.form == "array"
+            and node.id not in self.held
+            and self.last.get(node.id, -1) <= self.now
+        )
+
+    def may_overwrite(self, node: Node) -> bool:
+        return self.is_fresh(node.args[0])
+
+
+def _frees(node: Node) -> list[Node]:
+    from pycompile.derivatives._backward import free_nodes
+
+    return free_nodes(node) if node.regions else []
+
+
+class Case:
+    """One set of active inputs and sizes: the texts."""
+
+    def __init__(self, graph: _C.Graph, active: tuple[bool, ...], sizes: dict[str, int]) -> None:
+        self.graph, self.sizes = graph, sizes
+        self.inputs = [node for node, is_it in zip(graph.inputs, active, strict=True) if is_it]
+        self.activity = Activity(graph.nodes, self.inputs)
+        self.names = Names()
+        self.outputs = [i for i, node in enumerate(graph.outputs) if node in self.activity]
+        full = self.write_back(tuple(self.outputs))
+        self.kept = full.kept
+        self.counts = full.counts
+        self.backs: dict[tuple[int, ...], Function] = {}
+        forward = Forward(self.names, sizes, graph, self.kept)
+        forward.counts = full.counts
+        forward.run(graph.nodes)
+        written = {node.storage for node in graph.outputs if node.op in ("scatter", "commit")}
+        written |= {node.args[0].id for node in graph.outputs if node.op == "commit"}
+        outs = ", ".join(map(forward.ref, graph.outputs))
+        kept = ", ".join(
+            f"v{node.id}.copy()" if node.id in written and node.op == "input" else forward.ref(node)
+            for node in self.kept.values()
+        )
+        counts = "".join(f", c{number}" for number in self.counts)
+        forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''}{counts[1:] + ',' if counts and not kept else counts})")
+        params = [f"v{node.id}" for node in graph.inputs]
+        self.forward = Function("forward", params, forward.text, self.names.objects)
+        self.bases = {
+            self.graph.inputs.index(node)
+            for node in graph.inputs
+            if node.id in written
+        }
+
+    def write_back(self, mask: tuple[int, ...]) -> Backward:
+        back = Backward(self.names, self.sizes, self.activity)
+        if mask and self.inputs:
+            outputs: dict[int, str] = {}
+            for i in mask:
+                node = self.graph.outputs[i]
+                if node.id in outputs:
+                    outputs[node.id] += f" + ct{i}"
+                else:
+                    outputs[node.id] = f"ct{i}"
+            outputs = {key: text if "+" not in text else f"({text})" for key, text in outputs.items()}
+            back.run(self.graph.nodes, outputs)
+        return back
+
+    def backward(self, mask: tuple[int, ...]) -> Function:
+        """The pullback of cotangents of these outputs."""
+        if mask not in self.backs:
+            back = self.write_back(mask)
+            results = ", ".join(back.ct.get(node.id, "None") for node in self.inputs)
+            back.text.put(f"return ({results}{',' if self.inputs else ''})")
+            names = [f"v{node.id}" for node in self.kept.values()]
+            names = [
+                f"v{n.args[0].id}_{n.index}" if n.op == "result" and n.args[0].regions else name
+                for n, name in zip(self.kept.values(), names, strict=True)
+            ]
+            params = [*names, *(f"c{n}" for n in self.counts), *(f"ct{i}" for i in mask)]
+            self.backs[mask] = Function("backward", params, back.text, self.names.objects)
+        return self.backs[mask]
+
+
+class Plan:
+    """What the runtime calls."""
+
+    def __init__(self, graph: _C.Graph) -> None:
+        self.graph = graph
+        self.cases: dict[Any, Case] = {}
+
+    def sizes(self, inputs: Sequence[Any]) -> dict[str, int]:
+        values = {node.id: value for node, value in zip(self.graph.inputs, inputs, strict=True)}
+        out = {}
+        for name in self.graph.symbols:
+            node, axis = map(int, name[1:].split("_"))
+            array = values[node]
+            out[name] = (array.shape if name[0] == "d" else array.strides)[axis]
+        return out
+
+    def __call__(self, *inputs: Any) -> list[Any]:
+        tape = _tape.running()
+        if tape.error is not None:
+            raise FloatingPointError  # the rest of the call runs without plans, and then fails
+        try:
+            return self.run(tape, inputs)
+        except FloatingPointError:
+            raise
+        except Exception as error:
+            tape.error = error
+            raise FloatingPointError from error
+
+    def run(self, tape: _tape.Tape, inputs: Sequence[Any]) -> list[Any]:
+        slots = [
+            tape.slot(value, node) if is_real_valued(node) else None
+            for node, value in zip(self.graph.inputs, inputs, strict=True)
+        ]
+        active = tuple(slot is not None for slot in slots)
+        sizes = self.sizes(inputs)
+        key = (active, tuple(sizes.values()))
+        if key not in self.cases:
+            self.cases[key] = Case(self.graph, active, sizes)
+        case = self.cases[key]
+        outputs, kept = tape.call(case.forward, inputs, True)
+        self.record(tape, case, inputs, slots, outputs, kept)
+        return list(outputs)
+
+    def record(
+        self,
+        tape: _tape.Tape,
+        case: Case,
+        inputs: Sequence[Any],
+        slots: Sequence[int | None],
+        outputs: Sequence[Any],
+        kept: Sequence[Any],
+    ) -> None:
+        ins = [slot for slot in slots if slot is not None]
+        by_id = {node.id: i for i, node in enumerate(self.graph.inputs)}
+        outs: list[int | None] = []
+        writes = []
+        for i, (node, value) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
+            storage = by_id.get(node.args[0].id if node.op == "commit" else node.storage)
+            if node.op in ("scatter", "commit") and storage is not None:
+                outs.append(tape.new_slot())
+                writes.append((i, node, storage))
+            elif node.op == "input" or (storage is not None and node.kind == "view"):
+                outs.append(None)  # found by its memory, after the writes
+            elif i in case.outputs:
+                outs.append(tape.know(value))
+            else:
+                outs.append(None)
+                tape.know_constant(value)
+        mine = [i for i in case.outputs if outs[i] is not None]
+        if mine:
+            tape.entries.append(
+                _tape.Entry(ins, [outs[i] for i in mine], functools.partial(_pull, case, mine), kept)
+            )
+        for i, node, storage in writes:
+            target = inputs[storage]
+            view = None
+            if node.op == "commit":
+                writer = Writer(case.names, case.sizes, Text())
+                base = self.graph.inputs[storage]
+                place = _views.Place(
+                    np.dtype(node.dtype),
+                    *(tuple(map(writer.size, part)) for part in node.view[:2]),
+                    writer.size(node.view[2]),
+                )
+                view = _views.find(writer.place(base), place)
+            tape.write(target, outs[i] if i in case.outputs else None, view)
+        tape.runs += 1
+
+
+def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Sequence[Any]) -> Any:
+    mask = tuple(i for i, ct in zip(mine, cts, strict=True) if ct is not None)
+    given = [ct for ct in cts if ct is not None]
+    return tape.call(case.backward(mask), [*kept, *given], False)
+
+
+def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Any:
+    return Plan(graph)
+
+
+def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -> Any:
+    """Runs a forward text in which NumPy would warn, and collects the warnings that it would give,
+    at the program's lines."""
+    said: list[tuple[str, Any]] = []
+    states = {name: state for name, state in np.geterr().items() if state == "raise"}
+    raised = [name for name in states if tape.errstate[name] == "raise"]
+    if raised:
+        raise FloatingPointError
+
+    def note(kind: str, flag: int) -> None:
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code is not function.plain.__code__:
+            frame = frame.f_back
+        said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
+
+    with np.errstate(call=note, **dict.fromkeys(states, "call")):
+        out = function.plain(*inputs)
+    for kind, node in said:
+        tape.warnings.append((kind, node))
+    return out
+
+
+def tell(tape: _tape.Tape) -> None:
+    """Gives the warnings of the forward pass."""
+    said, tape.warnings = tape.warnings, []
+    for kind, node in said:
+        name = "a function"
+        if node is not None:
+            name = getattr(node.object, "__name__", None) or _C.op_ufuncs().get(node.op) or node.op
+            name = {"sum": "reduce", "prod": "reduce"}.get(node.op, name)
+        text = f"{kind} encountered in {name}"
+        if node is None:
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        else:
+            warnings.warn_explicit(text, RuntimeWarning, node.file, node.line)
