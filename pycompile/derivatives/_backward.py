@@ -51,12 +51,11 @@ class Scope:
 
 
 class Turns:
-    """A loop over elements in a nest: what it saves in each turn."""
+    """A loop over elements in a nest: what the second run saves in each turn, on stacks `s_NAME`."""
 
-    def __init__(self, node: Node, outer: Turns | None) -> None:
-        self.node, self.outer = node, outer
-        self.saved: dict[str, str] = {}  # the stack's name: dtype
-        self.at: dict[str, list[str]] = {}
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.saved: dict[str, str] = {}  # name: dtype
 
 
 class Backward(Writer):
@@ -72,6 +71,10 @@ class Backward(Writer):
         self.roots: dict[int, int] = {}  # versions of an array in a loop: the first
         self.again: dict[int, int] = {}  # what computing a node again costs
         self.unique = 0
+        self.saves: dict[str, Turns] = {}
+        self.turns: dict[int, Turns] = {}
+        self.loops: list[Node] = []
+        self.region_roots: dict[tuple[int, int], int] = {}
 
     # ---- values of the forward pass ----
 
@@ -165,9 +168,7 @@ class Backward(Writer):
             return node.args[0].id not in self.roots
         if node.op in ("result", "element_dot", "element_store", "choose") or node.regions:
             return False
-        return node.kind in ("pointwise", "ufunc", "python") and node.id not in self.params
-
-    params: frozenset[int] = frozenset()
+        return node.kind in ("pointwise", "ufunc", "python")
 
     def save(self, node: Node, text: str, scope: Scope) -> None:
         """Reads a value of a turn from the stack that the second run of the loop fills."""
@@ -176,6 +177,7 @@ class Backward(Writer):
         loop: Turns = scope.loop
         loop.saved[text] = node.dtype if node.dtype != "bool" else "bool"
         scope.front.put(f"{text} = s_{text}[p{loop.node.id}]")
+        self.saves[text] = loop
 
     # ---- cotangents ----
 
@@ -221,9 +223,9 @@ class Backward(Writer):
             return
         if node.form == "array":
             self.own(node)
-        elif self.root(node) not in self.ct:
+        elif self.ct.get(self.root(node)) != f"g{self.root(node)}":
             name = f"g{self.root(node)}"
-            self.text.put(f"{name} = {self.zero(node)}")
+            self.text.put(f"{name} = {self.ct.get(self.root(node), self.zero(node))}")
             self.ct[self.root(node)] = name
 
     def local(self, expr: str) -> str:
@@ -272,6 +274,8 @@ class Backward(Writer):
         if node.op in ("input", "const"):
             return
         if node.op == "result":
+            if node.id in self.roots and self.scope.kind == "turns":
+                return
             if node.id in self.ct:
                 arg = node.args[0]
                 self.multi.setdefault(arg.id, {})[node.index] = self.ct[node.id]
@@ -280,7 +284,9 @@ class Backward(Writer):
             self.pull_element_store(node)
             return
         if node.regions or node.id in self.multi:
-            if node.id in self.multi:
+            touched = self.scope.kind == "turns" and self.touches(node)
+            if node.id in self.multi or touched:
+                self.multi.setdefault(node.id, {})
                 self.pull_multi(node)
             return
         if node.id not in self.ct:
@@ -290,6 +296,14 @@ class Backward(Writer):
         if special is None:
             raise no_rule(node, node.op)
         special(node, g)
+
+    def touches(self, node: Node) -> bool:
+        """Does a region in a loop store into an active array?"""
+        return any(
+            (each.op == "element_store" and each in self.active) or self.touches(each)
+            for region in node.regions
+            for each in region.nodes
+        )
 
     def pull_multi(self, node: Node) -> None:
         if node.op == "cond":
@@ -780,10 +794,237 @@ class Backward(Writer):
         raise no_rule(node, "a sum or maximum of a row in a loop over elements")
 
     def pull_loop(self, node: Node) -> None:
-        raise no_rule(node, "a loop over elements")
+        """A second run saves what the turns need, and the turns are gone through in reverse.
+
+        Stacks have an item for each turn of their loop in the whole nest; `p` counts them, up in the
+        second run and down in the reverse one.  What a turn can compute again from what is saved, and
+        from arrays that the loop does not write, is not saved.
+        """
+        if self.scope.kind == "turns":
+            self.reverse(node)
+            return
+        self.find_roots(node)
+        self.saves = {}
+        text, self.text = self.text, Text()
+        self.text.depth = text.depth
+        self.loops = loops_in(node)
+        self.turns = {loop.id: Turns(loop) for loop in self.loops}
+        self.reverse(node)
+        reverse, self.text = self.text, text
+        for arg in (*node.args, *free_nodes(node)):
+            if arg.op != "const":
+                self.ref(arg)
+        self.count_turns(node)
+        for loop in self.loops:
+            for name, dtype in self.turns[loop.id].saved.items():
+                self.text.put(f"s_{name} = np.zeros(T{loop.id}, {dtype_text(dtype)})", node)
+        if any(turns.saved for turns in self.turns.values()):
+            second = _Second(self, self.turns)
+            second.text.depth = self.text.depth
+            for loop in self.loops:
+                second.text.put(f"p{loop.id} = 0")
+            second.write(node)
+            self.text.lines += second.text.lines
+            self.text.places += second.text.places
+        for loop in self.loops:
+            self.text.put(f"p{loop.id} = T{loop.id}")
+        self.text.lines += reverse.lines
+        self.text.places += reverse.places
+
+    def count_turns(self, node: Node) -> None:
+        if len(self.loops) == 1 and not node.ints:
+            self.text.put(f"T{node.id} = len(range({self.bounds(node)}))", node)
+            return
+        counting = _Counting(self)
+        counting.text.depth = self.text.depth
+        for loop in self.loops:
+            counting.text.put(f"T{loop.id} = 0")
+        counting.write(node)
+        self.text.lines += counting.text.lines
+        self.text.places += counting.text.places
+
+    def find_roots(self, node: Node) -> None:
+        """All versions of an array that a loop writes are one to its cotangent."""
+        (body,) = node.regions
+        for i, (param, arg) in enumerate(zip(body.params[1:], node.args[3:], strict=True)):
+            if param.form == "array":
+                root = self.roots.get(arg.id, param.id)
+                self.roots[param.id] = root
+                self.region_roots[node.id, i] = root
+        self.walk_roots(body.nodes)
+
+    def walk_roots(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            if node.op == "element_store" and node.args[0].id in self.roots:
+                self.roots[node.id] = self.roots[node.args[0].id]
+            elif node.op == "loop":
+                self.find_roots(node)
+            elif node.op == "cond":
+                for arm in node.regions:
+                    self.walk_roots(arm.nodes)
+                    for i, result in enumerate(arm.results):
+                        if result.id in self.roots:
+                            self.region_roots[node.id, i] = self.roots[result.id]
+            elif node.op == "result" and (node.args[0].id, node.index) in self.region_roots:
+                self.roots[node.id] = self.region_roots[node.args[0].id, node.index]
+
+    def reverse(self, node: Node) -> None:
+        """The reverse run of a loop, inner loops included."""
+        cts = self.multi.pop(node.id, {})
+        (body,) = node.regions
+        outer, params, number = self.scope, body.params, node.id
+        start, stop, step = node.args[:3]
+        if node.ints:
+            if outer.kind == "turns":
+                self.home_of(node).loop.saved[f"n{number}"] = "int64"
+                self.saves[f"n{number}"] = outer.loop
+                self.text.put(f"n{number} = s_n{number}[p{outer.loop.node.id}]")
+            else:
+                self.text.put(f"n{number} = T{number}")
+        elif step.op == "const" and step.object == 1:
+            self.text.put(f"n{number} = max({self.ref(stop)} - {self.ref(start)}, 0)")
+        else:
+            self.text.put(f"n{number} = len(range({self.bounds(node)}))")
+        arrays: list[tuple[Node, Node]] = []
+        for arg in self.outer_nodes(node):
+            if arg.id not in self.roots or outer.kind == "turns":
+                if arg.form != "array" or not self.is_carried(arg, node, outer):
+                    self.defined(arg)
+        numbers = []
+        for i, (param, arg) in enumerate(zip(params[1:], node.args[3:], strict=True)):
+            if param not in self.active:
+                continue
+            if param.form == "array":
+                if outer.kind != "turns":
+                    name = f"g{self.roots[param.id]}"
+                    self.text.put(f"{name} = {cts[i]}.copy()" if i in cts else f"{name} = {self.zero(param)}", node)
+                    self.ct[self.roots[param.id]] = name
+                    self.owned.add(name)
+                    arrays.append((param, arg))
+            else:
+                self.text.put(f"c{param.id} = {cts.get(i, self.zero(param))}")
+                numbers.append((i, param, arg))
+        first = start.op == "const" and start.object == 0 and step.op == "const" and step.object == 1
+        index = f"v{params[0].id}"
+        again = index if first else f"k{number}"
+        self.text.put(f"for {again} in range(n{number} - 1, -1, -1):", node)
+        before, owned, text = dict(self.ct), set(self.owned), self.text
+        scope = Scope((*params, *body.nodes), "turns", outer, self.turns[number])
+        for param in params[1:]:
+            if param.form == "array":
+                scope.have.add(param.id)
+        self.scope, self.text = scope, Text()
+        self.text.depth = scope.front.depth = text.depth + 1
+        scope.have.add(params[0].id)
+        scope.front.put(f"p{number} -= 1")
+        if not first:
+            inside, self.scope = self.scope, outer
+            head = f"{index} = {self.ref(start)} + k{number} * {self.ref(step)}"
+            self.scope = inside
+            scope.front.put(head)
+        for _, param, _ in numbers:
+            self.ct.pop(param.id, None)
+        for i, param, _ in numbers:
+            self.add(body.results[i], f"c{param.id}", node)
+        self.pull_all(body.nodes)
+        pairs = [(f"c{p.id}", self.ct.get(p.id, self.zero(p))) for _, p, _ in numbers]
+        if pairs:
+            self.text.put(", ".join(a for a, _ in pairs) + " = " + ", ".join(b for _, b in pairs))
+        inner, self.text = self.text, text
+        self.text.lines += scope.front.lines + inner.lines
+        self.text.places += scope.front.places + inner.places
+        self.scope, self.ct, self.owned = outer, before, owned
+        for _, param, arg in numbers:
+            self.add(arg, f"c{param.id}", node)
+        for param, arg in arrays:
+            name = self.ct.pop(self.roots[param.id])
+            self.owned.discard(name)
+            self.add(arg, name, node)
+
+    def home_of(self, node: Node) -> Scope:
+        return self.scope
+
+    def is_carried(self, arg: Node, node: Node, outer: Scope) -> bool:
+        """An array that the nest itself carries has its cotangent already."""
+        if outer.kind == "turns":
+            return arg.id in self.roots
+        return any(arg is each for each in node.args[3:]) and arg.id not in {
+            free.id for free in free_nodes(node)
+        }
+
+    def pull_element_load(self, node: Node, g: str) -> None:
+        array, *index = node.args
+        if array not in self.active:
+            return
+        name = self.ct[self.root(array)]
+        self.text.put(f"{name}[{', '.join(map(self.ref, index))}] += {g}", node)
 
     def pull_element_store(self, node: Node) -> None:
-        raise no_rule(node, "a store of an element")
+        array, *index, value = node.args
+        if node not in self.active:
+            return
+        name = self.ct.get(self.root(array))
+        if name is None:
+            return
+        place = f"{name}[{', '.join(map(self.ref, index))}]"
+        if value in self.active:
+            self.add(value, self.typed(self.local(place), value, node), node)
+        self.text.put(f"{place} = 0.0", node)
+
+
+def loops_in(node: Node) -> list[Node]:
+    """A loop and those in it."""
+    out = [node] if node.op == "loop" else []
+    for region in node.regions:
+        for each in region.nodes:
+            out += loops_in(each)
+    return out
+
+
+class _Counting(Writer):
+    """A nest, with counts of each loop's turns."""
+
+    def __init__(self, of: Backward) -> None:
+        super().__init__(of.names, of.sizes, Text())
+
+    def end_of_turn(self, node: Node) -> None:
+        self.text.put(f"T{node.id} += 1")
+
+
+class _Second(Writer):
+    """The second run of a nest, which saves values on stacks."""
+
+    def __init__(self, of: Backward, turns: dict[int, Turns]) -> None:
+        super().__init__(of.names, of.sizes, Text())
+        self.turns, self.saves, self.inside = turns, of.saves, []  # type: ignore[var-annotated]
+
+    def save(self, name: str, value: str) -> None:
+        loop = self.saves.get(name)
+        if loop is not None:
+            self.text.put(f"s_{name}[p{loop.node.id}] = {value}")
+
+    def write(self, node: Node) -> None:
+        super().write(node)
+        if node.regions:
+            for i in range(len(node.regions[0].results)):
+                name = f"v{node.id}_{i}"
+                self.save(name, self.alias.get((node.id, i), name))
+            self.save(f"n{node.id}", f"n{node.id}")
+        elif node.op not in ("result", "element_store"):
+            self.save(f"v{node.id}", f"v{node.id}")
+
+    def before_loop(self, node: Node) -> None:
+        if f"n{node.id}" in self.saves:
+            self.text.put(f"n{node.id} = 0")
+
+    def start_of_turn(self, node: Node) -> None:
+        for param in node.regions[0].params[1:]:
+            self.save(f"v{param.id}", self.ref(param))
+
+    def end_of_turn(self, node: Node) -> None:
+        self.text.put(f"p{node.id} += 1")
+        if f"n{node.id}" in self.saves:
+            self.text.put(f"n{node.id} += 1")
 
 
 class _Saving(Writer):
@@ -796,7 +1037,7 @@ class _Saving(Writer):
     def nodes(self, nodes: Sequence[Node]) -> None:
         (body,) = self.node.regions
         if nodes is body.nodes:
-            params = ", ".join(f"v{param.id}" for param in body.params)
+            params = ", ".join(map(self.ref, body.params))
             self.text.put(f"{self.saved}.append(({params},))")
         super().nodes(nodes)
 

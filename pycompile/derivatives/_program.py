@@ -306,6 +306,8 @@ class Writer:
 
     def __init__(self, names: Names, sizes: dict[str, int], text: Text) -> None:
         self.names, self.sizes, self.text = names, sizes, text
+        self.alias: dict[Any, str] = {}  # nodes, and results of regions, that go by another name
+        self.stored: set[int] = set()  # versions of an array that a loop writes in place
 
     def size(self, size: int | str) -> int:
         return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
@@ -343,8 +345,9 @@ class Writer:
             text = self.const(node)
             return f"({text})" if text.startswith("-") else text
         if node.op == "result" and node.args[0].regions:
-            return f"v{node.args[0].id}_{node.index}"
-        return f"v{node.id}"
+            key = (node.args[0].id, node.index)
+            return self.alias.get(key, f"v{key[0]}_{key[1]}")
+        return self.alias.get(node.id, f"v{node.id}")
 
     def operand(self, node: Node, among: Sequence[Node]) -> str:
         """An argument of an elementwise operation: constants as Python's where that is the same."""
@@ -590,7 +593,16 @@ class Writer:
 
     def op_result(self, node: Node) -> str | None:
         (arg,) = node.args
-        return None if arg.regions else f"v{arg.id}[{node.index}]"
+        if arg.regions:
+            if self.alias.get((arg.id, node.index)) in self.alias.values() and node.form == "array":
+                is_version = arg.op == "loop" or any(
+                    region.results[node.index].id in self.stored for region in arg.regions
+                )
+                if is_version:
+                    self.stored.add(node.id)
+                    self.alias[node.id] = self.alias[arg.id, node.index]
+            return None
+        return f"v{arg.id}[{node.index}]"
 
     def kind_python(self, node: Node) -> str:
         args = list(map(self.ref, node.args))
@@ -623,7 +635,8 @@ class Writer:
     def op_element_store(self, node: Node) -> None:
         array, *index, value = map(self.ref, node.args)
         self.text.put(f"{array}[{', '.join(index)}] = {value}", node)
-        self.text.put(f"v{node.id} = {array}", node)
+        self.alias[node.id] = array
+        self.stored.add(node.id)
 
     def nodes(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -637,9 +650,14 @@ class Writer:
             for param, arg in zip(region.params, node.args[1:], strict=True):
                 self.text.put(f"v{param.id} = {self.ref(arg)}")
             self.nodes(region.nodes)
-            for name, value in zip(results, region.results, strict=True):
+            empty = not region.nodes
+            for k, (name, value) in enumerate(zip(results, region.results, strict=True)):
+                if value.id in self.stored:  # the arms' versions of an array share its memory
+                    self.alias[node.id, k] = self.alias[value.id]
+                    continue
                 self.text.put(f"{name} = {self.ref(value)}")
-            if not region.nodes and not results:
+                empty = False
+            if empty:
                 self.text.put("pass")
             self.text.depth -= 1
 
@@ -647,25 +665,40 @@ class Writer:
         return [f"v{node.id}_{i}" for i in range(len(node.regions[0].results))]
 
     def op_loop(self, node: Node) -> None:
+        """Arrays that a loop over elements carries are written in place, by one name."""
         (body,) = node.regions
-        names = self.region_results(node)
-        for i, (name, arg) in enumerate(zip(names, node.args[3:], strict=True)):
-            is_stored = body.params[i + 1].form == "array" and node.op == "loop"
-            self.text.put(f"{name} = {self.ref(arg)}" + (".copy(order='K')" if is_stored else ""))
+        params, names = body.params[1:], self.region_results(node)
+        for i, (param, arg) in enumerate(zip(params, node.args[3:], strict=True)):
+            is_stored = param.form == "array" and node.op == "loop"
+            if is_stored and arg.id in self.stored:
+                names[i] = self.alias[arg.id]
+            else:
+                copy = ".copy(order='K')" if is_stored and not self.is_fresh(arg) else ""
+                self.text.put(f"{names[i]} = {self.ref(arg)}{copy}")
+            if is_stored:
+                self.stored.add(param.id)
+            self.alias[param.id] = self.alias[node.id, i] = names[i]
         self.before_loop(node)
         self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
         self.text.depth += 1
-        for param, name in zip(body.params[1:], names, strict=True):
-            self.text.put(f"v{param.id} = {name}")
+        self.start_of_turn(node)
         self.nodes(body.nodes)
-        for name, value in zip(names, body.results, strict=True):
-            self.text.put(f"{name} = {self.ref(value)}")
+        pairs = [
+            (name, self.ref(value))
+            for name, value in zip(names, body.results, strict=True)
+            if value.id not in self.stored and self.ref(value) != name
+        ]
+        if pairs:
+            targets, values = (", ".join(part) for part in zip(*pairs, strict=True))
+            self.text.put(f"{targets} = {values}")
         self.end_of_turn(node)
         if node.ints:
             self.text.put(f"if {names[node.ints[0]]} != 0:")
             self.text.depth += 1
             self.text.put("break")
             self.text.depth -= 1
+        elif not body.nodes and not pairs:
+            self.text.put("pass")
         self.text.depth -= 1
 
     op_repeat = op_loop
@@ -675,6 +708,9 @@ class Writer:
 
     def before_loop(self, node: Node) -> None:
         """For what counts turns."""
+
+    def start_of_turn(self, node: Node) -> None:
+        pass
 
     def end_of_turn(self, node: Node) -> None:
         pass

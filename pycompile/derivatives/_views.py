@@ -75,10 +75,12 @@ def index_text(index: tuple[Any, ...]) -> str:
 
     def one(item: Any) -> str:
         if not isinstance(item, slice):
-            return repr(item)
+            return str(item)
         start, stop = ("" if end is None else str(end) for end in (item.start, item.stop))
         return f"{start}:{stop}" + ("" if item.step in (None, 1) else f":{item.step}")
 
+    if index and all(isinstance(item, int) for item in index):
+        return ", ".join([*map(one, index), "..."])  # an array of no axis, not a number
     while len(index) > 1 and index[-1] == slice(None):
         index = index[:-1]
     return ", ".join(map(one, index))
