@@ -33,7 +33,20 @@ if TYPE_CHECKING:
     )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
-    from pycompile.derivatives import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+    from pycompile.derivatives import (
+        checkpoint,
+        custom_jvp,
+        custom_vjp,
+        grad,
+        hessian,
+        jacfwd,
+        jacrev,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
 
 __all__ = [
     "BackendError",
@@ -45,7 +58,10 @@ __all__ = [
     "PycompileWarning",
     "__version__",
     "cache_info",
+    "checkpoint",
     "compile",
+    "custom_jvp",
+    "custom_vjp",
     "disable",
     "explain",
     "grad",
@@ -59,8 +75,10 @@ __all__ = [
     "register_backend",
     "reset",
     "set_logs",
+    "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
@@ -82,12 +100,16 @@ _HOMES = {
     "jvp": "derivatives",
     "value_and_grad": "derivatives",
     "vjp": "derivatives",
+    "checkpoint": "derivatives",
+    "custom_jvp": "derivatives",
+    "custom_vjp": "derivatives",
+    "stop_gradient": "derivatives",
+    "vmap": "derivatives",
 }
 
 
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
-    "vmap": "batches: docs/coming-from.md",
     "export": "libraries without Python: docs/coming-from.md",
     "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
     "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",

@@ -6,5 +6,19 @@ _functions.py).  A tape (_tape.py) chains the pullbacks of a call's plans (_plan
 """
 
 from pycompile.derivatives._api import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from pycompile.derivatives._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient, vmap
 
-__all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
+__all__ = [
+    "checkpoint",
+    "custom_jvp",
+    "custom_vjp",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -33,6 +33,7 @@ from pycompile.derivatives._program import (
     called,
     dot_slices,
     dtype_text,
+    holes_in,
     is_real_valued,
     no_rule,
     store_text,
@@ -519,7 +520,9 @@ class Backward(Writer):
             self.pull_ufunc_of(node, function, g or "")
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
-        elif function in (np.einsum,):
+        elif function in _functions.MOVES_SET:
+            self.pull_move(node, call, g)
+        elif function is np.einsum:
             self.pull_einsum(node, call, g)
         elif function is np.select:
             self.pull_select(node, call, g)
@@ -572,7 +575,7 @@ class Backward(Writer):
                     ) and list(bound)[: len(args) + 1] == list(inspect.signature(back).parameters)[: len(args) + 1]
                     args.append(text if by_place else f"{key}={text}")
             text = f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
-            self.add(arg, self.typed(text, arg), node)
+            self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
         for number, arg in enumerate(call.nodes):
             if arg in self.active and number not in done:
                 raise no_rule(node, f"{module}.{name} by this argument")
@@ -592,12 +595,12 @@ class Backward(Writer):
         """A copy of an array after array[key] = value; of one place that is written twice, the last
         value is what stays."""
         old = call.nodes[call.args[0].number]
-        key = self.template(call.args[1], _Holes(self, call), top=True)
+        key = self.template(call.args[1], _Holes(self, call))
         value = call.args[2]
         if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
             to = call.nodes[value.number]
             once = self.names.bind(_functions.last_writes, "last_writes")
-            part = self.local(f"{once}({g}, ({key},))")
+            part = self.local(f"{once}({g}, {key})")
             thin = self.shape(to)
             self.add(to, self.typed(f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()", to, node), node)
         if old in self.active:
@@ -655,6 +658,31 @@ class Backward(Writer):
             if arg in self.active:
                 expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
                 self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_move(self, node: Node, call: Called, g: str | None) -> None:
+        """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i
+        has come to is the cotangent of element i."""
+        texts: dict[int, str] = {}
+        places: dict[int, tuple[int, int]] = {}
+        total = 1
+        for number, arg in enumerate(call.nodes):
+            if arg in self.active:
+                size = int(np.prod(self.shape(arg)))
+                places[number] = total, total + size
+                shape = self.shape(arg)
+                texts[number] = self.local(f"np.arange({total}, {total + size}).reshape({shape!r})")
+                total += size
+            elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
+                is_data = is_real_valued(arg) and arg.form == "array"
+                texts[number] = self.local(f"np.zeros({self.shape(arg)!r}, np.int64)") if is_data else self.ref(arg)
+        moved = self.local(self.call(call, texts))
+        back = self.local(f"np.zeros({total}, np.result_type({g}))")
+        self.text.put(f"np.add.at({back}, {moved}, {g})", node)
+        for number, (start, stop) in places.items():
+            arg = call.nodes[number]
+            expr = f"{back}[{start}:{stop}].reshape({self.shape(arg)!r})"
+            expr = expr if arg.form == "array" else f"{back}[{start}]"
+            self.add(arg, self.typed(expr, arg, node), node)
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)

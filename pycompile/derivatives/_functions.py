@@ -19,6 +19,46 @@ from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, 
 
 RULES: dict[Any, dict[str, Callable[..., Any]]] = {}
 
+# What only moves elements: where to is found by moving numbers, zeros being new elements.
+MOVES: set[Any] = {
+    np.stack,
+    np.vstack,
+    np.hstack,
+    np.dstack,
+    np.column_stack,
+    np.concatenate,
+    np.append,
+    np.block,
+    np.insert,
+    np.delete,
+    np.compress,
+    np.extract,
+    np.resize,
+    np.choose,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.ravel,
+    np.reshape,
+    np.transpose,
+    np.swapaxes,
+    np.moveaxis,
+    np.rollaxis,
+    np.squeeze,
+    np.expand_dims,
+    np.broadcast_to,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.atleast_3d,
+    np.diagonal,
+    np.copy,
+    np.asarray,
+    np.array,
+    np.ascontiguousarray,
+    np.asfortranarray,
+    _steps.concatenate,
+}
+
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
     np.argsort,
@@ -966,22 +1006,24 @@ def build_back(g, template, number):
     return g[places[number]]
 
 
-class _Zero:
-    """Of which functions the derivative is zero by definition; graphs also call what has no hash."""
+class _Functions:
+    """A set of functions that may be asked about what has no hash."""
+
+    def __init__(self, functions: set[Any]) -> None:
+        self.functions = functions
 
     def __contains__(self, function: Any) -> bool:
         try:
-            return function in ZERO
+            return function in self.functions
         except TypeError:
             return False
 
 
-ZERO_SET = _Zero()
+ZERO_SET, MOVES_SET = _Functions(ZERO), _Functions(MOVES)
 
 
 def last_writes(g, key):
     """g[key], with zeros where a later item of the key stores at the same place."""
-    key = key[0] if len(key) == 1 else key
     part = g[key]
     order = np.arange(1, part.size + 1).reshape(np.shape(part))
     stamp = np.zeros(g.shape, order.dtype)

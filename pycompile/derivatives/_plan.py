@@ -73,6 +73,35 @@ def _frees(node: Node) -> list[Node]:
     return free_nodes(node) if node.regions else []
 
 
+def root(node: Node) -> Node:
+    """The array of which the node is a version or a view."""
+    while True:
+        if node.op in ("scatter", "element_store", "commit") or node.kind == "view":
+            node = node.args[0]
+        elif node.op == "choose":
+            node = node.args[2]
+        elif node.op == "result" and node.args[0].op == "loop" and node.form == "array":
+            node = node.args[0].args[3 + node.index]
+        elif node.op == "result" and node.args[0].op == "cond" and node.form == "array":
+            cond = node.args[0]
+            inner = root(cond.regions[0].results[node.index])
+            params = [param.id for param in cond.regions[0].params]
+            if inner.id in params:
+                inner = cond.args[1 + params.index(inner.id)]
+            elif any(inner is each for each in cond.regions[0].nodes):
+                return node
+            node = inner
+        else:
+            return node
+
+
+def written_input(node: Node) -> Node | None:
+    """The input that an output is written to."""
+    base = root(node)
+    is_version = node.kind != "view" and node is not base
+    return base if is_version and base.op == "input" and node.form == "array" else None
+
+
 class Case:
     """One set of active inputs and sizes: the texts."""
 
@@ -89,8 +118,8 @@ class Case:
         forward = Forward(self.names, sizes, graph, self.kept)
         forward.counts = full.counts
         forward.run(graph.nodes)
-        written = {node.storage for node in graph.outputs if node.op in ("scatter", "commit")}
-        written |= {node.args[0].id for node in graph.outputs if node.op == "commit"}
+        bases = [written_input(node) for node in graph.outputs]
+        written = {base.id for base in bases if base is not None}
         outs = ", ".join(map(forward.ref, graph.outputs))
         kept = ", ".join(
             f"v{node.id}.copy()" if node.id in written and node.op == "input" else forward.ref(node)
@@ -100,11 +129,6 @@ class Case:
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''}{counts[1:] + ',' if counts and not kept else counts})")
         params = [f"v{node.id}" for node in graph.inputs]
         self.forward = Function("forward", params, forward.text, self.names.objects)
-        self.bases = {
-            self.graph.inputs.index(node)
-            for node in graph.inputs
-            if node.id in written
-        }
 
     def write_back(self, mask: tuple[int, ...]) -> Backward:
         back = Backward(self.names, self.sizes, self.activity)
@@ -193,11 +217,11 @@ class Plan:
         outs: list[int | None] = []
         writes = []
         for i, (node, value) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
-            storage = by_id.get(node.args[0].id if node.op == "commit" else node.storage)
-            if node.op in ("scatter", "commit") and storage is not None:
+            base = written_input(node)
+            if base is not None:
                 outs.append(tape.new_slot())
-                writes.append((i, node, storage))
-            elif node.op == "input" or (storage is not None and node.kind == "view"):
+                writes.append((i, node, by_id[base.id]))
+            elif node.op == "input" or (node.kind == "view" and root(node).op == "input"):
                 outs.append(None)  # found by its memory, after the writes
             elif i in case.outputs:
                 outs.append(tape.know(value))

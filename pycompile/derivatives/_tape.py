@@ -147,14 +147,30 @@ class Tape:
         elif view is not None:
             slot = None
         self.known[id(target)] = (target, slot)
-        for other, _ in list(self.known.values()):
+        for other, number in list(self.known.values()):
             if other is target or not isinstance(other, np.ndarray):
                 continue
             if not np.may_share_memory(other, target):
                 continue
+            part = _views.find(_place(other), _place(target))
+            if part is not None and not part.spread:
+                self.write_around(other, number, slot, part)
+                continue
             del self.known[id(other)]
             if _views.find(_place(target), _place(other)) is None:
                 self.lost[id(other)] = other
+
+    def write_around(
+        self, other: Any, old: int | None, slot: int | None, part: _views.View
+    ) -> None:
+        """An array of which a view was written."""
+        if old is None and slot is None:
+            return
+        new = self.new_slot()
+        ins = [number for number in (old, slot) if number is not None]
+        back = _WriteBack(part, other, old is not None, slot is not None)
+        self.entries.append(Entry(ins, [new], back, ()))
+        self.known[id(other)] = (other, new)
 
     # ---- runs ----
 
