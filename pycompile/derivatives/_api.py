@@ -69,6 +69,7 @@ class Pass:
             out = derived.call_floats(tape, args, kwargs, texts, arrays)
         else:
             out = derived.call(tape, args, kwargs)
+        tape.finish()
         self.aux = None
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
@@ -86,6 +87,8 @@ class Pass:
                     f"the result{path} of {name} was computed where no graph follows it: its "
                     "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
                 )
+            if is_known:
+                tape.require_unchanged(value, f"{name} returned it")
             self.outs.append((value, slot))
         if keeps:
             for entry in tape.entries:

@@ -509,7 +509,7 @@ class Backward(Writer):
 
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
-        function = call.function
+        call.function = function = of_method(call.function)
         if call.function is _steps.build:
             self.pull_build(node, g)
         elif function is operator.setitem:
@@ -1091,6 +1091,13 @@ class _Holes:
 
     def __getitem__(self, number: int) -> str:
         return self.backward.ref(self.call.nodes[number])
+
+
+def of_method(function: Any) -> Any:
+    """NumPy's function that does what a method of arrays does."""
+    if getattr(function, "__objclass__", None) is np.ndarray:
+        return getattr(np, function.__name__, function)
+    return function
 
 
 def call_results(node: Node) -> Sequence[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,6 +167,8 @@ class Plan:
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
+        # Does code that no graph follows run behind it?  None: not known yet.
+        self.followed: bool | None = None
 
     def sizes(self, inputs: Sequence[Any]) -> dict[str, int]:
         values = {node.id: value for node, value in zip(self.graph.inputs, inputs, strict=True)}
@@ -201,6 +204,10 @@ class Plan:
         case = self.cases[key]
         outputs, kept = tape.call(case.forward, inputs, True)
         self.record(tape, case, inputs, slots, outputs, kept)
+        tape.plans.append(self)
+        if self.followed is not False:
+            tape.watch([*inputs, *outputs])
+            tape.prints.update(self.after)
         return list(outputs)
 
     def record(
@@ -214,6 +221,8 @@ class Plan:
     ) -> None:
         ins = [slot for slot in slots if slot is not None]
         by_id = {node.id: i for i, node in enumerate(self.graph.inputs)}
+        self.after: dict[int, int] = {}
+        self.contents: dict[int, Any] = {}
         outs: list[int | None] = []
         writes = []
         for i, (node, value) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
@@ -246,7 +255,22 @@ class Plan:
                 )
                 view = _views.find(writer.place(base), place)
             tape.write(target, outs[i] if i in case.outputs else None, view)
+            if self.followed is not False:
+                self.note(target, outputs[i], view)
         tape.runs += 1
+
+
+    def note(self, target: Any, value: Any, view: _views.View | None) -> None:
+        """What will be in an array when the runtime has written into it."""
+        content = np.array(target)
+        if id(target) in self.contents:
+            content = self.contents[id(target)]
+        if view is None:
+            content[...] = value
+        else:
+            view.apply(content)[...] = value
+        self.contents[id(target)] = content
+        self.after[id(target)] = zlib.crc32(content)
 
 
 def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Sequence[Any]) -> Any:

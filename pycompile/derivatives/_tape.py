@@ -12,6 +12,7 @@ outer one, whose inputs it reads, as the run of a function (`Tape.call`).
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,8 @@ class Tape:
         self.errstate = np.geterr()
         self.warnings: list[Any] = []
         self.error: Exception | None = None
-        self.prints: dict[int, bytes] = {}
+        self.prints: dict[int, int] = {}
+        self.plans: list[Any] = []  # those that have run, in order
 
     # ---- what is known ----
 
@@ -124,6 +126,7 @@ class Tape:
         """The slot of an input of a plan."""
         is_known, slot = self.find(value)
         if is_known:
+            self.require_unchanged(value, f"{node.file}:{node.line}")
             return slot
         if id(value) in self.constants or not is_number(value):
             return None
@@ -132,6 +135,27 @@ class Tape:
             "its derivative is not known.  pycompile.explain(f) tells at which line the graph ends; "
             "pycompile.stop_gradient(value) takes the value as a constant"
         )
+
+    def watch(self, values: Sequence[Any]) -> None:
+        """Notes what is in the arrays, before code runs that no graph follows."""
+        for value in values:
+            if isinstance(value, np.ndarray) and id(value) in self.known:
+                self.prints[id(value)] = _print_of(value)
+
+    def require_unchanged(self, value: Any, place: str) -> None:
+        seen = self.prints.get(id(value))
+        if seen is not None and seen != _print_of(value):
+            raise DerivativeError(
+                f"an array was written where no graph follows it, before {place}: its derivative is not "
+                "known.  pycompile.explain(f) tells at which line the graph ends"
+            )
+
+    def finish(self) -> None:
+        """Notes which plans nothing came after: their results need not be watched."""
+        for plan in self.plans[:-1]:
+            plan.followed = True
+        if self.plans and self.plans[-1].followed is None:
+            self.plans[-1].followed = False
 
     def write(self, target: Any, slot: int | None, view: _views.View | None) -> None:
         """The array is being written: it gets the slot of what is written, in the part `view`."""
@@ -152,6 +176,7 @@ class Tape:
                 continue
             if not np.may_share_memory(other, target):
                 continue
+            self.prints.pop(id(other), None)
             part = _views.find(_place(other), _place(target))
             if part is not None and not part.spread:
                 self.write_around(other, number, slot, part)
@@ -283,6 +308,10 @@ class _WriteBack:
 def _place(array: np.ndarray[Any, Any]) -> _views.Place:
     address = array.__array_interface__["data"][0]
     return _views.Place(array.dtype, array.shape, array.strides, address)
+
+
+def _print_of(value: np.ndarray[Any, Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(value))
 
 
 def _own(value: Any, target: Any) -> Any:
