@@ -110,6 +110,7 @@ def check(
     tolerance: float = 1e-9,
     seed: int = 0,
     h: float = 0.05,
+    complex_steps: bool = False,
 ) -> None:
     """f's vjp, with the cotangents that `scalar` weighs its results with."""
     if argnums is None:

@@ -352,8 +352,7 @@ class Backward(Writer):
                 self.add(arg, expr, node)
             return
         if name in ("real", "imag"):
-            (arg,) = node.args
-            self.add(arg, self.typed(g if name == "real" else f"-1j * {g}", arg, node), node)
+            self.pull_part(node, name, g)
             return
         row = None
         if np.dtype(node.args[0].dtype).kind == "c":
@@ -362,6 +361,14 @@ class Backward(Writer):
         if row is None:
             raise no_rule(node, f"np.{UFUNCS.get(name, name)}")
         self.pull_row(node, g, row)
+
+    def pull_part(self, node: Node, part: str, g: str) -> None:
+        """Of x.real and x.imag."""
+        (arg,) = node.args
+        if part == "real":
+            self.add(arg, self.typed(g, arg, node), node)
+        elif np.dtype(arg.dtype).kind == "c":
+            self.add(arg, self.typed(f"-1j * {g}", arg, node), node)
 
     def pull_kind_python(self, node: Node, g: str) -> None:
         if node.op == "py_complex":
@@ -418,6 +425,12 @@ class Backward(Writer):
     def pull_kind_view(self, node: Node, g: str) -> None:
         (x,) = node.args
         if x not in self.active:
+            return
+        places = self.places(node)
+        if places is not None:
+            back = self.local(f"np.zeros({int(np.prod(self.shape(x)))}, {dtype_text(x.dtype)})")
+            self.text.put(f"np.add.at({back}, {self.names.bind(places, 'places')}, {g})", node)
+            self.add(x, f"{back}.reshape({self.shape(x)!r})", node)
             return
         view = self.view(node)
         if view.part:
@@ -510,7 +523,14 @@ class Backward(Writer):
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
         call.function = function = of_method(call.function)
-        if call.function is _steps.build:
+        if isinstance(function, operator.attrgetter):
+            part = function.__reduce__()[1][0]
+            self.pull_part(node, part, str(g))
+        elif function in (np.real, np.imag):
+            self.pull_part(node, function.__name__, str(g))
+        elif function is np.matmul:
+            self.pull_matmul(node, g or "")
+        elif call.function is _steps.build:
             self.pull_build(node, g)
         elif function is operator.setitem:
             self.pull_setitem(node, call, g)

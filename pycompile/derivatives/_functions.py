@@ -537,19 +537,16 @@ def ifftshift_x(g, o, x, axes=None):
 @rule(np.sort, "a")
 def sort_a(g, o, a, axis=-1, kind=None, order=None, *, stable=None):
     if axis is None:
-        back = np.zeros(a.size, g.dtype)
-        back[np.argsort(a, axis=None, kind="stable")] = g
-        return back.reshape(a.shape)
-    back = np.zeros(a.shape, g.dtype)
-    np.put_along_axis(back, np.argsort(a, axis=axis, kind="stable"), g, axis)
-    return back
+        back = np.argsort(np.argsort(a, axis=None, kind="stable"), kind="stable")
+        return g[back].reshape(a.shape)
+    back = np.argsort(np.argsort(a, axis=axis, kind="stable"), axis=axis, kind="stable")
+    return np.take_along_axis(g, back, axis)
 
 
 @rule(np.partition, "a")
 def partition_a(g, o, a, kth, axis=-1, kind="introselect", order=None):
-    back = np.zeros(a.shape, g.dtype)
-    np.put_along_axis(back, np.argpartition(a, kth, axis, kind, order), g, axis)
-    return back
+    back = np.argsort(np.argpartition(a, kth, axis, kind, order), axis=axis, kind="stable")
+    return np.take_along_axis(g, back, axis)
 
 
 @rule(np.take, "a")
@@ -822,11 +819,10 @@ def _at_quantile(g, o, a, q, axis, keepdims):
     high, part = min(low + 1, n - 1), place - low
     order = np.argsort(flat, axis=-1, kind="stable")
     g = np.reshape(g, flat.shape[:-1])
-    back = np.zeros(flat.shape, flat.dtype)
-    sorted_back = np.zeros(flat.shape, flat.dtype)
-    sorted_back[..., low] += g * (1 - part)
-    sorted_back[..., high] += g * part
-    np.put_along_axis(back, order, sorted_back, -1)
+    in_order = np.zeros(flat.shape, flat.dtype)
+    in_order[..., low] += g * (1 - part)
+    in_order[..., high] += g * part
+    back = np.take_along_axis(in_order, np.argsort(order, axis=-1, kind="stable"), -1)
     return back.reshape(a.shape) if axis is None else np.moveaxis(back, -1, axis)
 
 
@@ -937,6 +933,11 @@ def polyval_x(g, o, p, x):
 def sinc_x(g, o, x):
     t = np.where(x == 0.0, 1.0, x * np.pi)
     return g * np.where(x == 0.0, 0.0, np.pi * (np.cos(t) * t - np.sin(t)) / (t * t))
+
+
+@rule(np.angle, "z")
+def angle_z(g, o, z, deg=False):
+    return -1j * g * (180 / np.pi if deg else 1.0) / z
 
 
 @rule(np.unwrap, "p")

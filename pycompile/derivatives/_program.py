@@ -328,6 +328,16 @@ class Writer:
             raise no_rule(node, f"the view {node.text}")
         return view
 
+    def places(self, node: Node) -> Any:
+        """Of a view that no expression gives: which element of its array each of its elements is."""
+        base, part = self.place(node.args[0]), self.place(node)
+        if _views.find(base, part) is not None:
+            return None
+        places = _views.places(base, part)
+        if places is None:
+            raise no_rule(node, f"the view {node.text}")
+        return places
+
     def const(self, node: Node) -> str:
         value = node.object
         if node.form == "object":
@@ -429,12 +439,15 @@ class Writer:
         return f"np.{UFUNCS[node.op]}.accumulate({x}, axis={node.index}, dtype={self.dtype(node)})"
 
     def kind_view(self, node: Node) -> str:
+        places = self.places(node)
+        if places is not None:
+            return f"{self.ref(node.args[0])}.reshape(-1)[{self.names.bind(places, 'places')}]"
         return self.view(node).text(self.ref(node.args[0]))
 
     def op_copy(self, node: Node) -> str:
         x = self.ref(node.args[0])
         if node.form != "array":
-            return f"{x}[()]"
+            return f"{x}[()]" if node.args[0].form != "python" else self.cast(node, x)
         shape, strides = self.shape(node), self.strides(node)
         order = "C"
         if strides != packed(shape, node.dtype, "C"):

@@ -93,6 +93,8 @@ class Tape:
         entry = self.known.get(id(value))
         if entry is not None:
             return True, entry[1]
+        if id(value) in self.constants and not self.was_written(value):
+            return True, None
         if isinstance(value, np.ndarray):
             if id(value) in self.lost:
                 raise DerivativeError(
@@ -104,6 +106,11 @@ class Tape:
                 return True, found
         return False, None
 
+    def was_written(self, value: Any) -> bool:
+        return isinstance(value, np.ndarray) and any(
+            np.may_share_memory(value, target) for target in self.written
+        )
+
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
         """The slot of a view of an array that is known: an entry takes it out of there."""
         for base, slot in list(self.known.values()):
@@ -112,13 +119,15 @@ class Tape:
             if not np.may_share_memory(base, value) or not base.size or not value.size:
                 continue
             view = _views.find(_place(base), _place(value))
-            if view is None:
+            places = _views.places(_place(base), _place(value)) if view is None else None
+            if view is None and places is None:
                 raise DerivativeError(
                     "an array shares memory with one that the derivative depends on, and is no view of "
-                    "it that a slice gives: give the function a copy"
+                    "it: give the function a copy"
                 )
+            back = _ViewBack(view, base) if view is not None else _PlacesBack(places, base)
             mine = self.know(value)
-            self.entries.append(Entry([slot], [mine], _ViewBack(view, base), ()))
+            self.entries.append(Entry([slot], [mine], back, ()))
             return mine
         return None
 
@@ -160,6 +169,7 @@ class Tape:
     def write(self, target: Any, slot: int | None, view: _views.View | None) -> None:
         """The array is being written: it gets the slot of what is written, in the part `view`."""
         old = self.known.get(id(target), (target, None))[1]
+        self.written.append(target)
         for entry in self.entries:
             entry.kept = tuple(_own(each, target) for each in entry.kept)
         if view is not None and (old is not None or slot is not None):
@@ -260,6 +270,23 @@ class _ViewBack:
 
     def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
         return tape.call(self.text, [cts[0]], False)
+
+
+class _PlacesBack:
+    """Of a view that no expression gives."""
+
+    def __init__(self, places: Any, base: np.ndarray[Any, Any]) -> None:
+        from pycompile.derivatives._program import Function, Text
+
+        text = Text()
+        text.put(f"g = np.zeros({base.size}, np.{base.dtype.name})")
+        text.put("np.add.at(g, places, ct)")
+        text.put(f"return (g.reshape({base.shape!r}),)")
+        self.text = Function("view_back", ["ct", "places"], text, {})
+        self.places = places
+
+    def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
+        return tape.call(self.text, [cts[0], self.places], False)
 
 
 _view_texts: dict[Any, Any] = {}

@@ -177,3 +177,24 @@ def _reshaped(base: Place, part: Place, name: str, offset: int) -> View | None:
         for n, a, b in zip(part.shape, dummy.strides, part.strides, strict=True)
     )
     return View(name, part.shape, True, (), (), (), ()) if same else None
+
+
+def places(base: Place, part: Place) -> np.ndarray[Any, Any] | None:
+    """Which elements of the array, in C order, those of the part are: for views that overlap
+    themselves, and those along several axes at once."""
+    size, count = base.dtype.itemsize, int(np.prod(base.shape))
+    if base.dtype != part.dtype or not count or (part.offset - base.offset) % size:
+        return None
+    address = _addresses(base.shape, base.strides, base.offset).reshape(-1)
+    wanted = _addresses(part.shape, part.strides, part.offset)
+    order = np.argsort(address, kind="stable")
+    at = np.clip(np.searchsorted(address[order], wanted), 0, count - 1)
+    found = order[at]
+    return found if np.array_equal(address[found], wanted) else None
+
+
+def _addresses(shape: Lengths, strides: Lengths, offset: int) -> np.ndarray[Any, Any]:
+    out = np.full(shape, offset, np.int64)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        out += (np.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - 1 - axis))
+    return out
