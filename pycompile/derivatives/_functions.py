@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _steps
-from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, prod_back, unspread
+from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, order_of, prod_back, unspread
 
 RULES: dict[Any, dict[str, Callable[..., Any]]] = {}
 
@@ -131,16 +131,16 @@ def _contract_left(g, x, y, over, others):
     free = tuple(i for i in range(x.ndim) if i not in over)
     split = len(free)
     out = np.tensordot(g, y, (tuple(range(split, split + len(rest))), rest))
-    order = free + tuple(over[i] for i in np.argsort(others))
-    return out.transpose(tuple(int(i) for i in np.argsort(order)))
+    order = free + tuple(over[i] for i in order_of(others))
+    return out.transpose(order_of(order))
 
 
 def _contract_right(g, x, y, over, others):
     rest = tuple(i for i in range(y.ndim) if i not in others)
     free = tuple(i for i in range(x.ndim) if i not in over)
     out = np.tensordot(x, g, (free, tuple(range(len(free)))))
-    order = tuple(others[i] for i in np.argsort(over)) + rest
-    return out.transpose(tuple(int(i) for i in np.argsort(order)))
+    order = tuple(others[i] for i in order_of(over)) + rest
+    return out.transpose(order_of(order))
 
 
 @rule(np.tensordot, "a")

@@ -7,6 +7,11 @@ import math
 import numpy as np
 
 
+def order_of(numbers):
+    """np.argsort of a tuple of numbers that differ, as a tuple."""
+    return tuple([numbers.index(i) for i in sorted(numbers)])
+
+
 def clamp_x(g, x, low, high):
     """np.minimum(np.maximum(x, low), high), of x."""
     most = np.maximum(x, low)
@@ -46,7 +51,7 @@ def prod_back(g, x, axes):
     left = np.concatenate((ones, np.cumprod(flat, axis=-1)[..., :-1]), axis=-1)
     right = np.concatenate((ones, np.cumprod(flat[..., ::-1], axis=-1)[..., :-1]), axis=-1)
     each = (left * right[..., ::-1] * np.reshape(g, (*shape, 1))).reshape(turned.shape)
-    return each.transpose(tuple(int(i) for i in np.argsort(rest + axes)))
+    return each.transpose(order_of(rest + axes))
 
 
 def most_back(g, x, result, axes):
@@ -111,3 +116,10 @@ def add_at(array, key, value):
     """np.add.at, giving the array."""
     np.add.at(array, key, value)
     return array
+
+
+def arange(start, step, n, dtype):
+    """As NumPy fills np.arange: from the first two elements."""
+    first = dtype(start)
+    delta = dtype(start + step) - first
+    return first + np.arange(n).astype(dtype) * delta

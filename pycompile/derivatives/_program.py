@@ -246,7 +246,7 @@ class Activity:
         if node.op in ("input", "const") or node.op in DISCRETE:
             return False
         if node.op == "result":
-            return is_real_valued(node) and (
+            return (is_real_valued(node) or node.form == "object") and (
                 (node.args[0].id, node.index) in self.results
                 if node.args[0].regions
                 else node.args[0].id in self.ids
@@ -307,6 +307,7 @@ class Writer:
     def __init__(self, names: Names, sizes: dict[str, int], text: Text) -> None:
         self.names, self.sizes, self.text = names, sizes, text
         self.alias: dict[Any, str] = {}  # nodes, and results of regions, that go by another name
+        self.nest = 0  # loops over elements around what is written
         self.stored: set[int] = set()  # versions of an array that a loop writes in place
 
     def size(self, size: int | str) -> int:
@@ -607,13 +608,10 @@ class Writer:
     def op_result(self, node: Node) -> str | None:
         (arg,) = node.args
         if arg.regions:
-            if self.alias.get((arg.id, node.index)) in self.alias.values() and node.form == "array":
-                is_version = arg.op == "loop" or any(
-                    region.results[node.index].id in self.stored for region in arg.regions
-                )
-                if is_version:
-                    self.stored.add(node.id)
-                    self.alias[node.id] = self.alias[arg.id, node.index]
+            name = self.alias.get((arg.id, node.index))
+            if self.nest and name is not None and node.form == "array":
+                self.stored.add(node.id)
+                self.alias[node.id] = name
             return None
         return f"v{arg.id}[{node.index}]"
 
@@ -683,7 +681,7 @@ class Writer:
         params, names = body.params[1:], self.region_results(node)
         for i, (param, arg) in enumerate(zip(params, node.args[3:], strict=True)):
             is_stored = param.form == "array" and node.op == "loop"
-            if is_stored and arg.id in self.stored:
+            if is_stored and self.nest and arg.id in self.stored:
                 names[i] = self.alias[arg.id]
             else:
                 copy = ".copy(order='K')" if is_stored and not self.is_fresh(arg) else ""
@@ -694,8 +692,10 @@ class Writer:
         self.before_loop(node)
         self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
         self.text.depth += 1
+        self.nest += node.op == "loop"
         self.start_of_turn(node)
         self.nodes(body.nodes)
+        self.nest -= node.op == "loop"
         pairs = [
             (name, self.ref(value))
             for name, value in zip(names, body.results, strict=True)
