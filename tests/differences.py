@@ -138,7 +138,10 @@ def check(
         _trees.leaves(gradient), _trees.leaves(tuple(args[n] for n in argnums)), strict=True
     ):
         assert np.shape(g) == np.shape(x)
-        assert np.asarray(g).dtype == np.asarray(x).dtype, (np.asarray(g).dtype, np.asarray(x).dtype)
+        assert np.asarray(g).dtype == np.asarray(x).dtype, (
+            np.asarray(g).dtype,
+            np.asarray(x).dtype,
+        )
     active = tuple(copy.deepcopy([args[n] for n in argnums]))
     for _ in range(2):
         directions = randoms(rng, active)

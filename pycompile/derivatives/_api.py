@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,7 +33,9 @@ class Pass:
         self.trees = []
         for number in argnums:
             if not -len(args) <= number < len(args):
-                raise TypeError(f"argnums has {number}, and {name} was called with {len(args)} arguments")
+                raise TypeError(
+                    f"argnums has {number}, and {name} was called with {len(args)} arguments"
+                )
             self.trees.append(args[number])
         positions = [number % len(args) for number in argnums]
         self.leaves: list[Any] = []
@@ -73,10 +74,12 @@ class Pass:
         self.aux = None
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
-                raise TypeError(f"with has_aux=True {name} returns a pair, not {type(out).__name__}")
+                raise TypeError(
+                    f"with has_aux=True {name} returns a pair, not {type(out).__name__}"
+                )
             out, self.aux = out
         self.out = out
-        self.outs = []
+        self.outs: list[tuple[Any, int | None]] = []
         for path, value in _trees.leaves(out):
             if not _tape.is_number(value):
                 self.outs.append((value, None))
@@ -93,7 +96,9 @@ class Pass:
         if keeps:
             for entry in tape.entries:
                 entry.kept = tuple(
-                    each.copy(order="K") if any(each is leaf for leaf in self.leaves) and isinstance(each, np.ndarray) else each
+                    each.copy(order="K")
+                    if any(each is leaf for leaf in self.leaves) and isinstance(each, np.ndarray)
+                    else each
                     for each in entry.kept
                 )
 
@@ -136,17 +141,26 @@ class Pass:
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the leaves."""
         given: dict[int, Any] = {}
-        for (value, slot), ct in zip(self.outs, cotangents, strict=True):
+        for (_, slot), ct in zip(self.outs, cotangents, strict=True):
             if slot is None or ct is None:
                 continue
             given[slot] = ct if slot not in given else _tape.added(self.tape, given[slot], ct)
         cts = self.tape.pull(given)
-        return [self.as_leaf(value, cts.get(slot)) for value, slot in zip(self.leaves, self.slots, strict=True)]
+        return [
+            self.as_leaf(value, cts.get(slot))
+            for value, slot in zip(self.leaves, self.slots, strict=True)
+        ]
 
     def as_leaf(self, value: Any, ct: Any) -> Any:
         if ct is None:
-            return np.zeros(np.shape(value), value.dtype) if isinstance(value, np.ndarray) else type(value)(0)
-        if isinstance(value, np.ndarray) and not (isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None):
+            return (
+                np.zeros(np.shape(value), value.dtype)
+                if isinstance(value, np.ndarray)
+                else type(value)(0)
+            )
+        if isinstance(value, np.ndarray) and not (
+            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None
+        ):
             new = np.array(ct, value.dtype, order="K")
             for tape in _tape.tapes():
                 entry = tape.known.get(id(ct))
@@ -243,11 +257,17 @@ def grad(
 def _require_number(out: Any, f: Any) -> None:
     name = getattr(f, "__name__", "the function")
     if not _tape.is_number(out):
-        raise TypeError(f"a gradient is of a function that returns a real number, and {name} returned {type(out).__name__}: see vjp")
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned {type(out).__name__}: see vjp"
+        )
     if np.shape(out) != ():
-        raise TypeError(f"a gradient is of a function that returns a real number, and {name} returned an array of shape {np.shape(out)}: see vjp and jacrev")
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned an array of shape {np.shape(out)}: see vjp and jacrev"
+        )
     if np.asarray(out).dtype.kind == "c":
-        raise TypeError(f"a gradient is of a function that returns a real number, and {name} returned a complex one: see vjp")
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned a complex one: see vjp"
+        )
 
 
 def _unwrapped(f: Any) -> Any:
@@ -274,7 +294,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def _cotangents(ran: Pass, cotangent: Any) -> list[Any]:
-    out = []
+    out: list[Any] = []
     given = list(_trees.leaves(cotangent)) if not _trees.is_leaf(cotangent) else [("", cotangent)]
     if len(given) != len(ran.outs):
         raise TypeError(f"the result has {len(ran.outs)} leaves, and the cotangent {len(given)}")
@@ -283,7 +303,9 @@ def _cotangents(ran: Pass, cotangent: Any) -> list[Any]:
             out.append(None)
             continue
         if np.shape(ct) != np.shape(value):
-            raise TypeError(f"the cotangent{path} has shape {np.shape(ct)}, and the result {np.shape(value)}")
+            raise TypeError(
+                f"the cotangent{path} has shape {np.shape(ct)}, and the result {np.shape(value)}"
+            )
         dtype = np.asarray(value).dtype
         if np.asarray(ct).dtype != dtype:
             ct = np.asarray(ct).astype(dtype)[()]
@@ -322,7 +344,9 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
         raise TypeError(f"the primals have {len(ran.leaves)} leaves, and the tangents {len(given)}")
     for value, tangent in zip(ran.leaves, given, strict=True):
         if np.shape(value) != np.shape(tangent):
-            raise TypeError(f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}")
+            raise TypeError(
+                f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}"
+            )
     tape = Tape()
     seeds = [
         None if slot is None else np.zeros(np.shape(value), np.asarray(value).dtype)
@@ -431,7 +455,10 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         for i, leaf in enumerate(ran.leaves):
             column = []
             for unit in _basis(leaf):
-                tangents = [unit if k == i else np.zeros(np.shape(x), np.asarray(x).dtype) for k, x in enumerate(ran.leaves)]
+                tangents = [
+                    unit if k == i else np.zeros(np.shape(x), np.asarray(x).dtype)
+                    for k, x in enumerate(ran.leaves)
+                ]
                 column.append([value for _, value in _trees.leaves(_transposed(ran, tangents))])
             columns.append(column)
         blocks = []
@@ -452,6 +479,3 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives f's second derivatives: jacfwd of jacrev."""
     return jacfwd(jacrev(f, argnums), argnums)
-
-
-_ = functools

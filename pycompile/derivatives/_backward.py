@@ -11,27 +11,25 @@ from __future__ import annotations
 import dis
 import inspect
 import operator
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _calls, _steps
+from pycompile import _calls, _steps
 from pycompile.derivatives import _functions, _views
 from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
 from pycompile.derivatives._program import (
     CHEAP,
     MOST_AGAIN,
+    UFUNCS,
     Activity,
     Called,
     Names,
     Node,
     Text,
-    UFUNCS,
     Writer,
     called,
-    dot_slices,
     dtype_text,
     holes_in,
     is_real_valued,
@@ -45,7 +43,9 @@ class Scope:
 
     def __init__(self, nodes: Sequence[Node], kind: str, outer: Scope | None, loop: Any) -> None:
         self.ids = {node.id for node in nodes}
-        self.kind = kind  # "graph", "again" (all is computed again), "turns" (of a loop over elements)
+        self.kind = (
+            kind  # "graph", "again" (all is computed again), "turns" (of a loop over elements)
+        )
         self.outer, self.loop = outer, loop
         self.have: set[int] = set()
         self.front = Text()
@@ -60,11 +60,12 @@ class Turns:
 
 
 class Backward(Writer):
-    def __init__(self, names: Names, sizes: dict[str, int], active: Activity) -> None:
+    def __init__(
+        self, names: Names, sizes: dict[str, int], active: Activity, kept: dict[int, Node]
+    ) -> None:
         super().__init__(names, sizes, Text())
         self.active = active
-        self.kept: dict[int, Node] = {}
-        self.counts: dict[int, None] = {}  # loops whose turns the forward text counts
+        self.kept = dict(kept)  # what is kept for more cotangents is there for fewer
         self.ct: dict[int, str] = {}  # node: the name of its cotangent
         self.owned: set[str] = set()  # cotangents that may be written in place
         self.multi: dict[int, dict[int, str]] = {}
@@ -88,6 +89,7 @@ class Backward(Writer):
     def run(self, nodes: Sequence[Node], outputs: dict[int, str]) -> None:
         """Writes the pullback of a graph, of the cotangents `outputs` by node."""
         self.top = self.scope = Scope(nodes, "graph", None, None)
+        self.top.have |= set(self.kept)
         for node in nodes:
             if node.id in outputs:
                 self.ct[node.id] = outputs[node.id]
@@ -251,15 +253,12 @@ class Backward(Writer):
         return expr
 
     def typed(self, expr: str, to: Node, of: Node | None = None) -> str:
-        """An expression as a cotangent of `to`, whose dtype may be another one."""
-        kind = np.dtype(to.dtype)
-        mixed = of is not None and np.dtype(of.dtype) != kind
-        if kind == np.float64 and not (mixed and np.dtype(of.dtype).kind == "c"):
-            if not mixed:
-                return expr
-        if kind == np.complex128 and not mixed:
+        """An expression as a cotangent of `to`, whose dtype may be another than that of `of`."""
+        dtype = np.dtype(to.dtype)
+        was = np.dtype(of.dtype) if of is not None else dtype
+        if was == dtype and dtype in (np.float64, np.complex128):
             return expr
-        real = ".real" if kind.kind == "f" and of is not None and np.dtype(of.dtype).kind == "c" else ""
+        real = ".real" if dtype.kind == "f" and was.kind == "c" else ""
         if to.form == "array":
             return f"({expr}){real}.astype({dtype_text(to.dtype)})"
         return f"{dtype_text(to.dtype)}(({expr}){real})"
@@ -293,7 +292,9 @@ class Backward(Writer):
         if node.id not in self.ct:
             return
         g = self.ct[node.id]
-        special = getattr(self, "pull_" + node.op, None) or getattr(self, "pull_kind_" + node.kind, None)
+        special = getattr(self, "pull_" + node.op, None) or getattr(
+            self, "pull_kind_" + node.kind, None
+        )
         if special is None:
             raise no_rule(node, node.op)
         special(node, g)
@@ -416,7 +417,9 @@ class Backward(Writer):
         raise no_rule(node, node.op)
 
     def pull_cumsum(self, node: Node, g: str) -> None:
-        self.add(node.args[0], self.typed(f"cumsum_back({g}, {node.index})", node.args[0], node), node)
+        self.add(
+            node.args[0], self.typed(f"cumsum_back({g}, {node.index})", node.args[0], node), node
+        )
 
     def pull_cumprod(self, node: Node, g: str) -> None:
         x = node.args[0]
@@ -465,12 +468,7 @@ class Backward(Writer):
         self.add(step, f"({g} * np.arange({n})).sum()", node)
 
     def written(self, node: Node) -> _views.View:
-        place = _views.Place(
-            np.dtype(node.dtype),
-            *(tuple(map(self.size, part)) for part in node.view[:2]),
-            self.size(node.view[2]),
-        )
-        view = _views.find(self.place(node), place)
+        view = _views.find(self.place(node), self.written_place(node))
         if view is None:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         return view
@@ -497,7 +495,7 @@ class Backward(Writer):
 
     def pull_commit(self, node: Node, g: str) -> None:
         value = node.args[1]
-        shape = tuple(map(self.size, node.view[0]))
+        shape = self.written_shape(node)
         self.add(value, self.typed(self.unspread(g, shape, value), value, node), node)
 
     def pull_choose(self, node: Node, g: str) -> None:
@@ -549,7 +547,9 @@ class Backward(Writer):
         elif function in (_steps.max_of, _steps.min_of, _steps.sum_of, _steps.exact_sum_of):
             self.pull_number(node, call, g)
         elif call.changed:
-            raise no_rule(node, f"{getattr(function, '__name__', function)}, which writes its argument")
+            raise no_rule(
+                node, f"{getattr(function, '__name__', function)}, which writes its argument"
+            )
         else:
             self.pull_function(node, call, g)
 
@@ -570,7 +570,9 @@ class Backward(Writer):
             count = max(len(call_results(node)), max(parts) + 1)
             g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
         first = next(iter(rules.values()))
-        bound = inspect.signature(first).bind_partial(None, None, *call.args, **call.kwargs).arguments
+        bound = (
+            inspect.signature(first).bind_partial(None, None, *call.args, **call.kwargs).arguments
+        )
         done = set()
         for parameter, back in rules.items():
             template = bound.get(parameter)
@@ -581,7 +583,7 @@ class Backward(Writer):
             if arg not in self.active:
                 continue
             reads = read_names(back)
-            args = ["g" and g, self.ref_result(node) if "o" in reads else "None"]
+            args = [g, self.ref(node) if "o" in reads else "None"]
             for key, item in list(bound.items())[2:]:
                 kind = inspect.signature(back).parameters[key].kind
                 if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -590,18 +592,18 @@ class Backward(Writer):
                     args += [f"{k}={self.template(x, _Holes(self, call))}" for k, x in item.items()]
                 else:
                     text = self.template(item, _Holes(self, call)) if key in reads else "None"
-                    by_place = kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and not any(
-                        "=" in a and a.split("=")[0].isidentifier() for a in args
-                    ) and list(bound)[: len(args) + 1] == list(inspect.signature(back).parameters)[: len(args) + 1]
+                    by_place = (
+                        kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                        and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
+                        and list(bound)[: len(args) + 1]
+                        == list(inspect.signature(back).parameters)[: len(args) + 1]
+                    )
                     args.append(text if by_place else f"{key}={text}")
             text = f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
             self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
         for number, arg in enumerate(call.nodes):
             if arg in self.active and number not in done:
                 raise no_rule(node, f"{module}.{name} by this argument")
-
-    def ref_result(self, node: Node) -> str:
-        return self.ref(node)
 
     def pull_build(self, node: Node, g: str | None) -> None:
         template = node.args[0].object
@@ -622,7 +624,15 @@ class Backward(Writer):
             once = self.names.bind(_functions.last_writes, "last_writes")
             part = self.local(f"{once}({g}, {key})")
             thin = self.shape(to)
-            self.add(to, self.typed(f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()", to, node), node)
+            self.add(
+                to,
+                self.typed(
+                    f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()",
+                    to,
+                    node,
+                ),
+                node,
+            )
         if old in self.active:
             name = self.local(f"{g}.copy()")
             self.text.put(f"{name}[{key}] = 0.0", node)
@@ -639,7 +649,11 @@ class Backward(Writer):
                 to = call.nodes[value.number]
                 sign = "-" if ufunc is np.subtract else ""
                 expr = f"{g}[{key}]"
-                expr = f"unspread({expr}, {self.shape(to)!r})" if to.form == "array" else f"{expr}.sum()"
+                expr = (
+                    f"unspread({expr}, {self.shape(to)!r})"
+                    if to.form == "array"
+                    else f"{expr}.sum()"
+                )
                 self.add(to, self.typed(sign + expr, to, node), node)
             return
         if method in ("reduce", "accumulate") and type(call.args[0]) is _calls.Hole:
@@ -648,7 +662,9 @@ class Backward(Writer):
             axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
             axis_text = self.template(axis, holes)
             name = self.names.bind(rule, rule.__name__)
-            expr = f"{name}({self.function(ufunc)}, {g}, {self.ref(node)}, {self.ref(x)}, {axis_text})"
+            expr = (
+                f"{name}({self.function(ufunc)}, {g}, {self.ref(node)}, {self.ref(x)}, {axis_text})"
+            )
             self.add(x, self.typed(expr, x, node), node)
             return
         if method == "outer" and ufunc.__name__ in ROWS:
@@ -694,7 +710,11 @@ class Backward(Writer):
                 total += size
             elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
                 is_data = is_real_valued(arg) and arg.form == "array"
-                texts[number] = self.local(f"np.zeros({self.shape(arg)!r}, np.int64)") if is_data else self.ref(arg)
+                texts[number] = (
+                    self.local(f"np.zeros({self.shape(arg)!r}, np.int64)")
+                    if is_data
+                    else self.ref(arg)
+                )
         moved = self.local(self.call(call, texts))
         back = self.local(f"np.zeros({total}, np.result_type({g}))")
         self.text.put(f"np.add.at({back}, {moved}, {g})", node)
@@ -808,7 +828,9 @@ class Backward(Writer):
             self.defined(outer)
         for i, param in enumerate(params[1:]):
             if param in self.active:
-                self.text.put(f"g{param.id} = {cts[i]}" if i in cts else f"g{param.id} = {self.zero(param)}")
+                self.text.put(
+                    f"g{param.id} = {cts[i]}" if i in cts else f"g{param.id} = {self.zero(param)}"
+                )
         self.text.put(f"for {turns} in reversed({saved}):", node)
         outer_scope, before, owned, text = self.scope, dict(self.ct), set(self.owned), self.text
         scope = Scope((*params, *body.nodes), "again", outer_scope, None)
@@ -924,7 +946,7 @@ class Backward(Writer):
         start, stop, step = node.args[:3]
         if node.ints:
             if outer.kind == "turns":
-                self.home_of(node).loop.saved[f"n{number}"] = "int64"
+                outer.loop.saved[f"n{number}"] = "int64"
                 self.saves[f"n{number}"] = outer.loop
                 self.text.put(f"n{number} = s_n{number}[p{outer.loop.node.id}]")
             else:
@@ -945,14 +967,19 @@ class Backward(Writer):
             if param.form == "array":
                 if outer.kind != "turns":
                     name = f"g{self.roots[param.id]}"
-                    self.text.put(f"{name} = {cts[i]}.copy()" if i in cts else f"{name} = {self.zero(param)}", node)
+                    self.text.put(
+                        f"{name} = {cts[i]}.copy()" if i in cts else f"{name} = {self.zero(param)}",
+                        node,
+                    )
                     self.ct[self.roots[param.id]] = name
                     self.owned.add(name)
                     arrays.append((param, arg))
             else:
                 self.text.put(f"c{param.id} = {cts.get(i, self.zero(param))}")
                 numbers.append((i, param, arg))
-        first = start.op == "const" and start.object == 0 and step.op == "const" and step.object == 1
+        first = (
+            start.op == "const" and start.object == 0 and step.op == "const" and step.object == 1
+        )
         index = f"v{params[0].id}"
         again = index if first else f"k{number}"
         self.text.put(f"for {again} in range(n{number} - 1, -1, -1):", node)
@@ -988,9 +1015,6 @@ class Backward(Writer):
             name = self.ct.pop(self.roots[param.id])
             self.owned.discard(name)
             self.add(arg, name, node)
-
-    def home_of(self, node: Node) -> Scope:
-        return self.scope
 
     def is_carried(self, arg: Node, node: Node, outer: Scope) -> bool:
         """An array that the nest itself carries has its cotangent already."""
@@ -1131,7 +1155,9 @@ def read_names(function: Callable[..., Any]) -> set[str]:
     for instruction in dis.get_instructions(function):
         if "LOAD" in instruction.opname:
             value = instruction.argval
-            out.update(value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ())
+            out.update(
+                value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+            )
     return out
 
 
@@ -1163,12 +1189,18 @@ def explicit(spec: str, ranks: Sequence[int]) -> str:
     names = left.split(",")
     if "..." in spec:
         most = max(
-            (rank - len(name.replace("...", "")) for name, rank in zip(names, ranks, strict=True) if "..." in name),
+            (
+                rank - len(name.replace("...", ""))
+                for name, rank in zip(names, ranks, strict=True)
+                if "..." in name
+            ),
             default=0,
         )
         dots = "".join(letters[:most])
         names = [
-            name.replace("...", dots[most - (rank - len(name.replace("...", ""))) :] if "..." in name else "")
+            name.replace(
+                "...", dots[most - (rank - len(name.replace("...", ""))) :] if "..." in name else ""
+            )
             for name, rank in zip(names, ranks, strict=True)
         ]
         out = out.replace("...", dots) if arrow else dots + implicit(left.replace("...", ""))
@@ -1180,7 +1212,3 @@ def explicit(spec: str, ranks: Sequence[int]) -> str:
 def implicit(left: str) -> str:
     all_ = left.replace(",", "")
     return "".join(sorted(c for c in set(all_) if all_.count(c) == 1))
-
-
-__all__ = ["Backward", "Turns", "dot_slices", "free_nodes"]
-_ = (re, is_real_valued, _C)

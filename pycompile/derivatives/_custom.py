@@ -39,7 +39,7 @@ def _below(function: Any, args: Sequence[Any]) -> Any:
             return function(*args)
         rest[-1].constants.update((id(v), v) for v in leaves if not rest[-1].find(v)[0])
         out = api._derived(function).target()(*args)
-        _run.check(rest[-1], 0, function)
+        _run.check(rest[-1])
         return out
     finally:
         _tape._running.tapes = before
@@ -117,7 +117,9 @@ _stop_gradient.__name__ = _stop_gradient.__qualname__ = "stop_gradient"
 stop_gradient = _api.disable(_stop_gradient)
 
 
-def _leaves_of(args: Sequence[Any], cts: Any, active: list[tuple[Any, int]], name: str) -> list[Any]:
+def _leaves_of(
+    args: Sequence[Any], cts: Any, active: list[tuple[Any, int]], name: str
+) -> list[Any]:
     """Of cotangents by argument, those of the active leaves; None is zero."""
     if not isinstance(cts, (tuple, list)) or len(cts) != len(args):
         raise TypeError(f"the rule of {name} gives a tuple with a cotangent for each argument")
@@ -126,7 +128,9 @@ def _leaves_of(args: Sequence[Any], cts: Any, active: list[tuple[Any, int]], nam
         mine = list(_trees.leaves(arg))
         given = [None] * len(mine) if ct is None else [v for _, v in _trees.leaves(ct)]
         if len(given) != len(mine):
-            raise TypeError(f"the rule of {name} gives a cotangent with {len(given)} leaves for {len(mine)}")
+            raise TypeError(
+                f"the rule of {name} gives a cotangent with {len(given)} leaves for {len(mine)}"
+            )
         for (_, value), each in zip(mine, given, strict=True):
             if each is None:
                 continue
@@ -178,7 +182,9 @@ class custom_vjp(_Custom):  # a decorator, named like JAX's
 
     def record(self, args: Sequence[Any], active: list[tuple[Any, int]]) -> Any:
         if self.fwd is None or self.bwd is None:
-            raise DerivativeError(f"{self.__name__} has no rule yet: {self.__name__}.defvjp(fwd, bwd)")
+            raise DerivativeError(
+                f"{self.__name__} has no rule yet: {self.__name__}.defvjp(fwd, bwd)"
+            )
         _no_closure(self.fwd, "custom_vjp")
         out, residual = _below(self.fwd, args)
         shape = out
@@ -221,7 +227,10 @@ class custom_jvp(_Custom):
             raise DerivativeError(f"{self.__name__} has no rule yet: {self.__name__}.defjvp(rule)")
         _no_closure(self.rule, "custom_jvp")
         rule = self.rule
-        zeros = [np.zeros(np.shape(value), np.asarray(value).dtype) for _, value in _trees.leaves(list(args))]
+        zeros = [
+            np.zeros(np.shape(value), np.asarray(value).dtype)
+            for _, value in _trees.leaves(list(args))
+        ]
         tangents = tuple(_trees.rebuild(list(args), iter(zeros).__next__))
         out = _below(lambda *primals: rule(primals, tangents)[0], args)
         shape = out
@@ -270,9 +279,7 @@ def _active_in(arg: Any, active: list[tuple[Any, int]]) -> bool:
     return any(id(value) in ids for _, value in _trees.leaves(arg))
 
 
-def vmap(
-    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0
-) -> Callable[..., Any]:
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """A function that calls f for each item of its arguments along `in_axes` (None: the argument is
     the same for all), and stacks the results along `out_axes`."""
 
@@ -287,14 +294,16 @@ def vmap(
             for value in _arrays(arg, axis)
         }
         if len(lengths) != 1:
-            raise ValueError(f"vmap needs arguments of one length along in_axes, not {sorted(lengths)}")
+            raise ValueError(
+                f"vmap needs arguments of one length along in_axes, not {sorted(lengths)}"
+            )
         call = api._derived(f).target() if _tape.tapes() else _compiled(f)
         rows = [
             call(*(_item(arg, axis, i) for arg, axis in zip(args, axes, strict=True)))
             for i in range(lengths.pop())
         ]
         if _tape.tapes():
-            _run.check(_tape.tapes()[-1], 0, f)
+            _run.check(_tape.tapes()[-1])
         return _joined(rows, out_axes, f)
 
     return api._wraps(f, made, "vmap")  # type: ignore[no-any-return]
@@ -315,7 +324,9 @@ def _arrays(arg: Any, axis: int) -> list[Any]:
     out = [value for _, value in _trees.leaves(arg)]
     for value in out:
         if not isinstance(value, np.ndarray) or not -value.ndim <= axis < value.ndim:
-            raise ValueError(f"vmap along axis {axis} of {type(value).__name__} of shape {np.shape(value)}")
+            raise ValueError(
+                f"vmap along axis {axis} of {type(value).__name__} of shape {np.shape(value)}"
+            )
     return out
 
 
@@ -351,4 +362,6 @@ def _stack(column: Sequence[Any], axis: int) -> Any:
         text.put(f"return np.stack(rows, axis={axis})")
         _STACKS[axis] = Function("stack", ["*rows"], text, {})
     tapes = _tape.tapes()
-    return _tape.Tape().call(_STACKS[axis], list(column), False) if tapes else np.stack(column, axis)
+    return (
+        _tape.Tape().call(_STACKS[axis], list(column), False) if tapes else np.stack(column, axis)
+    )

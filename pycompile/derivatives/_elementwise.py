@@ -82,7 +82,10 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "arcsin": ("{g} / np.sqrt(1.0 - {x} * {x})",),
     "arccos": ("-({g} / np.sqrt(1.0 - {x} * {x}))",),
     "arctan": ("{g} / (1.0 + {x} * {x})",),
-    "arctan2": ("{g} * ({y} / ({x} * {x} + {y} * {y}))", "-({g} * ({x} / ({x} * {x} + {y} * {y})))"),
+    "arctan2": (
+        "{g} * ({y} / ({x} * {x} + {y} * {y}))",
+        "-({g} * ({x} / ({x} * {x} + {y} * {y})))",
+    ),
     "sinh": ("{g} * np.cosh({x})",),
     "cosh": ("{g} * np.sinh({x})",),
     "tanh": ("{g} * (1.0 - {o} * {o})",),
@@ -136,7 +139,10 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_asin": ("{g} / np.sqrt(1.0 - {x} * {x})",),
     "py_acos": ("-({g} / np.sqrt(1.0 - {x} * {x}))",),
     "py_atan": ("{g} / (1.0 + {x} * {x})",),
-    "py_atan2": ("{g} * ({y} / ({x} * {x} + {y} * {y}))", "-({g} * ({x} / ({x} * {x} + {y} * {y})))"),
+    "py_atan2": (
+        "{g} * ({y} / ({x} * {x} + {y} * {y}))",
+        "-({g} * ({x} / ({x} * {x} + {y} * {y})))",
+    ),
     "py_sinh": ("{g} * np.cosh({x})",),
     "py_cosh": ("{g} * np.sinh({x})",),
     "py_tanh": ("{g} * (1.0 - {o} * {o})",),

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from pycompile import _steps
-from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, order_of, prod_back, unspread
+from pycompile.derivatives._pieces import (
+    cumprod_back,
+    cumsum_back,
+    most_back,
+    order_of,
+    prod_back,
+    unspread,
+)
 
 RULES: dict[Any, dict[str, Callable[..., Any]]] = {}
 
@@ -244,7 +251,7 @@ def einsum_back(g, o, subscripts, operands, which):
     here = "".join(c for c in unique if c in known)
     terms = ",".join([out, *(name for name, _ in others)])
     part = np.einsum(f"{terms}->{here}", g, *(x for _, x in others))
-    lengths = {c: n for c, n in zip(mine, array.shape, strict=True)}
+    lengths = dict(zip(mine, array.shape, strict=True))
     part = part.reshape(tuple(lengths[c] if c in known else 1 for c in unique))
     part = np.broadcast_to(part, tuple(lengths[c] for c in unique))
     if unique == mine:
@@ -401,7 +408,9 @@ def matrix_power_a(g, o, a, n):
             back = back + inner @ _t(np.linalg.matrix_power(base, -n - 1 - i))
         return -(_t(base) @ back @ _t(base))
     for i in range(n):
-        back = back + _t(np.linalg.matrix_power(a, i)) @ g @ _t(np.linalg.matrix_power(a, n - 1 - i))
+        back = back + _t(np.linalg.matrix_power(a, i)) @ g @ _t(
+            np.linalg.matrix_power(a, n - 1 - i)
+        )
     return back
 
 
@@ -485,7 +494,9 @@ def irfft_a(g, o, a, n=None, axis=-1, norm=None):
     length = o.shape[axis]
     g = np.moveaxis(g, axis, -1)
     half = np.conjugate(np.fft.rfft(g, norm=norm))
-    swap = {None: 1.0 / length, "backward": 1.0 / length, "ortho": 1.0, "forward": float(length)}[norm]
+    swap = {None: 1.0 / length, "backward": 1.0 / length, "ortho": 1.0, "forward": float(length)}[
+        norm
+    ]
     twice = np.full(half.shape[-1], 2.0)
     twice[0] = 1.0
     if length % 2 == 0:
@@ -575,7 +586,9 @@ def take_along_axis_arr(g, o, arr, indices, axis=-1):
     axis = axis % arr.ndim
     back = np.zeros(arr.shape, g.dtype)
     key = tuple(
-        indices if i == axis else np.arange(g.shape[i]).reshape(tuple(-1 if j == i else 1 for j in range(arr.ndim)))
+        indices
+        if i == axis
+        else np.arange(g.shape[i]).reshape(tuple(-1 if j == i else 1 for j in range(arr.ndim)))
         for i in range(arr.ndim)
     )
     np.add.at(back, key, g)
@@ -611,7 +624,12 @@ def tile_A(g, o, A, reps):
 
 @rule(np.pad, "array")
 def pad_array(g, o, array, pad_width, mode="constant", **kwargs):
-    where = np.pad(np.arange(1, array.size + 1).reshape(array.shape), pad_width, mode if mode != "empty" else "constant", **({} if mode in ("constant", "empty") else kwargs))
+    where = np.pad(
+        np.arange(1, array.size + 1).reshape(array.shape),
+        pad_width,
+        mode if mode != "empty" else "constant",
+        **({} if mode in ("constant", "empty") else kwargs),
+    )
     if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
         raise NotImplementedError(f"np.pad with mode {mode!r}")
     back = np.zeros(array.size + 1, g.dtype)
@@ -795,7 +813,9 @@ def gradient_f(g, o, f, *varargs, axis=None, edge_order=1):
 
 
 @rule(np.cov, "m")
-def cov_m(g, o, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+def cov_m(
+    g, o, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
+):
     if y is not None or fweights is not None or aweights is not None:
         raise NotImplementedError("np.cov with y or weights")
     rows = np.atleast_2d(m) if rowvar or m.ndim == 1 else m.T
@@ -834,14 +854,18 @@ def median_a(g, o, a, axis=None, out=None, overwrite_input=False, keepdims=False
 
 
 @rule(np.quantile, "a")
-def quantile_a(g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def quantile_a(
+    g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
+):
     if method != "linear" or (axis is not None and not isinstance(axis, int)):
         raise NotImplementedError("np.quantile by another method, or over several axes")
     return _at_quantile(g, o, a, q, axis, keepdims)
 
 
 @rule(np.percentile, "a")
-def percentile_a(g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def percentile_a(
+    g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
+):
     if method != "linear" or (axis is not None and not isinstance(axis, int)):
         raise NotImplementedError("np.percentile by another method, or over several axes")
     return _at_quantile(g, o, a, np.asarray(q) / 100, axis, keepdims)
@@ -865,7 +889,9 @@ def _convolve_back(g, a, v, mode, which):
     full = n + m - 1
     # Where the result begins in the full one.
     start = {"full": 0, "same": (min(n, m) - 1) // 2, "valid": min(n, m) - 1}[mode]
-    wide = np.concatenate((np.zeros(start, g.dtype), g, np.zeros(full - start - g.shape[0], g.dtype)))
+    wide = np.concatenate(
+        (np.zeros(start, g.dtype), g, np.zeros(full - start - g.shape[0], g.dtype))
+    )
     return np.convolve(wide, (v if which == 0 else a)[::-1], "valid")
 
 

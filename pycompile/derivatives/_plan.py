@@ -113,12 +113,10 @@ class Case:
         self.activity = Activity(graph.nodes, self.inputs)
         self.names = Names()
         self.outputs = [i for i, node in enumerate(graph.outputs) if node in self.activity]
-        full = self.write_back(tuple(self.outputs))
-        self.kept = full.kept
-        self.counts = full.counts
+        self.kept: dict[int, Node] = {}
+        self.kept = self.write_back(tuple(self.outputs)).kept
         self.backs: dict[tuple[int, ...], Function] = {}
         forward = Forward(self.names, sizes, graph, self.kept)
-        forward.counts = full.counts
         forward.run(graph.nodes)
         bases = [written_input(node) for node in graph.outputs]
         written = {base.id for base in bases if base is not None}
@@ -127,13 +125,12 @@ class Case:
             f"v{node.id}.copy()" if node.id in written and node.op == "input" else forward.ref(node)
             for node in self.kept.values()
         )
-        counts = "".join(f", c{number}" for number in self.counts)
-        forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''}{counts[1:] + ',' if counts and not kept else counts})")
+        forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
         params = [f"v{node.id}" for node in graph.inputs]
         self.forward = Function("forward", params, forward.text, self.names.objects)
 
     def write_back(self, mask: tuple[int, ...]) -> Backward:
-        back = Backward(self.names, self.sizes, self.activity)
+        back = Backward(self.names, self.sizes, self.activity, self.kept)
         if mask and self.inputs:
             outputs: dict[int, str] = {}
             for i in mask:
@@ -142,7 +139,9 @@ class Case:
                     outputs[node.id] += f" + ct{i}"
                 else:
                     outputs[node.id] = f"ct{i}"
-            outputs = {key: text if "+" not in text else f"({text})" for key, text in outputs.items()}
+            outputs = {
+                key: text if "+" not in text else f"({text})" for key, text in outputs.items()
+            }
             back.run(self.graph.nodes, outputs)
         return back
 
@@ -157,7 +156,7 @@ class Case:
                 f"v{n.args[0].id}_{n.index}" if n.op == "result" and n.args[0].regions else name
                 for n, name in zip(self.kept.values(), names, strict=True)
             ]
-            params = [*names, *(f"c{n}" for n in self.counts), *(f"ct{i}" for i in mask)]
+            params = [*names, *(f"ct{i}" for i in mask)]
             self.backs[mask] = Function("backward", params, back.text, self.names.objects)
         return self.backs[mask]
 
@@ -241,7 +240,9 @@ class Plan:
         mine = [i for i in case.outputs if outs[i] is not None]
         if mine:
             tape.entries.append(
-                _tape.Entry(ins, [outs[i] for i in mine], functools.partial(_pull, case, mine), kept)
+                _tape.Entry(
+                    ins, [outs[i] for i in mine], functools.partial(_pull, case, mine), kept
+                )
             )
         for i, node, storage in writes:
             target = inputs[storage]
@@ -249,17 +250,10 @@ class Plan:
             if node.op == "commit":
                 writer = Writer(case.names, case.sizes, Text())
                 base = self.graph.inputs[storage]
-                place = _views.Place(
-                    np.dtype(node.dtype),
-                    *(tuple(map(writer.size, part)) for part in node.view[:2]),
-                    writer.size(node.view[2]),
-                )
-                view = _views.find(writer.place(base), place)
+                view = _views.find(writer.place(base), writer.written_place(node))
             tape.write(target, outs[i] if i in case.outputs else None, view)
             if self.followed is not False:
                 self.note(target, outputs[i], view)
-        tape.runs += 1
-
 
     def note(self, target: Any, value: Any, view: _views.View | None) -> None:
         """What will be in an array when the runtime has written into it."""
@@ -288,9 +282,9 @@ def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -
     """Runs a forward text in which NumPy would warn, and collects the warnings that it would give,
     at the program's lines."""
     said: list[tuple[str, Any]] = []
-    states = {name: state for name, state in np.geterr().items() if state == "raise"}
-    raised = [name for name in states if tape.errstate[name] == "raise"]
-    if raised:
+    states = {name for name, state in np.geterr().items() if state == "raise"}
+    outer = {name: state for name, state in tape.errstate.items() if state == "raise"}
+    if states & set(outer):
         raise FloatingPointError
 
     def note(kind: str, flag: int) -> None:
@@ -299,7 +293,8 @@ def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -
             frame = frame.f_back
         said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
 
-    with np.errstate(call=note, **dict.fromkeys(states, "call")):
+    calls: dict[str, Any] = dict.fromkeys(states, "call")
+    with np.errstate(call=note, **calls):
         out = function.plain(*inputs)
     for kind, node in said:
         tape.warnings.append((kind, node))

@@ -15,7 +15,6 @@ the old version any more, the text writes in place.  Loops: see _loops.py.
 from __future__ import annotations
 
 import functools
-import inspect
 import linecache
 import math
 import operator
@@ -27,7 +26,7 @@ import numpy as np
 from pycompile import _C, _calls, _eager, _steps
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _functions, _pieces, _views
-from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
+from pycompile.derivatives._elementwise import DISCRETE
 
 Node = _C.Node
 UFUNCS = _C.op_ufuncs()
@@ -192,7 +191,12 @@ def called(node: Node) -> Called:
     if thing is _C.array_select:
         return Called(operator.getitem, args, {}, nodes)
     if isinstance(thing, _calls.Call):
-        args, kwargs, changed, thing = thing.args, thing.kwargs, tuple(thing.changed), thing.function
+        args, kwargs, changed, thing = (
+            thing.args,
+            thing.kwargs,
+            tuple(thing.changed),
+            thing.function,
+        )
     while True:
         if isinstance(thing, _calls.Keywords):
             kwargs, thing = {**thing.keywords, **kwargs}, thing.function
@@ -287,9 +291,7 @@ class Activity:
                 before = len(self.ids), len(self.results)
                 self.walk(body.nodes)
                 for i, result in enumerate(body.results):
-                    if result.id in self.ids or (
-                        i < len(carried) and carried[i][0].id in self.ids
-                    ):
+                    if result.id in self.ids or (i < len(carried) and carried[i][0].id in self.ids):
                         self.results.add((node.id, i))
                         if i < len(carried) and is_real_valued(carried[i][0]):
                             self.ids.add(carried[i][0].id)
@@ -322,6 +324,17 @@ class Writer:
     def place(self, node: Node) -> _views.Place:
         shape, strides = self.shape(node), self.strides(node)
         return _views.Place(np.dtype(node.dtype), shape, strides, self.size(node.offset))
+
+    def written_shape(self, node: Node) -> tuple[int, ...]:
+        assert node.view is not None
+        return tuple(map(self.size, node.view[0]))
+
+    def written_place(self, node: Node) -> _views.Place:
+        """The part of an array that a scatter or commit writes."""
+        assert node.view is not None
+        strides = tuple(map(self.size, node.view[1]))
+        offset = self.size(node.view[2])
+        return _views.Place(np.dtype(node.dtype), self.written_shape(node), strides, offset)
 
     def view(self, node: Node) -> _views.View:
         view = _views.find(self.place(node.args[0]), self.place(node))
@@ -366,7 +379,10 @@ class Writer:
             node.op == "const"
             and node.form == "scalar"
             and np.dtype(node.dtype).kind == "f"
-            and any(arg.op != "const" and arg.form != "python" and arg.dtype == node.dtype for arg in among)
+            and any(
+                arg.op != "const" and arg.form != "python" and arg.dtype == node.dtype
+                for arg in among
+            )
         ):
             text = self.names.literal(float(np.asarray(node.object).astype(node.dtype)[()]))
             return f"({text})" if text.startswith("-") else text
@@ -442,7 +458,11 @@ class Writer:
     def kind_view(self, node: Node) -> str:
         places = self.places(node)
         if places is not None:
-            return f"{self.ref(node.args[0])}.reshape(-1)[{self.names.bind(places, 'places')}]"
+            first = np.unravel_index(int(places.reshape(-1)[0]), self.shape(node.args[0]))
+            start = ", ".join(f"{int(i)}:" for i in first)
+            base = self.ref(node.args[0]) + (f"[{start}]" if any(first) else "")
+            strided = f"np.lib.stride_tricks.as_strided({base}, {self.shape(node)!r}, "
+            return f"{strided}{self.strides(node)!r})"
         return self.view(node).text(self.ref(node.args[0]))
 
     def op_copy(self, node: Node) -> str:
@@ -465,12 +485,7 @@ class Writer:
 
     def op_scatter(self, node: Node) -> None:
         old, value = node.args
-        place = _views.Place(
-            np.dtype(node.dtype),
-            *(tuple(map(self.size, part)) for part in node.view[:2]),
-            self.size(node.view[2]),
-        )
-        view = _views.find(self.place(node), place)
+        view = _views.find(self.place(node), self.written_place(node))
         if view is None or view.spread or view.part:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
@@ -491,7 +506,7 @@ class Writer:
         return False
 
     def op_commit(self, node: Node) -> str:
-        shape = tuple(map(self.size, node.view[0]))
+        shape = self.written_shape(node)
         value = node.args[1]
         text = self.ref(value)
         if value.form != "array" or self.shape(value) != shape:
@@ -564,7 +579,7 @@ class Writer:
     def template(self, item: Any, texts: Any, top: bool = False) -> str:
         kind = type(item)
         if kind is _calls.Hole:
-            return texts[item.number]
+            return str(texts[item.number])
         if not any(True for _ in holes_in(item)):
             if top and kind is tuple:
                 return ", ".join(self.key_part(x) for x in item) or "()"
@@ -573,11 +588,19 @@ class Writer:
             inner = ", ".join(
                 self.key_part(x, texts) if top else self.template(x, texts) for x in item
             )
-            return inner if top and len(item) > 1 else f"({inner},)" if len(item) == 1 else f"({inner})"
+            return (
+                inner
+                if top and len(item) > 1
+                else f"({inner},)"
+                if len(item) == 1
+                else f"({inner})"
+            )
         if kind is list:
             return f"[{', '.join(self.template(x, texts) for x in item)}]"
         if kind is dict:
-            return "{" + ", ".join(f"{k!r}: {self.template(x, texts)}" for k, x in item.items()) + "}"
+            return (
+                "{" + ", ".join(f"{k!r}: {self.template(x, texts)}" for k, x in item.items()) + "}"
+            )
         parts = (item.start, item.stop, item.step)
         return f"slice({', '.join(self.template(x, texts) for x in parts)})"
 
@@ -589,7 +612,9 @@ class Writer:
     def call(self, call: Called, texts: Any = None) -> str:
         texts = texts if texts is not None else list(map(self.ref, call.nodes))
         if call.function is operator.getitem:
-            return f"{self.template(call.args[0], texts)}[{self.template(call.args[1], texts, True)}]"
+            return (
+                f"{self.template(call.args[0], texts)}[{self.template(call.args[1], texts, True)}]"
+            )
         args = [self.template(arg, texts) for arg in call.args]
         args += [f"{name}={self.template(arg, texts)}" for name, arg in call.kwargs.items()]
         return f"{self.callee(call.function)}({', '.join(args)})"
@@ -731,7 +756,10 @@ class Writer:
     def fold(self, node: Node, ufunc: str) -> None:
         (body,) = node.regions
         out = f"v{node.id}"
-        self.text.put(f"{out}_each = np.zeros(len(range({self.bounds(node)})), {dtype_text(body.results[0].dtype)})", node)
+        self.text.put(
+            f"{out}_each = np.zeros(len(range({self.bounds(node)})), {dtype_text(body.results[0].dtype)})",
+            node,
+        )
         self.text.put(f"{out}_at = 0")
         self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
         self.text.depth += 1

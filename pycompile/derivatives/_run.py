@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,16 @@ def compiled(function: Any, fullgraph: bool = False) -> Any:
     settings = _settings(_plan.backend, fullgraph=fullgraph, mode="wait", options=OPTIONS)
     out = _compile(function, settings)
     if out is function:
-        def call(*args, **kwargs):
+
+        def call(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
         out = _compile(call, settings)
     return out
 
 
-def check(tape: Tape, runs: int, function: Any) -> None:
+def check(tape: Tape) -> None:
+    """Raises what a plan found to be wrong."""
     if tape.error is not None:
         error, tape.error = tape.error, None
         raise error
@@ -112,14 +113,21 @@ class Derived:
         """Calls the function under the tape."""
         _tape.tapes().append(tape)
         try:
-            out = self.target()(*args, **kwargs) if not kwargs else self.target()(*args, **kwargs)
+            out = self.target()(*args, **kwargs)
         finally:
             _tape.tapes().remove(tape)
-        check(tape, 0, self.function)
+        check(tape)
         _plan.tell(tape)
         return out
 
-    def call_floats(self, tape: Tape, args: Sequence[Any], kwargs: dict[str, Any], texts: list[str], arrays: list[Any]) -> Any:
+    def call_floats(
+        self,
+        tape: Tape,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        texts: list[str],
+        arrays: list[Any],
+    ) -> Any:
         """Calls it with numbers that arrays of no axis hold, so that no plan takes their values for
         granted: `texts` say how the arguments are made of `arrays`."""
         key = tuple(texts)
@@ -134,7 +142,7 @@ class Derived:
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)
         finally:
             _tape.tapes().remove(tape)
-        check(tape, 0, self.function)
+        check(tape)
         _plan.tell(tape)
         return out
 
@@ -164,6 +172,3 @@ def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
         )
 
     return text(tree)
-
-
-__all__ = ["Callable", "Derived", "Reached", "check", "compiled", "inspect"]

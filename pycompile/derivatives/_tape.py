@@ -64,7 +64,6 @@ class Tape:
         self.constants: dict[int, Any] = {}
         self.entries: list[Entry] = []
         self.slots = 0
-        self.runs = 0
         self.written: list[Any] = []
         self.lost: dict[int, Any] = {}  # arrays whose memory was written through others, in part
         self.errstate = np.geterr()
@@ -255,10 +254,9 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
     try:
         if function.derived is None:
             function.derived = _run.compiled(function.plain)
-        runs = tape.runs
         with np.errstate(all="ignore"):
             out = function.derived(*args)
-        _run.check(tape, runs, function.plain)
+        _run.check(tape)
         return out
     finally:
         _running.tapes = before
@@ -329,7 +327,9 @@ class _WriteBack:
         self.new = _view_text("new", view, base) if new else None
 
     def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
-        return [tape.call(text, [cts[0]], False) for text in (self.old, self.new) if text is not None]
+        return [
+            tape.call(text, [cts[0]], False) for text in (self.old, self.new) if text is not None
+        ]
 
 
 def _place(array: np.ndarray[Any, Any]) -> _views.Place:

@@ -118,7 +118,8 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
         (i for i, n in enumerate(base.shape) if n > 1), key=lambda i: -abs(base.strides[i])
     )
     taken: dict[int, int] = {}  # axis of the array: axis of the part
-    new, spread = [], []
+    new: list[int] = []
+    spread: list[int] = []
     for i, (length, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
         if length == 1:
             new.append(i)
@@ -129,7 +130,9 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
             continue
         for j in order:
             step = base.strides[j]
-            fits = step and stride % step == 0 and abs(stride // step) * (length - 1) < base.shape[j]
+            fits = (
+                step and stride % step == 0 and abs(stride // step) * (length - 1) < base.shape[j]
+            )
             if fits and j not in taken:
                 taken[j] = i
                 break
@@ -140,19 +143,19 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
     index: list[Any] = [0] * len(base.shape)
     for j in order:
         step = base.strides[j]
-        i = taken.get(j)
-        walk = steps[j] * (part.shape[i] - 1) if i is not None else 0
+        axis = taken.get(j)
+        walk = steps[j] * (part.shape[axis] - 1) if axis is not None else 0
         start = offset // step if step else 0
         start = min(max(start, max(0, -walk)), base.shape[j] - 1 - max(0, walk))
         offset -= start * step
-        if i is None:
+        if axis is None:
             index[j] = start
             continue
-        stop: int | None = start + steps[j] * part.shape[i]
+        stop = start + steps[j] * part.shape[axis]
         if start == 0 and steps[j] == 1 and stop == base.shape[j]:
             index[j] = slice(None)
         else:
-            index[j] = slice(start, stop if stop is not None and stop >= 0 else None, steps[j])
+            index[j] = slice(start, stop if stop >= 0 else None, steps[j])
     if offset:
         return None
     kept = [taken[j] for j in sorted(taken)]  # axes of the part, as the index leaves them
@@ -173,8 +176,7 @@ def _reshaped(base: Place, part: Place, name: str, offset: int) -> View | None:
     except ValueError:
         return None
     same = all(
-        n == 1 or a == b
-        for n, a, b in zip(part.shape, dummy.strides, part.strides, strict=True)
+        n == 1 or a == b for n, a, b in zip(part.shape, dummy.strides, part.strides, strict=True)
     )
     return View(name, part.shape, True, (), (), (), ()) if same else None
 

@@ -96,10 +96,14 @@ def test_numbers_of_python():
     assert grad(lambda x: x**3)(2.0) == 12.0
     assert type(grad(lambda x: x**3)(2.0)) is float
     assert type(grad(lambda x: x**3)(np.float64(2.0))) is np.float64
-    g = grad(lambda p: math.sin(p["a"]) * p["b"][0] * math.exp(p["b"][1]))({"a": 0.5, "b": (2.0, 0.1)})
+    g = grad(lambda p: math.sin(p["a"]) * p["b"][0] * math.exp(p["b"][1]))(
+        {"a": 0.5, "b": (2.0, 0.1)}
+    )
     assert g["a"] == pytest.approx(math.cos(0.5) * 2 * math.exp(0.1), rel=1e-14)
     assert grad(lambda x, n: x**n)(2.0, 5) == 80.0
-    assert grad(lambda x, w: math.sin(x) * w.sum())(0.5, X) == pytest.approx(math.cos(0.5) * X.sum())
+    assert grad(lambda x, w: math.sin(x) * w.sum())(0.5, X) == pytest.approx(
+        math.cos(0.5) * X.sum()
+    )
 
 
 def test_methods_and_other_callables():
@@ -157,7 +161,12 @@ def test_pullbacks_can_be_called_again():
         (lambda x: x * 2, X, TypeError, "shape"),
         (lambda x: None, X, TypeError, "NoneType"),
         (lambda x: (x * 1j).sum(), X, TypeError, "complex"),
-        (lambda x: np.polynomial.chebyshev.chebval(X, np.linalg.eig(np.diag(x))[0].real).sum(), X, pycompile.DerivativeError, "no derivative"),
+        (
+            lambda x: np.polynomial.chebyshev.chebval(X, np.linalg.eig(np.diag(x))[0].real).sum(),
+            X,
+            pycompile.DerivativeError,
+            "no derivative",
+        ),
     ),
 )
 def test_what_raises(f, arg, error, match):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-
 import numpy as np
 import pytest
 from differences import check
@@ -23,39 +22,44 @@ def program(f):
 
 
 @program
-def brk(x,v):
+def brk(x, v):
     y = np.sin(v)
-    eval('1')
-    z = y*y
-    eval('2')
-    return z.sum()*y
+    eval("1")
+    z = y * y
+    eval("2")
+    return z.sum() * y
+
 
 @program
-def brkloop(x,v):
-    y=v; out=[]
+def brkloop(x, v):
+    y = v
+    out = []
     for i in range(5):
-        y = np.sin(y)*v
+        y = np.sin(y) * v
         out.append(y)
-        if float(y.sum()) > 1000: raise ValueError
+        if float(y.sum()) > 1000:
+            raise ValueError
     return np.stack(out)
 
-@program
-def brkwrite(x,v):
-    y = v*2
-    eval('1')
-    y[0] = v[1]**2
-    eval('1')
-    return y*v
 
 @program
-def brkview(x,v):
+def brkwrite(x, v):
+    y = v * 2
+    eval("1")
+    y[0] = v[1] ** 2
+    eval("1")
+    return y * v
+
+
+@program
+def brkview(x, v):
     y = np.exp(x)
-    eval('1')
+    eval("1")
     r = y[1]
-    eval('1')
+    eval("1")
     r *= v[0]
-    eval('1')
-    return y*r[0]
+    eval("1")
+    return y * r[0]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

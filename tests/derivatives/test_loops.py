@@ -25,102 +25,121 @@ def program(f):
 def scalar_sum(x, v):
     s = 0.0
     for i in range(len(v)):
-        s += v[i]*v[i]*math.sin(v[i])
+        s += v[i] * v[i] * math.sin(v[i])
     return s
+
 
 @program
 def recurrence(x, v):
     y = np.zeros(len(v))
     y[0] = v[0]
     for i in range(1, len(v)):
-        y[i] = np.tanh(y[i-1]*v[i]) + v[i]
+        y[i] = np.tanh(y[i - 1] * v[i]) + v[i]
     return y
+
 
 @program
 def breaks(x, v):
     s = 0.0
     for i in range(len(v)):
-        s += v[i]**2
-        if s > 0.9: break
+        s += v[i] ** 2
+        if s > 0.9:
+            break
     return s, i
+
 
 @program
 def nested(x, v):
-    out = np.zeros((4,4))
+    out = np.zeros((4, 4))
     for i in range(4):
-        for j in range(i+1):
+        for j in range(i + 1):
             t = 0.0
             for k in range(5):
-                t += x[i,k]*x[j,k]
-            out[i,j] = t * v[j]
+                t += x[i, k] * x[j, k]
+            out[i, j] = t * v[j]
     return out
+
 
 @program
 def softmin(x, v):
     n, m = x.shape
-    D = np.full((n+1,m+1), 10.0); D[0,0]=0.
-    for i in range(1,n+1):
-        for j in range(1,m+1):
-            a=D[i-1,j]; b=D[i,j-1]; c=D[i-1,j-1]
-            D[i,j] = x[i-1,j-1] - 0.5*np.log(np.exp(-a/0.5)+np.exp(-b/.5)+np.exp(-c/.5))
-    return D[n,m]
+    D = np.full((n + 1, m + 1), 10.0)
+    D[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            a = D[i - 1, j]
+            b = D[i, j - 1]
+            c = D[i - 1, j - 1]
+            D[i, j] = x[i - 1, j - 1] - 0.5 * np.log(
+                np.exp(-a / 0.5) + np.exp(-b / 0.5) + np.exp(-c / 0.5)
+            )
+    return D[n, m]
+
 
 @program
 def newton(x, v):
-    r = v[0]; n = 0
-    while abs(r*r - v[1]) > 1e-12:
-        r = 0.5*(r + v[1]/r)
+    r = v[0]
+    n = 0
+    while abs(r * r - v[1]) > 1e-12:
+        r = 0.5 * (r + v[1] / r)
         n += 1
     return r
+
 
 @program
 def branchy(x, v):
     s = 0.0
     for i in range(len(v)):
         if v[i] > 0.5:
-            s += v[i]*v[i]
+            s += v[i] * v[i]
         else:
-            s = s*0.9 - v[i]
+            s = s * 0.9 - v[i]
     return s
+
 
 @program
 def inplace(x, v):
     for i in range(1, len(v)):
-        v[i] = v[i]*v[i-1]
+        v[i] = v[i] * v[i - 1]
     return v.sum()
+
 
 @program
 def relu_store(x, v):
     y = v.copy()
     for i in range(len(v)):
         if y[i] < 0.6:
-            y[i] = y[i]**2
+            y[i] = y[i] ** 2
     return y
+
 
 @program
 def rows(x, v):
     a = x.copy()
     for i in range(1, 4):
-        a[i, :] = a[i, :] - 0.3*a[i-1, :]*v[0]
+        a[i, :] = a[i, :] - 0.3 * a[i - 1, :] * v[0]
     return a
+
 
 @program
 def lu(x, v):
     a = x[:, :4] @ x[:, :4].T + np.eye(4)
     n = 4
     for k in range(n):
-        for i in range(k+1, n):
-            f = a[i,k]/a[k,k]
-            a[i,k] = f
-            a[i,k+1:] -= f*a[k,k+1:]
+        for i in range(k + 1, n):
+            f = a[i, k] / a[k, k]
+            a[i, k] = f
+            a[i, k + 1 :] -= f * a[k, k + 1 :]
     return a
+
 
 @program
 def conv(x, v):
     y = v
     while np.abs(y).max() > 0.1:
-        y = y*0.5 + 0.1*np.sin(y)*y
+        y = y * 0.5 + 0.1 * np.sin(y) * y
     return y
+
 
 @program
 def rnn(x, v):
@@ -129,50 +148,56 @@ def rnn(x, v):
         h = np.tanh(x[:, :4] @ h + v[:4])
     return h
 
+
 @program
 def cholesky_loops(x, v):
-    a = x @ x.T + 2*np.eye(4); n = 4
-    L = np.zeros((n,n))
+    a = x @ x.T + 2 * np.eye(4)
+    n = 4
+    L = np.zeros((n, n))
     for j in range(n):
         s = 0.0
         for k in range(j):
-            s += L[j,k]*L[j,k]
-        L[j,j] = math.sqrt(a[j,j]-s)
-        for i in range(j+1, n):
+            s += L[j, k] * L[j, k]
+        L[j, j] = math.sqrt(a[j, j] - s)
+        for i in range(j + 1, n):
             t = 0.0
             for k in range(j):
-                t += L[i,k]*L[j,k]
-            L[i,j] = (a[i,j]-t)/L[j,j]
+                t += L[i, k] * L[j, k]
+            L[i, j] = (a[i, j] - t) / L[j, j]
     return L
+
 
 @program
 def dotloop(x, v):
     b = v.copy()
     for i in range(1, 6):
-        b[i] = (v[i] - x[0,:i] @ v[:i]) / v[i]
+        b[i] = (v[i] - x[0, :i] @ v[:i]) / v[i]
     return b
+
 
 @program
 def cond_arrays(x, v):
-    y = v*2
+    y = v * 2
     if y.sum() > 1:
-        y = np.sin(y)*x[0,0]
+        y = np.sin(y) * x[0, 0]
     else:
-        y = y*3
+        y = y * 3
     return y
+
 
 @program
 def carried2(x, v):
     a, b = 1.0, v[0]
     for i in range(1, len(v)):
-        a, b = b*v[i], a + b
-    return a*b
+        a, b = b * v[i], a + b
+    return a * b
+
 
 @program
 def sums(x, v):
     y = np.zeros(4)
     for i in range(4):
-        y[i] = (x[i,:]*x[i,:]).sum()
+        y[i] = (x[i, :] * x[i, :]).sum()
     return y
 
 

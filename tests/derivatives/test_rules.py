@@ -157,7 +157,9 @@ def test_expression(expression: str) -> None:
         check(f, X.copy(), V.copy(), h=0.01)
         return
     f = function_of(expression, "x, v, f")
-    check(f, X[:, :3].copy(), V[:3].copy(), 2.5, tolerance=1e-4 if "float32" in expression else 1e-9)
+    check(
+        f, X[:, :3].copy(), V[:3].copy(), 2.5, tolerance=1e-4 if "float32" in expression else 1e-9
+    )
 
 
 LATER = {
@@ -256,7 +258,13 @@ def test_reduction(name: str, keepdims: bool, axis: object) -> None:
 
 @pytest.mark.parametrize("shape", ((0,), (0, 3), (3, 0)))
 def test_sums_of_nothing(shape: tuple[int, ...]) -> None:
-    for expression in ("x.sum()", "x.sum(axis=0)", "(x * x).sum(axis=-1)", "np.prod(x)", "np.cumsum(x, axis=0)"):
+    for expression in (
+        "x.sum()",
+        "x.sum(axis=0)",
+        "(x * x).sum(axis=-1)",
+        "np.prod(x)",
+        "np.cumsum(x, axis=0)",
+    ):
         check(function_of(expression, "x"), np.zeros(shape))
 
 
@@ -269,8 +277,15 @@ def test_products_with_zeros() -> None:
 @pytest.mark.parametrize(
     "shapes",
     (
-        ((3, 4), (4, 2)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((2, 3, 4), (4, 2)),
-        ((2, 3, 4), (2, 4, 2)), ((2, 1, 3, 4), (5, 4, 2)), ((4,), (2, 4, 3)), ((2, 3, 4), (4,)),
+        ((3, 4), (4, 2)),
+        ((4,), (4,)),
+        ((3, 4), (4,)),
+        ((4,), (4, 2)),
+        ((2, 3, 4), (4, 2)),
+        ((2, 3, 4), (2, 4, 2)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((4,), (2, 4, 3)),
+        ((2, 3, 4), (4,)),
     ),
 )
 def test_matmul(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
@@ -283,8 +298,19 @@ def test_matmul(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
 def test_complex_numbers() -> None:
     z = np.random.default_rng(7).random(4) + 1j * np.random.default_rng(8).random(4)
     for expression in (
-        "z * z", "z / (1 + z)", "np.exp(z)", "abs(z)", "z.real * z.imag", "np.conj(z) * z", "z ** 2",
-        "np.fft.fft(z)", "np.sqrt(z)", "np.sin(z)", "np.array([1.0, 2, 3, 4]) * z", "z.sum()", "z @ z",
+        "z * z",
+        "z / (1 + z)",
+        "np.exp(z)",
+        "abs(z)",
+        "z.real * z.imag",
+        "np.conj(z) * z",
+        "z ** 2",
+        "np.fft.fft(z)",
+        "np.sqrt(z)",
+        "np.sin(z)",
+        "np.array([1.0, 2, 3, 4]) * z",
+        "z.sum()",
+        "z @ z",
     ):
         f = function_of(expression, "z")
         for weigh in (np.real, np.imag):
@@ -293,6 +319,17 @@ def test_complex_numbers() -> None:
 
 def test_float32_stays() -> None:
     x = np.array([0.5, 1.5, 2.5], np.float32)
-    for expression in ("x * 2", "x ** 3", "x ** 1.5", "np.tanh(x) / x", "np.maximum(x, 1)", "np.clip(x, 1, 2)",
-                       "np.where(x > 1, x, 0.5 * x)", "x.mean()", "np.linalg.norm(x)", "x[::2]", "np.sort(x)"):
+    for expression in (
+        "x * 2",
+        "x ** 3",
+        "x ** 1.5",
+        "np.tanh(x) / x",
+        "np.maximum(x, 1)",
+        "np.clip(x, 1, 2)",
+        "np.where(x > 1, x, 0.5 * x)",
+        "x.mean()",
+        "np.linalg.norm(x)",
+        "x[::2]",
+        "np.sort(x)",
+    ):
         check(function_of(expression, "x"), x, tolerance=3e-3, h=0.02)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 from differences import check
@@ -20,41 +19,67 @@ def program(f):
 
 
 @program
-def addat(x,v):
-    y=v*2; np.add.at(y, idx, v[:4]); return y
+def addat(x, v):
+    y = v * 2
+    np.add.at(y, idx, v[:4])
+    return y
+
 
 @program
-def setfancy(x,v):
-    y=v.copy(); y[idx] = v[:4]*3; return y
+def setfancy(x, v):
+    y = v.copy()
+    y[idx] = v[:4] * 3
+    return y
+
 
 @program
-def setmask(x,v):
-    y=x*1; y[x>0.5]=v[0]; return y
+def setmask(x, v):
+    y = x * 1
+    y[x > 0.5] = v[0]
+    return y
+
 
 @program
-def setcols(x,v):
-    y=x.copy(); y[:,[0,2]] *= v[1]; return y
+def setcols(x, v):
+    y = x.copy()
+    y[:, [0, 2]] *= v[1]
+    return y
+
 
 @program
-def outarg(x,v):
-    y=np.empty(6); np.multiply(v,2,out=y); np.sin(y,out=y); return y.sum()
+def outarg(x, v):
+    y = np.empty(6)
+    np.multiply(v, 2, out=y)
+    np.sin(y, out=y)
+    return y.sum()
+
 
 @program
-def write_input(x,v):
-    x[1] = v[:5]*2; x[0]*=3; return x.sum()+x[0,0]*x[1,1], x
+def write_input(x, v):
+    x[1] = v[:5] * 2
+    x[0] *= 3
+    return x.sum() + x[0, 0] * x[1, 1], x
+
 
 @program
-def viewwrite(x,v):
-    r = x[2]; r *= v[0]; x[:,1] = x[:,0]*x[2,2]; return x*r
+def viewwrite(x, v):
+    r = x[2]
+    r *= v[0]
+    x[:, 1] = x[:, 0] * x[2, 2]
+    return x * r
+
 
 @program
-def overlap(x,v):
-    v[1:] = v[:-1]*v[1:]; v[::2] += v[1::2]; return v
+def overlap(x, v):
+    v[1:] = v[:-1] * v[1:]
+    v[::2] += v[1::2]
+    return v
+
 
 @program
-def lists(x,v):
-    ws=[x[i]*v[i] for i in range(4)]
-    return sum(w.sum() for w in ws), {"a":ws[0], "b":(ws[1],)}
+def lists(x, v):
+    ws = [x[i] * v[i] for i in range(4)]
+    return sum(w.sum() for w in ws), {"a": ws[0], "b": (ws[1],)}
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -68,5 +93,11 @@ def test_layouts_of_what_is_written():
         x[0] = x[1] + x[:, 0].sum()
         return x * x
 
-    for x in (X.copy(), np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1], X.T.copy().T):
+    for x in (
+        X.copy(),
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X[::-1],
+        X.T.copy().T,
+    ):
         check(f, x, h=0.01)
