@@ -951,6 +951,9 @@ class Backward(Writer):
                 self.text.put(f"n{number} = s_n{number}[p{outer.loop.node.id}]")
             else:
                 self.text.put(f"n{number} = T{number}")
+        elif all(bound.op == "const" for bound in node.args[:3]):
+            turns = len(range(*(int(bound.object) for bound in node.args[:3])))
+            self.text.put(f"n{number} = {turns}")
         elif step.op == "const" and step.object == 1:
             self.text.put(f"n{number} = max({self.ref(stop)} - {self.ref(start)}, 0)")
         else:

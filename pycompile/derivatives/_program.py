@@ -101,7 +101,7 @@ class Function:
     def compiled(self) -> Callable[..., Any]:
         import pycompile
 
-        return pycompile.compile(self.plain)
+        return pycompile.compile(self.plain, mode="background")
 
 
 class Text:
