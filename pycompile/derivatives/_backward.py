@@ -201,6 +201,9 @@ class Backward(Writer):
             return
         key = self.root(node)
         name = f"g{key}"
+        if key not in self.ct and expr.isidentifier():
+            self.ct[key] = expr  # another node's, which nobody changes any more
+            return
         if key in self.ct:
             self.text.put(f"{name} = {self.ct[key]} + {expr}", of)
         else:
