@@ -740,6 +740,49 @@ def edit_distance_rows(a, b):
     return before[-1]
 
 
+def monte_carlo_pi(rng, n):
+    hits = 0
+    for _ in range(n):
+        x, y = rng.random(), rng.random()
+        if x * x + y * y < 1.0:
+            hits += 1
+    return 4.0 * hits / n
+
+
+def drawn_walk(rng, path):
+    x = y = 0.0
+    for i in range(len(path)):
+        x += rng.normal()
+        y += rng.normal(0.0, 0.5)
+        path[i, 0], path[i, 1] = x, y
+
+
+def metropolis(rng, samples, width):
+    x, energy, accepted = 0.0, 0.0, 0
+    for i in range(len(samples)):
+        y = x + rng.uniform(-width, width)
+        cost = 0.5 * y * y + 0.1 * y**4
+        if cost < energy or rng.random() < math.exp(energy - cost):
+            x, energy = y, cost
+            accepted += 1
+        samples[i] = x
+    return accepted
+
+
+def queue(rng, waits, arrival, service):
+    clock = free = 0.0
+    for i in range(len(waits)):
+        clock += rng.exponential(arrival)
+        begins = max(clock, free)
+        waits[i] = begins - clock
+        free = begins + rng.exponential(service)
+
+
+def dice(rng, counts, n):
+    for _ in range(n):
+        counts[rng.integers(1, 7) + rng.integers(1, 7)] += 1
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -862,4 +905,9 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         checked_sums: (grid(20_000), {}),
         bad_samples: (grid(20_000), np.zeros(20_000)),
         edit_distance_rows: tuple(rng.integers(0, 4, (2, 200))),
+        monte_carlo_pi: (np.random.default_rng(1), 20_000),
+        drawn_walk: (np.random.default_rng(2), np.zeros((20_000, 2))),
+        metropolis: (np.random.default_rng(3), np.zeros(20_000), 1.5),
+        queue: (np.random.default_rng(4), np.zeros(20_000), 1.0, 0.8),
+        dice: (np.random.default_rng(5), np.zeros(13, int), 20_000),
     }

@@ -10,6 +10,7 @@ written by hand (loops.c).  `of C` is how many times as long pycompile takes."""
 from __future__ import annotations
 
 import argparse
+import copy
 import ctypes
 import math
 import os
@@ -35,7 +36,14 @@ ROUNDS = 8
 
 
 def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(a.copy() if isinstance(a, (np.ndarray, dict)) else a for a in args)
+    return tuple(
+        a.copy()
+        if isinstance(a, (np.ndarray, dict))
+        else copy.deepcopy(a)
+        if isinstance(a, np.random.Generator)
+        else a
+        for a in args
+    )
 
 
 # What makes a call of a contender on given arguments.
@@ -54,7 +62,11 @@ def timed(bind: Bind, args: tuple[Any, ...]) -> tuple[float, Any]:
 def bits(seen: Any) -> list[Any]:
     result, args = seen
     parts = list(result) if isinstance(result, tuple) else [result]
-    texts = [repr(part) if isinstance(part, dict) else part for part in (*parts, *args)]
+    parts = [
+        part.bit_generator.state if isinstance(part, np.random.Generator) else part
+        for part in (*parts, *args)
+    ]
+    texts = [repr(part) if isinstance(part, dict) else part for part in parts]
     return [np.asarray(part).tobytes() for part in texts]
 
 

@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables verdicts",
             ),
-            ("Memory", "copy overlap select pool rows"),
+            ("Memory", "copy overlap select pool rows streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -76,7 +76,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Rules for NumPy's functions, methods, operators, indexing, views, writes and steps.",
         [
             ("Functions", "numpy_names function_table numpy_functions numpy_python"),
-            ("Elements and places", "ops bounds casts index places masked views writes"),
+            ("Elements and places", "ops int_bounds casts index places masked views writes"),
             (
                 "Functions by subject",
                 "reductions products creation shape_functions array_attributes array_methods temporaries",
@@ -120,8 +120,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_picked "
-                "loop_append loop_either loop_class loop_leave loop_side loop_before loop_calls "
-                "loop_written loop_marks loop_why",
+                "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
+                "loop_before loop_calls loop_written loop_marks loop_why",
             ),
             (
                 "Slices in loops",
@@ -138,11 +138,14 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "passes": (
         "Graph to graph, one pass per file, in the order of pipeline.c.",
         [
-            ("The order", "pipeline rewrite module_passes"),
-            ("For every graph", "fold forward versions algebra cse dce"),
+            (
+                "The order, what passes share",
+                "pipeline rewrite versions arm_writes module_passes",
+            ),
+            ("For every graph", "fold forward algebra cse dce"),
             (
                 "For lowering",
-                "functions overwritten arms concatenate writes arm_writes attention products "
+                "functions overwritten arms concatenate writes attention products "
                 "gathers scans copies",
             ),
         ],
@@ -153,7 +156,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat writes commit bounds sized stored",
+                "schedule fit group late access reduction arms repeat writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",
@@ -174,7 +177,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c straight row pairwise expr flags bounds prelude functions casts machine divide python_ops",
+                "c straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",
@@ -183,7 +186,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Kept loops",
                 "region region_head region_number region_element region_fold region_call region_append "
-                "region_log region_choice",
+                "region_draw region_log region_choice",
             ),
             (
                 "CUDA",

@@ -11,18 +11,26 @@ import _thread
 import contextlib
 import copy
 import functools
+import struct
 import sys
 
 import numpy as np
 
-from pycompile._C import StepValue, array_view
+from pycompile._C import (
+    StepValue,
+    array_view,
+    stream_close,
+    stream_open,
+    stream_restore,
+    stream_state,
+)
 
 PROMISED = (StepValue.ARRAY, StepValue.DEVICE, StepValue.SCALAR, StepValue.PYTHON)
 CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
 
 
-def of_submodule(module, names):
-    """Classes of one of NumPy's submodules; none while nobody has imported it: then it has no instances."""
+def of_module(module, names):
+    """Classes of a module; none while nobody has imported it: then it has no instances."""
     found = sys.modules.get(module)
     return (
         tuple(vars(found)[name] for name in names.split() if name in vars(found)) if found else ()
@@ -258,11 +266,21 @@ class DrawCall(Call):
 
 
 def generators():
-    return of_submodule("numpy.random", "Generator RandomState")
+    return (*of_module("numpy.random", "Generator RandomState"), *of_module("random", "Random"))
 
 
 def bit_generators():
-    return of_submodule("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
+    return of_module("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
+
+
+@functools.cache
+def _is_python(kind):
+    return kind in of_module("random", "Random")
+
+
+@functools.cache
+def _is_of_numpy(kind):
+    return kind in bit_generators()
 
 
 class Token:
@@ -273,17 +291,21 @@ TOKEN = Token()
 
 
 def _bits(generator):
+    if _is_python(type(generator)):
+        return generator
     if type(generator) is np.random.Generator:
         bits = generator.bit_generator
     else:
         bits = generator._bit_generator
-    if type(bits) not in bit_generators():
+    if not _is_of_numpy(type(bits)):
         raise TypeError("a bit generator that is not NumPy's")
     return bits
 
 
 def generator_like(generator):
     """A generator of the same kind, to be tried on."""
+    if _is_python(type(generator)):
+        return type(generator)(0)
     return type(generator)(type(_bits(generator))(0))
 
 
@@ -320,6 +342,90 @@ class Draw:
         return f"Draw({self.name})"
 
 
+# ---- draws in kept loops: see csrc/arrays/streams.c ----
+
+
+class OpenStream(Draw):
+    """What a loop draws from: a copy of the generator's state."""
+
+    def __init__(self):
+        super().__init__("stream")
+
+    def __call__(self, token, generator):
+        return TOKEN, _opened(_bits(generator), generator)
+
+    def save(self, saved, generator):
+        bits = _bits(generator)
+        if saved or _thread._count() > 0 or not _is_known(type(bits), type(generator)):
+            super().save(saved, generator)
+        else:
+            _left.states.clear()
+            saved.append((_restore_stream, _opened(bits, generator), bits, generator))
+
+
+class CloseStream(Draw):
+    """Behind the loop: puts the state into the generator that the draws have left."""
+
+    def __init__(self):
+        super().__init__("stream")
+
+    def __call__(self, token, generator, stream):
+        bits, number = _bits(generator), id(generator)
+        with _lock(generator):
+            undisturbed = number in _left.states and _is_as_left(generator)
+            stream_close(stream, bits, generator)
+            if number in _left.states:
+                _left.states[number] = _state(generator) if undisturbed else None
+        return TOKEN, 0
+
+    def sample(self):
+        """What it gives."""
+        return TOKEN, 0
+
+
+def _restore_stream(stream, bits, generator):
+    """As `restore`, where there was no other thread."""
+    with _lock(generator):
+        stream_restore(stream, bits, generator)
+
+
+def _opened(bits, generator):
+    if not _is_known(type(bits), type(generator)):
+        raise TypeError("a generator whose state is not known")
+    with _lock(generator):
+        return stream_open(bits, generator)
+
+
+@functools.cache
+def _is_known(kind, of):
+    """Does the state lie in memory as streams.c has it?"""
+    bits = kind(1)
+    if bits.__class__ is of:  # Python's
+        bits.gauss(0.0, 1.0)
+        *key, at = bits.getstate()[1]
+        return _read(bits, bits, "624Ii12xqd") == (*key, at, 1, bits.gauss_next)
+    np.random.Generator(bits).integers(9, dtype=np.uint32)  # leaves half a number
+    generator = of(bits)
+    if of is np.random.RandomState:
+        generator.standard_normal()  # leaves one of a pair
+        if _read(bits, generator, "2512xqd") != (1, generator.get_state(legacy=False)["gauss"]):
+            return False
+    state = bits.state
+    if kind is np.random.MT19937:
+        seen = (*state["state"]["key"].tolist(), state["state"]["pos"])
+        return _read(bits, generator, "624Ii") == seen
+    half = (state["has_uint32"], state["uinteger"])
+    if kind is np.random.SFC64:
+        return _read(bits, generator, "4Q2472xiI") == (*state["state"]["state"].tolist(), *half)
+    low, high, inc_low, inc_high, *rest = _read(bits, generator, "4Q2472xiI")
+    numbers = (low | high << 64, inc_low | inc_high << 64)
+    return numbers == tuple(state["state"].values()) and tuple(rest) == half
+
+
+def _read(bits, generator, form):
+    return struct.unpack_from("=" + form, stream_state(stream_open(bits, generator)))
+
+
 class _Left(_thread._local):  # threading.local, whose module takes 2 ms to import
     """The states in which the draws of this thread's run have left generators, by id; None where
     another thread has drawn between two of them.  Kept only where there are other threads."""
@@ -337,6 +443,8 @@ def _is_as_left(generator):
 
 
 def _state(generator):
+    if _is_python(type(generator)):
+        return generator.getstate()
     if type(generator) is np.random.Generator:
         return generator.bit_generator.state
     return generator.get_state(legacy=False)
@@ -351,7 +459,7 @@ def _same(state, other):
 def _lock(generator):
     """NumPy's lock, where a thread may take it twice; else a draw of another thread in the moment
     between this one's and the look at the state is not noticed."""
-    lock = _bits(generator).lock
+    lock = getattr(_bits(generator), "lock", None)  # of Python's the GIL is the lock
     return lock if isinstance(lock, _RLOCK) else contextlib.nullcontext()
 
 
@@ -364,7 +472,9 @@ def restore(state, bits, generator, shared):
     with _lock(generator):
         if shared and not _is_as_left(generator):
             return
-        if type(generator) is np.random.Generator:
+        if _is_python(type(generator)):
+            generator.setstate(state)
+        elif type(generator) is np.random.Generator:
             bits.state = state
         else:
             generator.set_state(state)

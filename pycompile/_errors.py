@@ -39,9 +39,17 @@ class BackendError(PycompileError):
 
 class PycompileWarning(UserWarning):
     """Warned once where pycompile stops helping: no compiler, a backend that fails, too many
-    recompiles; and of variables of the environment that it does not understand."""
+    recompiles; and of variables of the environment that it does not understand.
+
+    `details` is all that there is to say, where the message itself, of three lines at most, is short
+    for it.
+    """
 
     __module__ = "pycompile"
+
+    def __init__(self, message: str = "", details: str | None = None) -> None:
+        super().__init__(message)
+        self.details = details or message
 
 
 class DerivativeError(PycompileError):

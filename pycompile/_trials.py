@@ -25,6 +25,7 @@ from pycompile._calls import (
     CONTAINERS,
     PROMISED,
     Call,
+    CloseStream,
     Draw,
     DrawCall,
     Get,
@@ -38,7 +39,7 @@ from pycompile._calls import (
     fill,
     generator_like,
     generators,
-    of_submodule,
+    of_module,
     strided_memory,
 )
 from pycompile._device_types import by_rule
@@ -57,7 +58,7 @@ _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, 
 def _tame():
     """Classes whose instances are called, asked and combined by NumPy's code alone."""
     names = "Polynomial Chebyshev Legendre Hermite HermiteE Laguerre"
-    return (np.poly1d, *of_submodule("numpy.polynomial", names))
+    return (np.poly1d, *of_module("numpy.polynomial", names))
 
 
 class Refused(Exception):
@@ -466,6 +467,8 @@ def _tried(asked, holes, samples):
     """The call with these holes; once more with other elements where they make no regular matrix."""
     if isinstance(asked.function, (Lookup, Get)) and holes:  # without, all is known
         return asked.function.sample()
+    if isinstance(asked.function, CloseStream):
+        return asked.function.sample()
     if isinstance(asked.function, Unpack):
         return asked.function.sample(*holes)
     try:
@@ -734,6 +737,6 @@ def _trial_made(asked):
         value = _settled(result, asked, holes, samples)
     if asked.direct and not changed and _is_promised(value):
         return value, function
-    kind = DrawCall if type(function) is Draw else Call
+    kind = DrawCall if isinstance(function, Draw) else Call
     own = tuple(number for number in changed if number in samples)
     return value, kind(function, asked.args, asked.kwargs, value, changed, own)

@@ -51,13 +51,15 @@ def _random_numbers(request):
 # ---- make test-quick, and the later Pythons of .ci/run ----
 
 # What is not asked of each Python in full.  CPython's versions differ in csrc/python/ alone, as
-# test_folders.py demands, and with it in what capture reads: tests that are not named here ask that.
-# Once there is a graph, its kernels are the same with each Python, and with each NumPy but for the
-# results that they are compared with.  Random loops are here since nearly all of their time is the C
+# test_folders.py demands, and with it in the instructions that capture reads: tests that are not named
+# here ask that (constructs, python, the fuzzers, and one case of each rule).  Once there is a graph, its
+# kernels are the same with each Python, and with each NumPy but for the results that they are compared
+# with.  Random loops are here since nearly all of their time is the C
 # compiler's: each Python has some of its own.
 ASKS = {
     "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
     "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
+    "rules": ("capture", "messages", "plan_changes"),
 }
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 
@@ -68,7 +70,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--seen",
         default="",
-        help="kernels, or kernels,numpy: what an earlier run asked with another Python, the same NumPy, too;"
+        help="kernels, rules, numpy: what an earlier run asked with another Python, and with the same NumPy;"
         " of these tests one case each",
     )
 

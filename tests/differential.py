@@ -23,6 +23,7 @@ import enum
 import fractions
 import functools
 import io
+import random
 import re
 import struct
 import sys
@@ -166,7 +167,10 @@ def observe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> See
             if isinstance(error, KeyboardInterrupt):
                 raise
             seen.raised = error
-    seen.warned = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+    seen.warned = [
+        (w.category, getattr(w.message, "details", str(w.message)), w.filename, w.lineno)
+        for w in caught
+    ]
     seen.printed = out.getvalue()
     seen.errstate = np.geterr()
     return seen
@@ -407,6 +411,8 @@ class Comparison:
             self.stream(path, a.state, b.state)
         elif isinstance(a, np.random.RandomState):
             self.stream(path, a.get_state(legacy=False), b.get_state(legacy=False))
+        elif isinstance(a, random.Random):
+            self.stream(path, a.getstate(), b.getstate())
         else:
             parts = parts_of(a), parts_of(b)
             if parts[0] is None or parts[1] is None:

@@ -2,7 +2,8 @@
 outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, some of them on the loops' variables, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  In some
 one side of branches does what is not followed: prints, calls what is opaque (`note`), counts in a dict, raises.  Some
-call functions that hold loops of the same kind, outside of theirs or made in them."""
+call functions that hold loops of the same kind, outside of theirs or made in them.  Some draw random numbers, from
+generators of NumPy's and Python's."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ SIZE, ROWS, COLUMNS = 9, 7, 6
 
 
 def arguments(seed: int) -> list[Any]:
-    """x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
+    """gen, two, old, py: generators; x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
     axes, sometimes of ints or complex numbers, n, k, and a list q."""
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
@@ -43,7 +44,17 @@ def arguments(seed: int) -> list[Any]:
             if rng.random() < 0.5
             else np.lib.stride_tricks.as_strided(a, (5, 5), (min(a.strides),) * 2)
         )
+    kinds = (np.random.PCG64, np.random.PCG64, np.random.MT19937, np.random.SFC64, np.random.Philox)
+    one = np.random.Generator(kinds[seed % 5](seed))
+    two = one if seed % 7 == 0 else np.random.Generator(kinds[seed % 3](seed + 1))
+    old, py = np.random.RandomState(seed), random.Random(seed)
+    if seed % 2:  # one is left of a pair
+        old.standard_normal(), py.gauss(0.0, 1.0)
     return [
+        one,
+        two,
+        old,
+        py,
         x,
         y,
         h,
@@ -58,7 +69,7 @@ def arguments(seed: int) -> list[Any]:
     ]
 
 
-PARAMETERS = "x, y, h, w, m, o, a, b, n, k"
+PARAMETERS = "gen, two, old, py, x, y, h, w, m, o, a, b, n, k"
 
 
 class Program:
@@ -82,6 +93,8 @@ class Program:
         self.appends = self.pick(0, 0, 0.15, 0.3)  # of the statements, those that append
         self.odd = random.Random(-1 - seed)
         self.sides = self.odd.choice((0, 0, 0.2, 0.4))  # of the statements, sides not followed
+        self.lots = random.Random(-1000 - seed)
+        self.draws = self.lots.choice((0, 0, 0.15, 0.35))  # of the values, numbers that are drawn
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -106,7 +119,45 @@ class Program:
             return f"{self.pick(*FLOATS, *FLOATS, *INTS)}[{self.index()}]"
         return f"{self.pick(*GRIDS)}[{self.index()}, {self.index()}]"
 
+    def drawn(self) -> str:
+        """A number that is drawn, by arguments that are refused now and then."""
+        name = self.lots.choice([*self.variables, "n"])
+        number = self.lots.choice([*self.numbers, "x[0]", "0.5", "2", f"y[{name}]"])
+        scale = self.lots.choice(("0.5", "2", f"abs({number})", f"abs({number})", number))
+        array = self.lots.choice(("x", "y", "w", "h"))
+        many = self.lots.choice(("", "", "", ", size=2")) if self.lots.random() < 0.05 else ""
+        return self.lots.choice(
+            (
+                f"{self.lots.choice(('gen', 'two'))}.random()",
+                f"{self.lots.choice(('gen', 'two'))}.integers({self.lots.choice((f'{name} + 1', '7', name))})",
+                f"gen.integers({self.lots.choice(('-3', 'k'))}, {name} + 3)",
+                f"gen.normal({self.lots.choice(('', f'{number}, {scale}', f'scale={scale}'))}{many})",
+                f"gen.uniform({number}, {scale})",
+                f"gen.exponential({scale})",
+                f"{self.lots.choice(('gen', 'old'))}.standard_normal()",
+                f"{self.lots.choice(('gen', 'old'))}.choice({array})",
+                f"gen.poisson({scale})",
+                f"gen.gamma({scale}, 2.0)",
+                "old.random_sample()",
+                f"old.randint({name} + 2)",
+                f"old.normal({number}, {scale})",
+                f"old.uniform({number}, {scale})",
+                "old.standard_exponential()",
+                "py.random()",
+                f"py.uniform({number}, {scale})",
+                f"py.gauss({number}, {scale})",
+                f"py.normalvariate({number}, 1.5)",
+                f"py.expovariate({scale})",
+                f"py.randrange({name} + 1)",
+                f"py.randint({self.lots.choice(('0', 'k'))}, {name} + 1)",
+                f"py.choice({array})",
+                "py.getrandbits(40)",
+            )
+        )
+
     def value(self, depth: int = 0) -> str:
+        if self.draws and self.lots.random() < self.draws:
+            return self.drawn()
         if depth > 2 or self.random.random() < 0.35:
             names = [
                 *self.variables,
@@ -165,7 +216,8 @@ class Program:
         extra = self.pick("", "", f", {self.value(2)}", f", z={self.value(2)}")
         if name.startswith("c"):
             return f"{name}({position}{extra})"
-        arrays = self.pick("x, y", "x, y", "y, x", "x, x") + ", h, w, m, o, "
+        arrays = "gen, two, old, py, " + self.pick("x, y", "x, y", "y, x", "x, x")
+        arrays += ", h, w, m, o, "
         arrays += self.pick("a, b", "a, b", "b, a")
         return f"{name}({arrays}, {self.pick('n', 'n', position)}, {position}{extra})"
 
@@ -335,6 +387,15 @@ class Program:
                 f"x[k] = note({number})",
                 f"note.last = {name}",
                 f"{number} = note({name})" if number != "n" else "note(n)",
+                *(
+                    (
+                        f"seen[{name}] = {self.drawn()}",
+                        f"py.seed({name})",
+                        "seen['states'] = gen.bit_generator.state, py.getstate()",
+                    )
+                    if self.draws
+                    else ()
+                ),
             )
         )
 

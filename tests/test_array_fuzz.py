@@ -174,8 +174,10 @@ def test_programs_cannot_be_told_from_numpy(number):
 
 
 WITHOUT_ELISION = """
-import sys
+import functools, sys
 sys.path.insert(0, {folder!r})
+import pycompile
+pycompile.compile = functools.partial(pycompile.compile, backend="eager")
 from pycompile import _elision
 _elision.elision_bytes = lambda: 0
 import test_array_fuzz

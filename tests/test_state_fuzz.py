@@ -32,6 +32,7 @@ FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its
 BLOCK = 50  # programs a test
 NATIVE = 16  # one program in so many goes through the C compiler, the others through `eager`
 MODULE = "fuzzed_state"
+ABS = builtins.abs
 
 
 def picture(value: Any) -> Any:
@@ -64,10 +65,19 @@ class World:
         return [found, picture(self.scope["EVENTS"]), ended, len(self.scope["HELD"])]
 
 
+def restore_builtins() -> None:
+    """What ends, here or in the world of an earlier program, may put others there again."""
+    gc.collect()
+    while builtins.abs is not ABS or "fuzz_b" in vars(builtins):
+        builtins.abs = ABS
+        vars(builtins).pop("fuzz_b", None)
+
+
 def calls(program: programs.Program, compiled: Any) -> list[Any]:
     """What each call lets us see.  `compiled` makes of `f` what is called."""
     found = []
-    before, handler = builtins.abs, signal.getsignal(signal.SIGUSR1)
+    handler = signal.getsignal(signal.SIGUSR1)
+    restore_builtins()
     world = World(program)
     sys.modules[MODULE] = world.module
     gc.disable()  # what is a cycle ends when a program says so
@@ -92,8 +102,7 @@ def calls(program: programs.Program, compiled: Any) -> list[Any]:
                 found.append(repr(error))
     finally:
         gc.enable()
-        builtins.abs = before
-        vars(builtins).pop("fuzz_b", None)
+        restore_builtins()
         signal.signal(signal.SIGUSR1, handler)
         sys.modules.pop(MODULE, None)
         sys.modules.pop("fuzz_other", None)
@@ -146,11 +155,12 @@ def run_program(seed: int, kinds: frozenset[str] = programs.KINDS, totals: Any =
     """What differs, as lines; nothing: the program cannot be told from plain."""
     options = {} if seed % NATIVE == 0 else {"backend": "eager"}
     program = programs.program(seed, kinds)
-    if not difference(program, options, totals):
+    first = difference(program, options, totals)
+    if not first:
         return []
     program = smaller(program, options)
     pycompile.reset()
-    lines = difference(program, options) or ["not the same again"]
+    lines = difference(program, options) or ["not the same again; first", *first]
     return [f"seed {seed}", *lines[:6], *program.small().splitlines()]
 
 
@@ -180,13 +190,19 @@ def run_here(seeds: range, kinds: frozenset[str]) -> None:
     print("totals", json.dumps(totals))
 
 
+def ends_plain(seed: int, command: list[str]) -> bool:
+    """Does the program end CPython itself?  Some do: what ends changes the class that is just changed."""
+    done = subprocess.run([*command, "--plain", str(seed)], capture_output=True, timeout=60)
+    return done.returncode != 0
+
+
 def run_apart(seeds: range, kinds: str) -> tuple[list[str], collections.Counter[str]]:
     """The same in a process, going on behind a program that ends it."""
     lines: list[str] = []
     totals: collections.Counter[str] = collections.Counter()
+    alone = [sys.executable, "-P", __file__, "--kinds", kinds]
     while seeds:
-        command = [sys.executable, "-P", __file__, "--kinds", kinds]
-        command += ["--here", str(seeds.start), str(seeds.stop)]
+        command = [*alone, "--here", str(seeds.start), str(seeds.stop)]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=5 * len(seeds) + 60
@@ -204,7 +220,8 @@ def run_apart(seeds: range, kinds: str) -> tuple[list[str], collections.Counter[
                 lines.append(line)
         if status == 0:
             break
-        lines.append(f"seed {at}: the process ended with {status}")
+        if status == -1 or not ends_plain(at, alone):
+            lines.append(f"seed {at}: the process ended with {status}")
         seeds = range(at + 1, seeds.stop)
     return lines, totals
 
@@ -217,11 +234,15 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the text of the program")
     parser.add_argument("--kinds", default=",".join(sorted(programs.KINDS)), help="features, comma")
     parser.add_argument("--here", type=int, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--plain", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     kinds = frozenset(filter(None, options.kinds.split(",")))
     if options.here:
         run_here(range(*options.here), kinds)
+        return 0
+    if options.plain is not None:
+        calls(programs.program(options.plain, kinds), lambda f: f)
         return 0
     if options.programs == 1:
         if options.show:

@@ -173,6 +173,26 @@ const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
+/* ---- streams.c: draws of random numbers in kept loops ---- */
+
+typedef enum {
+#define DRAW(function, result) DRAW_##function,
+#define METHOD(...)
+#include "draws.def"
+#undef DRAW
+#undef METHOD
+    DRAW_COUNT
+} ArrayDraw;
+
+typedef enum { DRAWS_NOT, DRAWS_GENERATOR, DRAWS_RANDOM_STATE, DRAWS_PYTHON } DrawClass;
+
+enum { DRAW_NUMBERS = 2 }; /* the most that a draw takes */
+const char *array_draw_name(ArrayDraw draw);
+/* Of what it gives. */
+DType array_draw_dtype(ArrayDraw draw);
+/* Does it take ints, as well as give such?  Else floats. */
+bool array_draw_takes_ints(ArrayDraw draw);
+
 /* ---- copy.c ---- */
 
 /* Calls `part` for ranges that together are [0, units), from several threads if that pays; a unit
@@ -234,7 +254,7 @@ bool array_any_dtype_check(PyObject *object); /* also StringDType and those of t
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for unsupported dtypes.  `object` is anything that np.dtype accepts. */
 Answer array_dtype_from_object(PyObject *object, DType *out);
-/* The same of arrays on devices, which have bfloat16, too. */
+/* As array_dtype_from_object, of arrays on devices, which have bfloat16, too. */
 Answer array_device_dtype(PyObject *object, DType *out);
 /* A dtype object of which there is only one: it has no parameters and holds nothing of the
    program's. */

@@ -420,6 +420,14 @@ static PyMethodDef methods[] = {
     {"pool_held", py_pool_held, METH_NOARGS, "Bytes that the pool keeps."},
     {"pool_rests", py_pool_rests, METH_O, "(nothing is kept or in use, clock): after a second."},
     {"pool_clear", py_pool_clear, METH_NOARGS, "Gives the pool's memory back."},
+    {"stream_open", py_stream_open, METH_VARARGS,
+     "stream_open(bits, generator): a copy of its state, for the draws of a kept loop."},
+    {"stream_state", py_stream_state, METH_O, "The state that a stream was made of, as bytes."},
+    {"stream_close", py_stream_close, METH_VARARGS,
+     "stream_close(stream, bits, generator): puts the state there that draws have left, unless it "
+     "has changed meanwhile: ValueError."},
+    {"stream_restore", py_stream_restore, METH_VARARGS,
+     "stream_restore(stream, bits, generator): puts the state of before there."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -84,4 +84,10 @@ PyObject *pool_handler(void);
 /* False if the program has set a data-memory handler of its own, which must then be used. */
 bool pool_is_welcome(void);
 
+/* streams.c: functions of the module */
+PyObject *py_stream_open(PyObject *self, PyObject *args);
+PyObject *py_stream_state(PyObject *self, PyObject *array);
+PyObject *py_stream_close(PyObject *self, PyObject *args);
+PyObject *py_stream_restore(PyObject *self, PyObject *args);
+
 #endif

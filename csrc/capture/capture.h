@@ -47,6 +47,7 @@ typedef struct {
     SourceId base;
     int32_t index;
     PyObject *key, *object; /* borrowed from the keep list */
+    bool found;             /* the code found an object there, whatever it is */
 } Source;
 
 /* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: the
@@ -68,19 +69,21 @@ typedef enum {
 #undef GUARD
     GUARD_COUNT
 } GuardKind;
+/* Does it compare with a second source? */
+bool guard_has_other(GuardKind kind);
 
 /* TYPE: exact type.  NOT_VALUE: exact type and another value.  IS, GLOBAL: identity (GLOBAL may be
    watched).  VALUE: exact type and equal value (floats by bits).  INT_RANGE: an exact int in [low,
    high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
-   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly
-   for `low` references.  ATTR_ABSENT:
-   SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
-   where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others. */
+   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly for `low`
+   references.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing.
+   SPARE: array_is_spare, or not where low is 0.  READONLY, OVERLAP: of arrays; what holds only for
+   such is no plan for others.  APART: of several sources, no two are one object (guards_path.c). */
 typedef struct {
     GuardKind kind;
     SourceId source;
-    SourceId other; /* SAME, NOT_SAME, NO_OVERLAP, RANGES_APART, OVERLAP, RANGES_MEET */
+    SourceId other; /* where guard_has_other */
     /* DISJOINT: input arrays, the written ones first; no written one shares memory with another. */
     int ngroup, nwritten;
     SourceId *group;
@@ -247,7 +250,7 @@ typedef struct {
 
 #define SEEN_NOTHING INT64_MIN /* in Capture.seen */
 
-/* A loop that makes few turns, and the lists that it makes longer. */
+/* A loop that makes few turns, the lists that it makes longer and the generators it draws from. */
 typedef struct {
     NodeId loop;
     int lists;

@@ -19,7 +19,7 @@ int codegen_c(const Graph *graph, const Program *program, bool comments, Text *o
 #define PART_MARK "\n#if HERE("
 enum { MAX_PARTS = 8 };
 
-/* The same for vectors of a given size; codegen_c takes the machine's. */
+/* As codegen_c, for vectors of a given size; codegen_c takes the machine's. */
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
                   Text *out, bool *straight);
 

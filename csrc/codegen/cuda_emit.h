@@ -85,7 +85,8 @@ void cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count); /* 0
 /* Between memory, from the position `first` on, and the packs with this subscript. */
 void cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript,
                      const char *first);
-/* The same for one pack of stage 0 in a row that may end within it; elements behind are read as 0.
+/* As cuda_move_packs, for one pack of stage 0 in a row that may end within it; elements behind are
+ * read as 0.
  */
 void cuda_move_within(CudaEmit *e, InstrKind kind, const char *first);
 void cuda_store_elements(CudaEmit *e, int stage);
@@ -132,7 +133,7 @@ void cuda_attention_scores(CudaEmit *e, int rows);
 void cuda_attention_store(CudaEmit *e, int rows);
 
 /* ---- cuda_hopper.c ---- */
-/* The same for sm_90a: tiles by the copy engine, products by four warps together. */
+/* The attention kernel for sm_90a: tiles by the copy engine, products by four warps together. */
 void cuda_hopper_attention(CudaEmit *e);
 extern const char cuda_hopper_helpers[];
 

@@ -37,7 +37,7 @@ typedef struct {
     const char *position;   /* C name of the element's index in the span: "j" */
     const RegionFor *strip; /* whose calls for rows are done before the iterations: region_call.c */
     bool quick;             /* a kept loop's quick variant: region.c */
-    bool bounds;            /* kN_bounded is printed, not kN: bounds.c */
+    bool bounds;            /* kN_bounded is printed, not kN: flag_bounds.c */
 } Emit;
 
 static inline const Instr *
@@ -69,7 +69,7 @@ void body_begin(Emit *e, int stage, int lanes);
 void body_value(Emit *e, int32_t at);
 /* Prints the name (or splat) of a value in the current body. */
 void body_name(Emit *e, int32_t at, Text *out);
-/* The same as a mask of `bytes` wide lanes (vector booleans). */
+/* As body_name, as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
 void body_store(Emit *e, int32_t at);
 /* Computes the value even if nothing reads it. */
@@ -106,7 +106,7 @@ void emit_row_place(Emit *e);
 /* Declares the r pointer of one operand from the indices of loops [0, count), `at` elements into
    the row (NULL: 0). */
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
-/* The same for all operands, or for those that are stored. */
+/* As emit_row_pointer, for all operands, or for those that are stored. */
 void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
 
 /* row.c */
@@ -183,7 +183,7 @@ void emit_columns(Emit *e);
 bool pieces_wanted(const Emit *e, int stage);
 void emit_pieces(Emit *e, int stage);
 
-/* bounds.c: returns 0 where bounds of what is read show that no flag is raised */
+/* flag_bounds.c: returns 0 where bounds of what is read show that no flag is raised */
 void emit_by_bounds(Emit *e);
 
 /* skip.c: stretches where nothing is selected */
@@ -297,6 +297,10 @@ void region_lists(Emit *e);
 void region_append(Emit *e, int32_t at);
 /* Behind the loop: where the items are, and how many words. */
 void region_appended(Emit *e);
+
+/* region_draw.c: what a loop draws from streams */
+void region_streams(Emit *e);
+void region_draw(Emit *e, int32_t at);
 
 /* region_log.c: what a kept loop overwrites */
 extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */

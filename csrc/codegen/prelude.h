@@ -87,7 +87,7 @@ size_t prelude_body_bytes(const Prelude *p, const char *name); /* 0: there is no
 /* The text of a helper for floats in terms of the machine's instructions; false: there is none for
    this width. */
 bool machine_helper(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
-/* The same of integers, for gcc alone. */
+/* As machine_helper, of integers, for gcc alone. */
 bool machine_integer(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* Whether the machine converts floats to u32 and u64. */
 bool machine_casts_unsigned(void);

@@ -123,6 +123,52 @@ static const PythonHelper helpers[] = {
     {"py_ceil", DT_F64,
      "INLINE int py_ceil_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
      "*r = (i64)__builtin_ceil(a); return 0; }\n"},
+    {"py_round", DT_F64,
+     "INLINE int py_round_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
+     "*r = (i64)__builtin_rint(a); return 0; }\n"},
+    /* The decimal number nearest to `a`, of which CPython takes the nearest double: of n / 10**b
+       that is the quotient, n and 10**b being doubles themselves.  Numbers of which b decimals are
+       more than a double has stay what they are. */
+    FLOAT2(
+        py_round_to,
+        "static const f64 tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, "
+        "1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}; "
+        "if (!(b >= 0 && b <= 22)) return 1; *r = a; "
+        "if (!__builtin_isfinite(a) || __builtin_fabs(a) >= 0x1p52) return 0; "
+        "const f64 ten = tens[(int)b], p = a * ten; "
+        "if (__builtin_fabs(p) >= 0x1p55) return 0; "
+        "if (__builtin_fabs(p) >= 0x1p52) return 1; "
+        "f64 n = __builtin_rint(p); const f64 rest = p - n; "
+        "if (rest == 0.5 && __builtin_fma(a, ten, -p) > 0) n += 1; "
+        "if (rest == -0.5 && __builtin_fma(a, ten, -p) < 0) n -= 1; "
+        "*r = n / ten; return 0;"),
+    /* CPython 3.13 Modules/mathmodule.c, vector_norm, of two: squares and their sum with what is
+       lost of each, and a step of Newton's. */
+    FLOAT2(
+        py_hypot,
+        "if (!__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
+        "a = __builtin_fabs(a), b = __builtin_fabs(b); const f64 most = a > b ? a : b; "
+        "if (most == 0) { *r = most; return 0; } "
+        "if (most < 0x1p-1000 || most >= 0x1p1022) return 1; "
+        "i64 bits; __builtin_memcpy(&bits, &most, sizeof bits); "
+        "bits = (2045 - (bits >> 52)) << 52; f64 scale; "
+        "__builtin_memcpy(&scale, &bits, sizeof bits); "
+        "f64 sum = 1, low = 0, lost = 0; const f64 part[] = {a * scale, b * scale}; "
+        "for (int i = 0; i < 2; i++) { const f64 x = part[i], square = x * x, more = sum + square; "
+        "low += __builtin_fma(x, x, -square), lost += (sum - more) + square, sum = more; } "
+        "f64 h = __builtin_sqrt(sum - 1 + (low + lost)); "
+        "const f64 square = -h * h, more = sum + square; "
+        "low += __builtin_fma(-h, h, -square), lost += (sum - more) + square; "
+        "h += (more - 1 + (low + lost)) / (2 * h); *r = h / scale; return 0;"),
+    INT2(py_gcd, "__UINT64_TYPE__ x = a < 0 ? -(__UINT64_TYPE__)a : (__UINT64_TYPE__)a, y = b < 0 "
+                 "? -(__UINT64_TYPE__)b : "
+                 "(__UINT64_TYPE__)b; while (y != 0) { const __UINT64_TYPE__ rest = x % y; x = y, "
+                 "y = rest; } "
+                 "*r = (i64)x; return *r < 0;"),
+    INT1(py_isqrt,
+         "if (a < 0) return 1; __UINT64_TYPE__ x = (__UINT64_TYPE__)__builtin_sqrt((f64)a), n = "
+         "(__UINT64_TYPE__)a; while (x * x > n) x--; while ((x + 1) * (x + 1) <= n) x++; "
+         "*r = (i64)x; return 0;"),
     COMPLEX2(py_add, "*r = (c128){a.re + b.re, a.im + b.im}; return 0;"),
     COMPLEX2(py_sub, "*r = (c128){a.re - b.re, a.im - b.im}; return 0;"),
     COMPLEX2(py_mul, COMPLEX_PRODUCT(*r, a, b) " return 0;"),

@@ -128,7 +128,8 @@ static bool
 stores_each_time(const Emit *e, const RegionStmt *stmt)
 {
     if (stmt->instr < 0) return false;
-    if (instr_at(e, stmt->instr)->kind == INSTR_APPEND) return true;
+    InstrKind kind = instr_at(e, stmt->instr)->kind;
+    if (kind == INSTR_APPEND || kind == INSTR_DRAW) return true;
     if (instr_at(e, stmt->instr)->kind != INSTR_STORE) return false;
     const Instr *v = instr_at(e, stmt->instr);
     Reuse reuse = e->kernel->region->elements.at[v->operand].reuse;
@@ -315,6 +316,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         break;
     case INSTR_DOT: region_dot(e, at, loop); break;
     case INSTR_APPEND: region_append(e, at); break;
+    case INSTR_DRAW: region_draw(e, at); break;
     case INSTR_CALL: region_call(e, at); break;
     default: region_element(e, at, loop); break;
     }

@@ -51,7 +51,7 @@ const char LOG_ABI_TEXT[] =
 bool
 region_logs(const Emit *e, const RegionArray *array)
 {
-    return array->logged || (e->quick && array->stored);
+    return !array->draws && (array->logged || (e->quick && array->stored));
 }
 
 /* Stores of the outermost loop alone, per iteration: those of inner loops happen nobody knows how
@@ -118,6 +118,7 @@ region_log(Emit *e)
     emit_line(e, "if (log->more(log)) return 1;");
     emit_line(e, "int64_t turns = 0;");
     region_lists(e);
+    region_streams(e);
 }
 
 /* Appends what the store is about to overwrite, in words of at most 8 bytes. */

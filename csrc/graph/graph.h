@@ -15,7 +15,7 @@
    - `scatter`, `element_store` and `element_append` give a new version of the whole storage:
      args[0] is no view, and the result has its type. That of `element_append` is two ints: the
      address of the items that a loop has appended to a list, in the plan's memory, and the number
-   of their words (capture/control/loop_append.c).
+     of their words (capture/control/loop_append.c).
    - `extern` and `ufunc` with one result have that result's type. With several they have dtype
      OBJECT and form OBJECT, and `result` nodes stand for the results. The last arguments of an
      extern are keywords when attrs.kwnames is set. An argument that is a Python object is a `const`
@@ -27,8 +27,8 @@
    - attrs.index of `scatter` and `loop` says where they write (`Write`); that of `copy` whether the
      copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. A copy that an arm leaves
      for a write at commit, and the program does not make, is COPY_LEFT:
-     capture/control/merge_writes.c. attrs.index of a `where`
-     may say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
+     capture/control/merge_writes.c. attrs.index of a `where` may say that what it takes of args[2]
+     is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
      That of a `choose` may say that its arrays are versions of one storage, and so is the choice
      (CHOICE_VERSION): capture/control/merge_writes.c; and that it is in the memory of args[2]
      (CHOICE_SAME): passes/arm_writes.c. That of a `commit` is WRITE_AT_COMMIT.
@@ -217,7 +217,7 @@ op_finds(Op op)
 static inline bool
 op_writes_element(Op op)
 {
-    return op == OP_element_store || op == OP_element_append;
+    return op == OP_element_store || op == OP_element_append || op == OP_element_draw;
 }
 /* A loop that gives a reduction of what its iterations leave. */
 static inline bool
@@ -364,7 +364,7 @@ NodeId graph_input(Graph *g, RegionId region, const Type *type);
 NodeId graph_const(Graph *g, RegionId region, PyObject *value, const Type *type);
 NodeId graph_add(Graph *g, RegionId region, Op op, int nargs, const NodeId *args, const Type *type,
                  const Attrs *attrs);
-/* The same without a place in a region. */
+/* As graph_add, without a place in a region. */
 NodeId graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type,
                   const Attrs *attrs);
 void graph_set_position(Graph *g, int file, int line);
@@ -431,8 +431,8 @@ Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId 
                       const DType *ins);
 /* The device of the arguments' arrays; the host where there is none. */
 Device device_of(const Graph *g, int nargs, const NodeId *args);
-/* The same without the ufuncs' shortcut for operands of equal shape, which affects the strides of
-   axes of length 1: for np.where and other functions that pass their operands to nditer
+/* As type_broadcast, without the ufuncs' shortcut for operands of equal shape, which affects the
+   strides of axes of length 1: for np.where and other functions that pass their operands to nditer
    directly. */
 Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
 /* Fresh result of a reduction of `from` over the axes that `reduced` marks: dense, its axes nested

@@ -248,6 +248,24 @@ check_append(const Check *c, NodeId id, const Node *node)
     return 0;
 }
 
+static int
+check_draw(const Check *c, NodeId id, const Node *node)
+{
+    const Type *stream = arg_type(c, node, 0);
+    RULE(node->nargs >= 1 && stream->form == FORM_ARRAY, "only streams are drawn from");
+    RULE(stream->rank == 1 && stream->dtype == DT_U64, "streams are words");
+    if (node->op == OP_element_drawn) {
+        RULE(graph_node(c->g, node->args[0])->op == OP_element_draw, "nothing has been drawn");
+        RULE(node->type.rank == 0, "a number that is drawn has no axes");
+        return 0;
+    }
+    RULE(type_same_layout(stream, &node->type), "the new version has another type");
+    for (int k = 1; k < node->nargs; k++)
+        RULE(arg_type(c, node, k)->rank == 0 && arg_type(c, node, k)->dtype != DT_OBJECT,
+             "a draw takes what is no number");
+    return 0;
+}
+
 /* That marks are nested like brackets is checked by check_marks. */
 static int
 check_jump(const Check *c, NodeId id, const Node *node)
@@ -345,6 +363,8 @@ check_kind(const Check *c, NodeId id, const Node *node)
         return 0;
     case KIND_ELEMENT:
         if (node->op == OP_element_append) return check_append(c, id, node);
+        if (node->op == OP_element_draw || node->op == OP_element_drawn)
+            return check_draw(c, id, node);
         return node->op == OP_element_dot ? check_dot(c, id, node) : check_element(c, id, node);
     case KIND_REGION: return 0; /* check_regions */
     case KIND_JUMP: return check_jump(c, id, node);

@@ -359,12 +359,30 @@ view_text(const Graph *g)
     return string;
 }
 
-PyObject *
-graph_view(const Graph *g)
+/* The objects of the region's nodes.  `keep` has more: whatever capture has met, which a graph that
+   a backend keeps would keep alive. */
+static int
+list_objects(const Graph *g, RegionId id, PyObject *list)
 {
+    const Region *region = &g->regions.at[id];
+    for (int i = 0; i < region->nodes.len; i++) {
+        const Node *node = graph_node(g, region->nodes.at[i]);
+        if (node->attrs.object != NULL && PyList_Append(list, node->attrs.object) < 0) return -1;
+        for (int k = 0; k < 2; k++)
+            if (node->region[k] != NO_REGION && list_objects(g, node->region[k], list) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+PyObject *
+graph_view(const Graph *of)
+{
+    Graph named = *of, *g = &named;
+    if ((named.keep = PyList_New(0)) == NULL) return NULL;
     Viewer v = {g, mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
-    if (v.made == NULL) return NULL;
-    PyObject *graph = NULL, *top = view_region(&v, 0);
+    PyObject *graph = NULL, *top = NULL;
+    if (v.made != NULL && list_objects(g, 0, named.keep) == 0) top = view_region(&v, 0);
     if (top != NULL) {
         PyObject *fields[GRAPH_COUNT] = {
             [GRAPH_nodes] = Py_NewRef(record_field(top, REGION_nodes)),
@@ -377,8 +395,9 @@ graph_view(const Graph *g)
         graph = record_new(&GraphView_Type, GRAPH_COUNT, fields);
     }
     Py_XDECREF(top);
-    for (int i = 0; i < g->nodes.len; i++) Py_XDECREF(v.made[i]);
+    for (int i = 0; v.made != NULL && i < g->nodes.len; i++) Py_XDECREF(v.made[i]);
     mem_free(v.made);
+    Py_DECREF(named.keep);
     return graph;
 }
 

@@ -37,6 +37,7 @@ typedef enum {
     INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product */
     INSTR_DOT,     /* KERNEL_REGION: the product `operand` of `dots` */
     INSTR_APPEND,  /* KERNEL_REGION: the args, to the list of array `operand` */
+    INSTR_DRAW, /* KERNEL_REGION: the next number, by its node's attrs.index, of array `operand` */
     INSTR_CARRIED, /* KERNEL_REGION: a value from the previous iteration */
 } InstrKind;
 
@@ -172,9 +173,9 @@ struct Kernel {
     int32_t beside; /* the length of rows that are computed side by side (codegen/beside.c), or 0 */
     bool upright; /* of these, the sums are made row by row, and their last steps for eight rows */
     bool waved;   /* in a wave: lower/wave.c … */
-    bool read_soon;  /* … in which what it stores is accessed again */
-    bool flags;      /* may raise a floating-point flag that is checked */
-    bool bounded;    /* it only looks for flags, first by the bounds of what it reads: bounds.c */
+    bool read_soon; /* … in which what it stores is accessed again */
+    bool flags;     /* may raise a floating-point flag that is checked */
+    bool bounded; /* it only looks for flags, first by the bounds of what it reads: flag_bounds.c */
     bool short_rows; /* a row is a few vectors only */
     bool parts;      /* one row for several threads, codegen/parts.c: its integer argument … */
     int32_t nparts;  /* … number `nparts` says how many, a power of two, and … */

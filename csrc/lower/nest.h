@@ -81,14 +81,15 @@ int instr_members(Nest *n);
 int stages_assign(Nest *n); /* 0 or -1 */
 int64_t stages_scratch_bytes(const Nest *n);
 
-/* bounds.c: may bounds of what the kernel reads show that it raises no flag? */
+/* flag_bounds.c: may bounds of what the kernel reads show that it raises no flag? */
 bool bounds_suit(const Nest *n);
 
 /* cuda.c: what CUDA makes of the kernel; 0 or -1, lw->why may be set */
 int cuda_schedule(Nest *n, KernelStep *step);
-/* The same for an attention whose operands, score and head are known: for Hopper, or any device. */
+/* As cuda_schedule, for an attention whose operands, score and head are known: for Hopper, or any
+   device. */
 int cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step);
-/* The same for a scan. */
+/* As cuda_schedule, for a scan. */
 int cuda_schedule_scan(Nest *n, KernelStep *step);
 
 #endif

@@ -58,6 +58,7 @@ int32_t region_operand(Build *b, NodeId value, bool stored);
 int32_t region_array(Build *b, NodeId id, bool stored);
 int region_add_element(Build *b, NodeId id);
 int region_add_append(Build *b, NodeId id);
+int region_add_draw(Build *b, NodeId id);
 int region_add_dot(Build *b, NodeId id);
 /* A new variable; its value from here on. */
 int32_t region_variable(Build *b, DType dtype);

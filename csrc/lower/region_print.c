@@ -48,6 +48,7 @@ put_instr(const Printer *p, int at, int depth)
     if (v->kind == INSTR_CARRIED) text_printf(out, " variable %d", v->operand);
     if (v->kind == INSTR_STORE) text_put(out, " store");
     if (v->kind == INSTR_APPEND) text_printf(out, " append to a%d", v->operand);
+    if (v->kind == INSTR_DRAW) text_printf(out, " draw from a%d", v->operand);
     if (v->kind == INSTR_DOT)
         text_printf(out, " dot a%d a%d of v%d", k->region->dots.at[v->operand].array[0],
                     k->region->dots.at[v->operand].array[1], k->region->dots.at[v->operand].length);

@@ -284,6 +284,8 @@ region_nodes(Build *b, RegionId number)
         if (!b->lw->live[id] || kind == KIND_CONST || kind == KIND_INPUT) continue;
         if (node->op == OP_element_append)
             failed = region_add_append(b, id);
+        else if (node->op == OP_element_draw || node->op == OP_element_drawn)
+            failed = region_add_draw(b, id);
         else if (kind == KIND_ELEMENT)
             failed = node->op == OP_element_dot ? region_add_dot(b, id) : region_add_element(b, id);
         else if (kind == KIND_REGION)

@@ -285,6 +285,35 @@ region_add_append(Build *b, NodeId id)
     return region_emit(b, instr, node->nargs - 1, args) < 0 ? -1 : 0;
 }
 
+int
+region_add_draw(Build *b, NodeId id)
+{
+    const Node *node = graph_node(b->graph, id);
+    int32_t args[DRAW_NUMBERS], array = region_array(b, node->args[0], false);
+    if (array < 0) return -1;
+    if (node->op == OP_element_drawn) {
+        b->value[id] = b->value[node->args[0]];
+        return 0;
+    }
+    if (b->newest[array] != node->args[0]) {
+        b->lw->why = "a loop that draws from an old version of a stream";
+        return 0;
+    }
+    for (int k = 1; k < node->nargs; k++)
+        if ((args[k - 1] = region_value(b, node->args[k])) < 0) return -1;
+    Instr instr = {.kind = INSTR_DRAW,
+                   .dtype = array_draw_dtype((ArrayDraw)node->attrs.index),
+                   .level = LEVEL_ELEMENT,
+                   .operand = array,
+                   .node = id};
+    int32_t made = region_emit(b, instr, node->nargs - 1, args);
+    b->out->arrays.at[array].draws = true;
+    b->array[id] = array + 1;
+    b->newest[array] = id;
+    b->value[id] = made + 1;
+    return made < 0 ? -1 : 0;
+}
+
 /* The index among the kernel's loops of NumPy's own product; -1 with the error set. */
 static int
 dot_loop(Build *b, DType dtype)

@@ -189,8 +189,8 @@ Answer nest_build(Lowering *lw, Group *g, NestKind kind);
 /* instrs.c: loops of ufuncs, which kernels call */
 /* The index among the program's loops; -1 with the error set. */
 int program_add_loop(Lowering *lw, const UfuncLoop *loop);
-/* The same of the ufunc's loop for these dtypes, of `nin` arguments and a result; lw->why is set
-   where it has none.  *flags: it may raise floating-point flags that are checked. */
+/* As program_add_loop, of the ufunc's loop for these dtypes, of `nin` arguments and a result;
+   lw->why is set where it has none.  *flags: it may raise floating-point flags that are checked. */
 int program_ufunc_loop(Lowering *lw, PyObject *ufunc, int nin, const DType *dtypes, bool *flags);
 /* NumPy's ufunc of that name; borrowed from the keep list. */
 PyObject *numpy_ufunc(Lowering *lw, const char *name);
@@ -199,8 +199,8 @@ PyObject *numpy_ufunc(Lowering *lw, const char *name);
 int commit_choose(Lowering *lw);
 int commit_build(Lowering *lw, Group *g);
 
-/* bounds.c: is the group's first kernel likely to be one of which bounds show that it raises no
-   flag? */
+/* flag_bounds.c: is the group's first kernel likely to be one of which bounds show that it raises
+   no flag? */
 bool bounds_suit_group(const Lowering *lw, const Group *g);
 
 /* region.c: loops of the program that stay loops */

@@ -1,6 +1,7 @@
 /* Copies on a device.  In: calls of the array library's functions that give the elements of an
    array, in their order, as a fresh array in C order: a reshape that no strides allow, `copy`,
-   `ascontiguousarray`.  Out: a `copy` by a kernel of ours, of which the result is a view.
+   `ascontiguousarray`.  Out: a `copy` by a kernel of ours, of which the result is a view.  An array
+   that is written afterwards stays the library's: a scatter is into no view.
 
    An attention of which nothing but such a copy is read, with its axes in another order, is stored
    in that order at once, and there is no copy. */
@@ -26,9 +27,24 @@ typedef struct {
     Graph *g;
     PyObject *function[COUNT_OF(functions)]; /* NULL: the library has none */
     int32_t *uses;                           /* per node, outputs included */
+    bool *written;                           /* per node: a scatter makes a version of it */
     int len;                                 /* of `uses` */
     Region top;                              /* as it becomes */
 } Copies;
+
+static int
+find_written(Copies *c)
+{
+    size_t bytes = sizeof(bool) * ((size_t)c->len + 1);
+    c->written = arena_alloc(c->g->arena, bytes);
+    if (c->written == NULL) return -1;
+    memset(c->written, 0, bytes);
+    for (NodeId id = 0; id < c->len; id++) {
+        const Node *node = graph_node(c->g, id);
+        if (op_info(node->op)->kind == KIND_SCATTER) c->written[node->args[0]] = true;
+    }
+    return 0;
+}
 
 static bool
 is_copying_call(const Copies *c, const Node *node)
@@ -141,7 +157,7 @@ static int
 visit(void *context, NodeId id)
 {
     Copies *c = context;
-    return is_copy(c, graph_node(c->g, id)) ? replace(c, id) : 0;
+    return is_copy(c, graph_node(c->g, id)) && !c->written[id] ? replace(c, id) : 0;
 }
 
 int
@@ -150,7 +166,7 @@ pass_copies(Graph *g)
     Copies c = {.g = g, .len = g->nodes.len};
     const char *names[COUNT_OF(functions)];
     if (!graph_calls_device(g)) return 0;
-    if ((c.uses = node_uses(g)) == NULL) return -1;
+    if ((c.uses = node_uses(g)) == NULL || find_written(&c) < 0) return -1;
     for (int i = 0; i < COUNT_OF(functions); i++) names[i] = functions[i].name;
     return calls_rebuild(g, names, COUNT_OF(functions), c.function, &c.top, visit, &c);
 }

@@ -21,8 +21,8 @@ int run_pass(Graph *graph, const char *name);
 const char *pass_name(int i);
 int pass_count(void);
 
-/* The same for the passes that prepare a graph for lowering, which run after the pipeline. Their
-   result is for lowering alone: backends and reports see the graph before them. */
+/* As pass_count, for the passes that prepare a graph for lowering, which run after the pipeline.
+   Their result is for lowering alone: backends and reports see the graph before them. */
 int run_preparation(Graph *graph, Dump dump, void *context);
 int pass_fold(Graph *graph);
 int pass_algebra(Graph *graph);

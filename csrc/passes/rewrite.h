@@ -44,8 +44,8 @@ int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context
 int top_rebuild(Graph *g, Region *top, int (*visit)(void *context, NodeId node), void *context);
 /* 0 or -1. */
 int top_put(Graph *g, Region *top, NodeId node);
-/* The same for a graph that calls the functions of a device's array library, of which `n` have
-   these names (array_library_function); of another graph nothing changes.  `function` has them
+/* As top_rebuild, for a graph that calls the functions of a device's array library, of which `n`
+   have these names (array_library_function); of another graph nothing changes.  `function` has them
    during the visits, with NULL for what the library has not. */
 int calls_rebuild(Graph *g, const char *const *names, int n, PyObject **function, Region *top,
                   int (*visit)(void *context, NodeId node), void *context);

@@ -101,7 +101,7 @@ int stack_target(const Decoded *decoded, int number, int entry, const int *path,
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
 /* The handler for an exception of the instruction at idx `at`, or NULL. */
 const Handler *handler_at(const Decoded *decoded, int32_t at);
-/* The same of a code that is not decoded: the idx of the handler, or -1. */
+/* As handler_at, of a code that is not decoded: the idx of the handler, or -1. */
 int code_handler(PyCodeObject *code, int32_t at);
 int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
@@ -134,8 +134,8 @@ PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
 PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
 /* With the error indicator set: unwinds as if the Instr `number` had raised it. */
 PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
-/* The same past the frame's handlers: for an error that is not the program's.  The frame's stack
-   need not be that of the Instr. */
+/* As frame_raise, past the frame's handlers: for an error that is not the program's.  The frame's
+   stack need not be that of the Instr. */
 PyObject *frame_raise_out(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
 /* With the error indicator set by the Instr `number`: if the frame has a handler for it, puts the
@@ -374,7 +374,7 @@ PyObject *python_builtin(const char *name);
 /* Borrowed, or NULL without an error: an entry of the class's own dict, or its __mro__, or a heap
    class's __name__, __qualname__ and __bases__. */
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
-/* The same for a class; for an instance its __dict__, created if necessary. */
+/* As type_own_stored, for a class; for an instance its __dict__, created if necessary. */
 PyObject *attribute_own(PyObject *object, PyObject *name);
 /* The object's __dict__ if it has been created; else NULL. */
 PyObject *instance_dict(PyObject *object);

@@ -54,7 +54,7 @@ extern const StepElision *elision; /* NULL: not set yet */
 
 /* Replaces the n top entries by `result` (stolen).  NULL: STEP_ERROR, and the entries stay. */
 StepResult step_put(Step *s, int n, PyObject *result);
-/* The same for an instruction without a result; `failed` is what its function returned. */
+/* As step_put, for an instruction without a result; `failed` is what its function returned. */
 StepResult step_drop(Step *s, int n, int failed);
 /* Serves the eval breaker if it is set. */
 StepResult step_check_breaker(Step *s);

@@ -57,8 +57,8 @@ enum { CACHE_PATH = 4096 };
 /* The folder as it is used now, created if it was missing; NULL when there is none that can be
    trusted (reported once). */
 const char *cache_folder(void);
-/* The same, if something can be stored in it; NULL also when it is read-only or full (reported
-   once). */
+/* As cache_folder, if something can be stored in it; NULL also when it is read-only or full
+   (reported once). */
 const char *cache_folder_to_store(void);
 /* Creates a folder for one compilation, on the cache's file system where there is one. 0, or -1; no
    exception. */
@@ -80,8 +80,9 @@ bool cache_is_entry(const char *name);
 /* A small text kept beside the entries, by name. */
 Answer cache_read_note(const char *name, char *out, size_t size);
 void cache_write_note(const char *name, const char *text);
-/* The same with a seal, so that what is damaged or not ours is taken for none. */
 enum { NOTE_BYTES = 2048 };
+/* As cache_read_note and cache_write_note, with a seal, so that what is damaged or not ours is
+   taken for none. */
 Answer cache_read_sealed(const char *name, char out[NOTE_BYTES]);
 void cache_write_sealed(const char *name, const char *text);
 bool cache_note_path(const char *name, char path[CACHE_PATH]);

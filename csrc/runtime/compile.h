@@ -44,7 +44,7 @@ void tell_unlowered(Job *job, const char *why);
 void dump_pass(void *context, const char *pass, const Graph *graph);
 /* Sets GraphBreakError with the user's line, and note->raised. */
 void raise_break(Job *job, CompileNote *note);
-/* The same for a graph that was captured and then met a limit or an internal error. */
+/* As raise_break, for a graph that was captured and then met a limit or an internal error. */
 void raise_unlowered(Job *job, const char *stage, const char *why);
 void note_break(const Job *job, CompileNote *note);
 /* The capture is not worth a plan. */

@@ -166,7 +166,7 @@ struct CudaProduct *cuda_product(const Product *product);
 /* Multiplies on the stream; `words`: addresses, by the places of lower.h.  Returns 0, or what
    cuBLASLt answers, after which it is not asked for this product any more. */
 int cuda_multiply(struct CudaProduct *product, const uint64_t *words, void *stream);
-/* The same as a new graph of its own. */
+/* As cuda_multiply, but the product becomes a new graph of its own. */
 int cuda_product_graph(const CudaDriver *driver, struct CudaProduct *product, const uint64_t *words,
                        void **graph);
 

@@ -35,12 +35,15 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
     return out->made == NULL ? -1 : 0;
 }
 
-static bool
-has_other(GuardKind kind)
+int
+guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members, int count)
 {
-    return kind == GUARD_SAME || kind == GUARD_NOT_SAME || kind == GUARD_NO_OVERLAP ||
-           kind == GUARD_OVERLAP || kind == GUARD_RANGES_APART || kind == GUARD_RANGES_MEET ||
-           kind == GUARD_NOT_DICT || kind == GUARD_NAMESPACE;
+    check->ngroup = count;
+    check->group = arena_copy(program->memory, members, (size_t)count * sizeof(int32_t));
+    check->ranges = arena_alloc(program->memory, (size_t)count * sizeof(struct MemoryRange));
+    if (check->group == NULL || check->ranges == NULL) return -1;
+    for (int32_t i = 0; i < count; i++) check->ranges[i].member = i;
+    return 0;
 }
 
 static int
@@ -49,7 +52,7 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
     *out = (GuardCheck){
         .kind = from->kind,
         .source = from->source,
-        .other = has_other(from->kind) ? from->other : NO_SOURCE,
+        .other = guard_has_other(from->kind) ? from->other : NO_SOURCE,
         .object = from->object,
         .low = from->low,
         .high = from->high,
@@ -64,13 +67,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .line = from->line,
     };
     if (from->kind == GUARD_DISJOINT) {
-        size_t n = (size_t)from->ngroup;
-        out->ngroup = from->ngroup;
         out->nwritten = from->nwritten;
-        out->group = arena_copy(program->memory, from->group, n * sizeof(int32_t));
-        out->ranges = arena_alloc(program->memory, n * sizeof(struct MemoryRange));
-        if (out->group == NULL || out->ranges == NULL) return -1;
-        for (int32_t i = 0; i < from->ngroup; i++) out->ranges[i].member = i;
+        if (guard_group(program, out, from->group, from->ngroup) < 0) return -1;
     }
     if (from->kind != GUARD_ARRAY) return 0;
     size_t size = sizeof(int64_t) * from->array.rank;
@@ -87,6 +85,25 @@ take(GuardProgram *program, SourceId number)
     source->used = true;
     /* The int of a size is made anew each time; its array is taken. */
     source->taken = !source_is_made(source->kind);
+}
+
+/* Does the check fail where there is no object? */
+static bool
+finds_object(const GuardCheck *check)
+{
+    bool identity = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
+    return check->kind == GUARD_TYPE || (identity && check->object != NULL);
+}
+
+/* What the code has found must be there, which a guard on it may check already. */
+static void
+mark_found(GuardProgram *program, const Capture *capture)
+{
+    for (int i = 0; i < program->nsources; i++)
+        program->sources[i].used = capture->sources.at[i].found;
+    for (int i = 0; i < program->nchecks; i++)
+        if (finds_object(&program->checks[i]))
+            program->sources[program->checks[i].source].used = false;
 }
 
 /* A source whose object the plan uses must exist; a guard on it already checks that. */
@@ -108,6 +125,7 @@ keep_all(GuardProgram *program, PyObject *keep)
         if (guards_keep_mortal(program, keep, program->sources[i].object) < 0) return -1;
     for (int i = 0; i < program->nchecks; i++)
         if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
+    if (guards_keep_namespaces(program, keep) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];
         if (guards_keep(program, keep, source->key) < 0 ||
@@ -125,7 +143,7 @@ make_program(GuardProgram *program, const Capture *capture)
 {
     Arena *memory = program->memory;
     size_t nsources = (size_t)capture->sources.len + 1;
-    size_t nchecks = (size_t)capture->guards.len + MOST_FOUND_CHECKS;
+    size_t nchecks = (size_t)capture->guards.len + nsources + 1; /* guards_find_again adds some */
     program->sources = arena_alloc(memory, nsources * sizeof(GuardSource));
     program->checks = arena_alloc(memory, nchecks * sizeof(GuardCheck));
     program->fixed = arena_alloc(memory, nsources * sizeof(int32_t));
@@ -144,9 +162,9 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
+    mark_found(program, capture);
     mark_sources(program, capture);
-    guards_find_again(program);
-    return keep_all(program, capture->keep);
+    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture->keep);
 }
 
 /* Lists the work of a check.  The program may have run since capture, in the collector: the first

@@ -30,8 +30,8 @@ typedef struct {
     PyObject *object;
     int64_t low, high;
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
-    int32_t ngroup, nwritten, *group; /* DISJOINT */
-    struct MemoryRange *ranges;       /* DISJOINT: buffer, with the order of the last check */
+    int32_t ngroup, nwritten, *group; /* DISJOINT, APART */
+    struct MemoryRange *ranges;       /* of them: buffer, with the order of the last check */
     const void **parts; /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;
     int32_t file, line;
@@ -120,7 +120,7 @@ PyTypeObject *guard_number_type(const GuardCheck *check, PyObject *now);
 
 /* ---- guards_text.c ---- */
 void guard_say(const GuardProgram *program, const GuardCheck *check, PyObject *now, GuardSaid *out);
-/* The same of one fact of an array. */
+/* As guard_say, of one fact of an array. */
 void guard_say_array(const GuardProgram *program, const GuardCheck *check, const ArrayFact *fact,
                      GuardSaid *out);
 
@@ -132,15 +132,23 @@ void guards_unwatch(GuardProgram *program);
 int guards_keep_watched(GuardProgram *program, PyObject *object);
 /* Before any other object: those whose life others depend on. */
 int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
+/* Refers weakly to what keeps the namespaces in which names are looked up. */
+int guards_keep_namespaces(GuardProgram *program, PyObject *keep);
+/* Is the object recognised by what it consists of? */
+bool guards_knows_parts(PyObject *object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);
 
+/* ---- guards.c ---- */
+/* Gives the check its sources, with their buffer.  0 or -1. */
+int guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members, int count);
+
 /* ---- guards_path.c ---- */
-enum { MOST_FOUND = 16, MOST_FOUND_CHECKS = 1 + MOST_FOUND + MOST_FOUND * (MOST_FOUND - 1) / 2 };
 /* Objects of the program that cannot be referred to weakly are found again, not remembered: their
-   sources become those where capture has found them.  Adds MOST_FOUND_CHECKS - 1 checks at most. */
-void guards_find_again(GuardProgram *program);
+   sources become those where capture has found them.  Adds a check for each at most, and one.
+   0 or -1. */
+int guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */
 /* Finds what can be watched, with `reached` as it is now, and lists the work that remains for each

@@ -2,7 +2,9 @@
    nobody else has them, not even weakly), lists, dicts and what else cannot be referenced weakly.
    Capture has found them at a place, guarded to hold this very object, and took them for constants.
    Such a constant becomes another name of the place, and the guard on its identity one on its type:
-   what else the plan relies on is guarded of the object that is there.
+   what else the plan relies on is guarded of the object that is there.  A descriptor, which is
+   recognised by its parts (guards_weak.c), becomes another name of its place, too, and is still
+   guarded to be that one.
 
    A dict in which names are looked up, such as builtins of the program's own, is kept.
 
@@ -23,11 +25,23 @@ is_array(PyObject *object)
     return array_is_exact(object) || array_library_of(object) != NULL;
 }
 
-/* A tuple may have been used without a look at the place: only its items are guarded. */
+/* Can what it holds be the program's?  Numbers, text and such cannot. */
+static bool
+holds_objects(PyObject *tuple)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (PyTuple_CheckExact(item) ? holds_objects(item) : PyObject_IS_GC(item)) return true;
+        if (is_array(item)) return true;
+    }
+    return false;
+}
+
 static bool
 is_found_again(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    if (PyTuple_CheckExact(object)) return holds_objects(object);
     if (is_array(object) || PyList_CheckExact(object) || PyDict_CheckExact(object) ||
         PySet_CheckExact(object) || deque_check(object))
         return true;
@@ -69,15 +83,30 @@ guard_type(GuardCheck *check)
     check->object = (PyObject *)Py_TYPE(check->object);
 }
 
+/* Of a constant tuple nobody has guarded the length. */
+static void
+guard_length(GuardProgram *program, int source, const GuardCheck *at)
+{
+    program->checks[program->nchecks++] =
+        (GuardCheck){.kind = GUARD_LENGTH,
+                     .source = source,
+                     .other = NO_SOURCE,
+                     .low = PyTuple_GET_SIZE(program->sources[source].object),
+                     .file = at->file,
+                     .line = at->line};
+}
+
 /* The constant is what is at the place now; other places must have the same. */
 static void
 find_again(GuardProgram *program, int constant, GuardCheck *first)
 {
     GuardSource *source = &program->sources[constant];
     const GuardSource *place = &program->sources[first->source];
-    const PyObject *object = source->object;
-    guard_type(first);
-    for (int i = 0; i < program->nchecks; i++) {
+    PyObject *object = source->object;
+    const bool parts = guards_knows_parts(object);
+    if (!parts) guard_type(first);
+    if (!parts && PyTuple_CheckExact(object)) guard_length(program, constant, first);
+    for (int i = 0; i < program->nchecks && !parts; i++) {
         GuardCheck *check = &program->checks[i];
         if (!is_by_identity(check, object)) continue;
         check->kind = GUARD_SAME;
@@ -92,32 +121,52 @@ find_again(GuardProgram *program, int constant, GuardCheck *first)
     source->builtins = place->builtins;
 }
 
-static void
-guard_apart(GuardProgram *program, int one, int other, const GuardCheck *at)
+static bool
+is_constant(const GuardProgram *program, const PyObject *object)
 {
-    program->checks[program->nchecks++] = (GuardCheck){
-        .kind = GUARD_NOT_SAME, .source = one, .other = other, .file = at->file, .line = at->line};
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].kind == SOURCE_CONST && program->sources[i].object == object)
+            return true;
+    return false;
 }
 
-void
+/* Arrays that capture has met on its way to something else: it does not use their contents. */
+static void
+guard_types_of_passed(GuardProgram *program)
+{
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        if (check->object != NULL && is_by_identity(check, check->object) &&
+            array_is_exact(check->object) && !is_constant(program, check->object))
+            guard_type(check);
+    }
+}
+
+int
 guards_find_again(GuardProgram *program)
 {
-    int found[MOST_FOUND], nfound = 0;
-    for (int i = 0; i < program->nsources && nfound < MOST_FOUND; i++) {
+    int32_t *found = mem_alloc((size_t)(program->nsources + 1) * sizeof(int32_t));
+    if (found == NULL) return -1;
+    GuardCheck apart = {.kind = GUARD_APART, .other = NO_SOURCE};
+    int nfound = 0, failed = 0;
+    for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];
-        bool again = source->kind == SOURCE_CONST && is_found_again(source->object) &&
+        bool again = source->kind == SOURCE_CONST &&
+                     (is_found_again(source->object) || guards_knows_parts(source->object)) &&
                      !is_namespace(program, source->object);
         GuardCheck *place = again ? find_place(program, i) : NULL;
         if (place == NULL) continue;
         find_again(program, i, place);
-        for (int k = 0; k < nfound; k++) guard_apart(program, found[k], i, place);
+        apart.file = place->file;
+        apart.line = place->line;
         found[nfound++] = i;
     }
-    /* Arrays that capture has met on its way to something else: it does not use their contents. */
-    for (int i = 0; i < program->nchecks; i++) {
-        GuardCheck *check = &program->checks[i];
-        if (check->object != NULL && is_by_identity(check, check->object) &&
-            array_is_exact(check->object))
-            guard_type(check);
+    if (nfound > 1) {
+        apart.source = found[0];
+        failed = guard_group(program, &apart, found, nfound);
+        program->checks[program->nchecks++] = apart;
     }
+    mem_free(found);
+    guard_types_of_passed(program);
+    return failed;
 }

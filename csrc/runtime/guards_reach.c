@@ -204,7 +204,31 @@ apart_from_earlier(const GuardCheck *check, PyObject *const *reached, int last)
     return true;
 }
 
-/* Sorts by address (nearly sorted already: the order of the last check is kept), then one sweep. */
+/* Nearly sorted already: the order of the last check is kept. */
+static void
+sort_by_address(struct MemoryRange *ranges, int count)
+{
+    for (int i = 1; i < count; i++) {
+        struct MemoryRange range = ranges[i];
+        int k = i;
+        for (; k > 0 && ranges[k - 1].low > range.low; k--) ranges[k] = ranges[k - 1];
+        ranges[k] = range;
+    }
+}
+
+static bool
+all_differ(const GuardCheck *check, PyObject *const *reached)
+{
+    struct MemoryRange *ranges = check->ranges;
+    for (int i = 0; i < check->ngroup; i++)
+        ranges[i].low = (const char *)reached[check->group[ranges[i].member]];
+    sort_by_address(ranges, check->ngroup);
+    for (int i = 1; i < check->ngroup; i++)
+        if (ranges[i].low == ranges[i - 1].low) return false;
+    return true;
+}
+
+/* Sorts by address, then one sweep. */
 static bool
 disjoint(const GuardCheck *check, PyObject *const *reached)
 {
@@ -215,12 +239,7 @@ disjoint(const GuardCheck *check, PyObject *const *reached)
         if (object == NULL || array_header(object, &header) != ANSWER_YES) return false;
         array_extent(&header, &ranges[i].low, &ranges[i].high);
     }
-    for (int i = 1; i < check->ngroup; i++) {
-        struct MemoryRange range = ranges[i];
-        int k = i;
-        for (; k > 0 && ranges[k - 1].low > range.low; k--) ranges[k] = ranges[k - 1];
-        ranges[k] = range;
-    }
+    sort_by_address(ranges, check->ngroup);
     const char *end = NULL, *end_written = NULL; /* of all memory so far, of written */
     for (int i = 0; i < check->ngroup; i++) {
         const struct MemoryRange *range = &ranges[i];
@@ -276,6 +295,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_OVERLAP: return overlapping(object, other);
     case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
+    case GUARD_APART: return all_differ(check, reached);
     case GUARD_UNBOUND: return false;
     case GUARD_QUIET: return object_ends_quietly(object, check->low, NULL);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;

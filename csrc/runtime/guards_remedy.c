@@ -4,7 +4,7 @@
 
 /* By kind: of what is passed to the function, and of all else. */
 static const char *const remedies[][2] = {
-#define GUARD(name, text, given, made) {given, made},
+#define GUARD(name, sources, text, given, made) {given, made},
 #include "../capture/guards.def"
 #undef GUARD
 };
@@ -307,8 +307,7 @@ value_remedy(PyObject *wanted, bool made)
     if (is_number(wanted) && !PyBool_Check(wanted)) return remedies[GUARD_VALUE][made];
     if (PyUnicode_Check(wanted) || (PyBytes_Check(wanted) && !made))
         return "use fewer different texts, or do what depends on the text outside of the function";
-    return made ? "move the array code into a function that does not use it, and compile that in "
-                  "place of this one"
+    return made ? "compile, in place of this, a function of the array code that does without it"
                 : "pass fewer different values";
 }
 

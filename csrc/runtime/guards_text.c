@@ -3,7 +3,7 @@
 #include "guards.h"
 
 static const char *const templates[] = {
-#define GUARD(name, text, given, made) text,
+#define GUARD(name, sources, text, given, made) text,
 #include "../capture/guards.def"
 #undef GUARD
 };
@@ -74,6 +74,10 @@ put_number_types(Text *out, const GuardProgram *program, const GuardCheck *check
 static void
 put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
 {
+    if (guard_has_other(check->kind)) {
+        guard_put_source(out, program, check->other);
+        return;
+    }
     switch (check->kind) {
     case GUARD_INT_RANGE: put_range(out, check->low, check->high); break;
     case GUARD_MOST:
@@ -81,14 +85,8 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
-    case GUARD_SAME:
-    case GUARD_NOT_SAME:
-    case GUARD_NO_OVERLAP:
-    case GUARD_RANGES_APART:
-    case GUARD_RANGES_MEET:
-    case GUARD_OVERLAP:
-    case GUARD_NOT_DICT: guard_put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
+    case GUARD_APART: text_printf(out, "objects (%d) were different ones", check->ngroup); break;
     case GUARD_ATTR_ABSENT: guard_put_name(out, check->object); break;
     case GUARD_SPARE:
         text_put(out, check->low ? "an array that nothing else holds" : "held elsewhere too");

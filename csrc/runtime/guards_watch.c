@@ -107,13 +107,16 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
 {
     if (!program->sources[check->source].steady) return false;
     if (check->other >= 0 && !program->sources[check->other].steady) return false;
+    for (int i = 0; i < check->ngroup; i++)
+        if (!program->sources[check->group[i]].steady) return false;
     PyObject *object = reached[check->source];
     switch (check->kind) {
     case GUARD_IS:
     case GUARD_GLOBAL:
     case GUARD_UNBOUND:
     case GUARD_SAME:
-    case GUARD_NOT_SAME: return true;
+    case GUARD_NOT_SAME:
+    case GUARD_APART: return true;
     case GUARD_NAMESPACE: return true; /* a function cannot get another */
     case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:
@@ -145,6 +148,7 @@ make_lists(GuardProgram *program, PyObject *const *reached)
         program->run[program->nrun++] = i;
         mark_used(program, wanted, check->source);
         mark_used(program, wanted, check->other);
+        for (int k = 0; k < check->ngroup; k++) mark_used(program, wanted, check->group[k]);
     }
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].used) mark_used(program, wanted, i);

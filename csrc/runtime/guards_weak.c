@@ -5,8 +5,9 @@
      callback makes the guard program dead: it never holds again, and none of its objects is
    accessed any more.  What only the watch borrows ends the watch instead.
    - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
-   dicts of functions and modules that are referred to weakly.
-   - Not at all: arrays, lists, dicts (guards_path.c).
+   dicts of functions and modules that are referred to weakly.  So that the namespace of any
+   followed function is, its module or a function in it is referred to, too.
+   - Not at all: arrays, lists, dicts, tuples of such (guards_path.c).
    - Strongly, in one list: what is left.  It holds nothing of the program, or only capture itself
    refers to it (it made it). */
 #include "guards.h"
@@ -165,6 +166,46 @@ is_lent(const GuardProgram *program, const PyObject *object)
     return false;
 }
 
+/* Something that lives no longer than the namespace, and keeps it: the module, or a function that
+   is in it; NULL if there is none.  Borrowed. */
+static PyObject *
+owner_of(PyObject *namespace)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    PyObject *name = PyDict_GetItemString(namespace, "__name__");
+    PyObject *module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : NULL;
+    PyErr_Clear();
+    if (module != NULL && PyModule_Check(module) && PyModule_GetDict(module) == namespace)
+        return module;
+    while (PyDict_Next(namespace, &at, &key, &value))
+        if (PyFunction_Check(value) && PyFunction_GET_GLOBALS(value) == namespace) return value;
+    return NULL;
+}
+
+/* The namespace of a function that is followed but not known itself. */
+static int
+borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace)
+{
+    if (namespace == NULL || is_lent(program, namespace)) return 0;
+    return guards_keep_mortal(program, keep, owner_of(namespace));
+}
+
+int
+guards_keep_namespaces(GuardProgram *program, PyObject *keep)
+{
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].kind == SOURCE_GLOBAL &&
+            (borrow_namespace(program, keep, program->sources[i].object) < 0 ||
+             borrow_namespace(program, keep, program->sources[i].builtins) < 0))
+            return -1;
+    for (int i = 0; i < program->nchecks; i++)
+        if (program->checks[i].kind == GUARD_NAMESPACE &&
+            borrow_namespace(program, keep, program->checks[i].object) < 0)
+            return -1;
+    return 0;
+}
+
 /* What identifies the object, into `out`, the first *nobjects of them objects that it has; returns
    how many, or -1 for an object that is compared by identity. */
 static int
@@ -203,6 +244,14 @@ parts_of(PyObject *object, const void **out, int *nobjects)
         if (!PyType_Check(PyTuple_GET_ITEM(object, i))) return -1;
     }
     return *nobjects;
+}
+
+bool
+guards_knows_parts(PyObject *object)
+{
+    const void *parts[MAX_PARTS];
+    int nobjects;
+    return parts_of(object, parts, &nobjects) >= 0;
 }
 
 /* A descriptor, and a class's MRO or bases, refer to the object that has them and cannot be

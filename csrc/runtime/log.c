@@ -434,6 +434,33 @@ log_warn(const char *format, ...)
     free(text);
 }
 
+/* A str of text that may not be UTF-8, as a path. */
+static PyObject *
+str_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+void
+log_warn_short(const char *text, const char *details)
+{
+    Pending p;
+    PyErr_Fetch(&p.type, &p.value, &p.traceback);
+    PyObject *category = errors_class("PycompileWarning"),
+             *warn = module_object("warnings", "warn");
+    PyObject *message = NULL, *done = NULL;
+    if (category != NULL)
+        message = PyObject_CallFunction(category, "NN", str_of(text), str_of(details));
+    if (message != NULL && warn != NULL)
+        done = PyObject_CallFunction(warn, "OOn", message, Py_None, level_of_program());
+    PyErr_Clear();
+    Py_XDECREF(category);
+    Py_XDECREF(warn);
+    Py_XDECREF(message);
+    Py_XDECREF(done);
+    PyErr_Restore(p.type, p.value, p.traceback);
+}
+
 /* Warns of the error that is set, and clears it. */
 static void
 warn_of_variable(void)

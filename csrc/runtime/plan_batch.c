@@ -1,7 +1,7 @@
 /* Kernels that have nothing to do with one another, as one job of the threads: those that only look
-   for flags (lower/bounds.c) and follow one another, and all that write inputs at commit, of which
-   none reads what another writes (lower/commit.c).  A wake-up takes longer than many a kernel of an
-   optimiser does, and a kernel of few elements is not worth dividing; many together are.
+   for flags (lower/flag_bounds.c) and follow one another, and all that write inputs at commit, of
+   which none reads what another writes (lower/commit.c).  A wake-up takes longer than many a kernel
+   of an optimiser does, and a kernel of few elements is not worth dividing; many together are.
 
        kernels:  k1 (1 piece)   k3 (3 pieces)            k5 (1 piece)
        pieces:   0              1 2 3                    4

@@ -382,9 +382,9 @@ line_said(const CodeState *state, Entry *entry, const char *remedies)
     return line;
 }
 
-/* The message: all that keeps plans from holding now, and what to change. */
+/* All that keeps plans from holding now, and what to change; empty where nothing does. */
 static void
-explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
+explain_failures(Runner *r, Entry *entry, bool warns, Text *because, Text *remedy)
 {
     Roots roots = frame_roots(r);
     GuardFacts *facts = guards_facts_new();
@@ -399,22 +399,61 @@ explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
         plan_acquire(plans[i]); /* texts may run code that resets all */
     for (int i = 0; i < nplans; i++) guards_facts_add(facts, plan_guards(plans[i]), &roots);
     for (int i = 0; i < nplans; i++) plan_release(plans[i]);
-    Text because = {0}, remedies = {0};
-    if (guards_facts_put(facts, &because, &remedies)) {
-        text_printf(out, "; because %s. To have it compiled: ", because.data ? because.data : "?");
+    Text remedies = {0};
+    if (guards_facts_put(facts, because, &remedies)) {
         int line = warns ? line_said(r->state, entry, remedies.data ? remedies.data : "") : 0;
         if (line > 0)
-            text_printf(out, "as said of another place of this function, line %d", line);
+            text_printf(remedy, "as said of another place of this function, line %d", line);
         else if (remedies.data != NULL && (strcmp(remedies.data, guard_counted) == 0 ||
                                            strstr(remedies.data, guard_of_turns) != NULL))
-            text_put(out, remedies.data);
+            text_put(remedy, remedies.data);
         else
-            text_printf(out, "%s%sraise the option recompile_limit",
+            text_printf(remedy, "%s%sraise the option recompile_limit",
                         remedies.len ? remedies.data : "", remedies.len ? "; or " : "");
     }
     guards_facts_free(facts);
-    text_free(&because);
     text_free(&remedies);
+}
+
+static void
+put_failures(Text *out, const Text *because, const Text *remedy)
+{
+    if (because->len > 0)
+        text_printf(out, "; because %s. To have it compiled: %s", because->data,
+                    remedy->data ? remedy->data : "?");
+}
+
+/* A line of a warning.  What is too long for one ends in "…". */
+static void
+put_line(Text *out, const char *start, const char *text)
+{
+    enum { WIDE = 100 };
+    char line[WIDE];
+    text_printf(out, "%s%s", out->len ? "\n  " : "", start);
+    size_t room = WIDE - 2 - strlen(start);
+    text_copy_cut(line, room, text);
+    text_printf(out, "%s%s", line, strlen(line) < strlen(text) ? "…" : "");
+}
+
+/* At most three lines: what, why, and what to do. */
+static void
+warn_given_up(const Runner *r, const char *where, const Text *because, const Text *remedy,
+              const char *details)
+{
+    Text what = {0}, told = {0};
+    long long compiles = r->state->compiles;
+    const char *path = strchr(where, '('), *slash = path ? strrchr(path, '/') : NULL;
+    int name = slash != NULL ? (int)(path + 1 - where) : 0; /* up to the file's folder */
+    text_printf(&what, "%.*s%s was compiled %lld time%s; CPython runs it where no plan holds", name,
+                where, slash ? slash + 1 : where, compiles, compiles == 1 ? "" : "s");
+    put_line(&told, "pycompile: ", what.data ? what.data : "?");
+    if (because->len > 0) {
+        put_line(&told, "because ", because->data);
+        put_line(&told, "To have it compiled: ", remedy->data ? remedy->data : "?");
+    }
+    log_warn_short(told.data ? told.data : "?", details);
+    text_free(&what);
+    text_free(&told);
 }
 
 /* Plans made here that have not paid, the dropped ones included. */
@@ -428,7 +467,7 @@ plans_unpaid(const Entry *entry)
 static void
 tell_given_up(Runner *r, Entry *entry)
 {
-    Text where = {0}, why = {0}, told = {0};
+    Text where = {0}, because = {0}, remedy = {0}, told = {0};
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
@@ -446,7 +485,7 @@ tell_given_up(Runner *r, Entry *entry)
     int unpaid = plans_unpaid(entry);
     long long compiles = r->state->compiles;
     bool warns = gain >= WARNED_GAIN && !program_is_running();
-    explain_failures(r, entry, warns, &why);
+    explain_failures(r, entry, warns, &because, &remedy);
     text_printf(&told, "%s was compiled %lld time%s, and ", where.data ? where.data : "?", compiles,
                 compiles == 1 ? "" : "s");
     if (unpaid >= r->state->config->recompile_limit)
@@ -454,8 +493,9 @@ tell_given_up(Runner *r, Entry *entry)
                     unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have");
     else
         text_printf(&told, "%d of these tries came to nothing worth a plan", entry->credit.refused);
-    text_printf(&told, "; CPython runs what no plan holds for%s%s%s", unkept ? "; " : "",
-                unkept ? unkept : "", why.data ? why.data : "");
+    text_printf(&told, "; CPython runs what no plan holds for%s%s", unkept ? "; " : "",
+                unkept ? unkept : "");
+    put_failures(&told, &because, &remedy);
     const char *what = told.data ? told.data : "?";
     mem_free(entry->lost);
     if ((entry->lost = mem_alloc(strlen(what) + 1)) != NULL)
@@ -463,10 +503,11 @@ tell_given_up(Runner *r, Entry *entry)
     else
         PyErr_Clear();
     log_emit(LOG_RECOMPILES, "%s", what);
-    if (warns) log_warn("pycompile: %s", what);
+    if (warns) warn_given_up(r, where.data ? where.data : "?", &because, &remedy, what);
     text_free(&told);
     if (plan != NULL) plan_release(plan);
-    text_free(&why);
+    text_free(&because);
+    text_free(&remedy);
     text_free(&where);
 }
 
@@ -474,14 +515,17 @@ tell_given_up(Runner *r, Entry *entry)
 static Turn
 raise_limit(Runner *r, Entry *entry)
 {
-    Text detail = {0};
+    Text detail = {0}, because = {0}, remedy = {0};
     BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
     int unpaid = plans_unpaid(entry);
     text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
-    explain_failures(r, entry, false, &detail);
+    explain_failures(r, entry, false, &because, &remedy);
+    put_failures(&detail, &because, &remedy);
     Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};
     raise_graph_break(&item);
     text_free(&detail);
+    text_free(&because);
+    text_free(&remedy);
     return TURN_ERROR;
 }
 

@@ -20,7 +20,7 @@ typedef struct {
 
 /* For hook_call: `context` is a Held. */
 PyObject *run_frame(PyThreadState *ts, Frame *frame, void *context);
-/* The same for a call whose plan a signal ended: runs the signal's handler, then CPython. */
+/* As run_frame, for a call whose plan a signal ended: runs the signal's handler, then CPython. */
 PyObject *run_interrupted(PyThreadState *ts, Frame *frame, void *context);
 /* A call with a frame; now and then, or for good, plain: sample_calls.c. */
 PyObject *call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,

@@ -42,6 +42,8 @@ void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As log_warn, with a text that is short for `details`. */
+void log_warn_short(const char *text, const char *details);
 bool log_wants_pass(const char *pass);
 
 /* ---- backend.c: failures of the program's own backends, each reported once in a warning ---- */
@@ -152,8 +154,8 @@ void codes_release(Codes *codes);
    the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
                 int64_t grain, int64_t unit_ps, unsigned *flags);
-/* The same without flags and scratch, for units that may wait for the one before: they are claimed
-   one by one, in their order. */
+/* As threads_run, without flags and scratch, for units that may wait for the one before: they are
+   claimed one by one, in their order. */
 int threads_run_tiles(KernelFn fn, const KernelArgs *args, int64_t tiles, int64_t tile_ps);
 /* The calling thread's scratch, which it keeps: at least `bytes`, aligned to 64; NULL, without an
    error set, when there is no memory. */

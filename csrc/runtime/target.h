@@ -24,8 +24,8 @@ typedef struct Target {
        it failed (logged, and warned about once). */
     Answer (*compile)(const char *source, bool straight, const char *folder, char out[CACHE_PATH],
                       double *seconds);
-    /* The same by a process that ends by itself, and its end: see toolchain.c.  NULL: it is not
-       done in the background. */
+    /* As `compile`, by a process that ends by itself, and its end: see toolchain.c.  NULL: it is
+       not done in the background. */
     bool (*start)(const char *source, bool straight, const char *folder);
     Answer (*ended)(const char *source, bool failed, const char *folder, char out[CACHE_PATH],
                     double seconds);

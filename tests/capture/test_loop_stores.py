@@ -29,17 +29,20 @@ def copied(x, out, k):
 
 
 DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
+FUNCTIONS = [stored, chosen, copied]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("function", [stored, chosen, copied])
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_ints_into_narrow_arrays(function, dtype):
     """What the dtype does not hold is an OverflowError, at the element whose turn it is."""
     args = lambda n, k, source="i8": (np.arange(-n, n, dtype=source), np.zeros(2 * n + 1, dtype), k)
     numbers = [(10, k) for k in (-1, 0, 6, 7, 9, 2**40, 2**59, -(2**59))]
     numbers += [(n, k) for n in (64, 65, 128, 140) for k in (1, -1)]
     also = [args(n, k) for n, k in numbers] + [args(10, k, "i4") for k in (-1, 6)]
-    also += [(np.arange(20).astype(t), np.zeros(21, dtype), 2) for t in "BhHILQ?"]
+    # Of the other dtypes each is the source in one of the three functions.
+    sources = "BhHILQ?"[FUNCTIONS.index(function) :: len(FUNCTIONS)]
+    also += [(np.arange(20).astype(t), np.zeros(21, dtype), 2) for t in sources]
     check(function, *args(10, 1), also=also, captured=False, options=MANY)
 
 

@@ -4,6 +4,7 @@ A deopt is right wherever CPython raises or leaves int64; on ordinary operands i
 """
 
 import itertools
+import random
 import struct
 
 import pytest
@@ -18,12 +19,14 @@ BINARY = ["py_add", "py_sub", "py_mul", "py_div", "py_floordiv", "py_mod", "py_p
 BINARY += ["py_eq", "py_ne", "py_lt", "py_le"]
 SHIFTS = ["py_lshift", "py_rshift"]  # of ints
 UNARY = ["py_neg", "py_abs", "py_bool", "py_int", "py_float"]
-ROUNDING = ["py_floor", "py_ceil"]  # of floats: an int is its own
+ROUNDING = ["py_floor", "py_ceil", "py_round"]  # of floats: an int is its own
 MATH = ["py_sqrt", "py_exp", "py_log", "py_sin", "py_cos", "py_tan", "py_atan", "py_tanh"]
 MATH += ["py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh"]
 MATH += ["py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt"]
-MATH_OF_TWO = ["py_atan2", "py_fmod", "py_copysign"]
+MATH_OF_TWO = ["py_atan2", "py_fmod", "py_copysign", "py_hypot"]
+OF_INTS = ["py_gcd", "py_isqrt"]
 CONVERTED = {"py_bool": bool, "py_int": int, "py_float": float, "py_floor": int, "py_ceil": int}
+CONVERTED |= {"py_round": int, "py_gcd": int, "py_isqrt": int}
 
 
 def result_type(op, operands):
@@ -119,6 +122,49 @@ def test_functions_of_math(op):
         compare(op, (operand,))
 
 
+def test_a_double_s_decimals():
+    rng = random.Random(3)
+    numbers = [
+        *FLOATS,
+        *ORDINARY,
+        2.675,
+        0.5,
+        1.5,
+        0.05,
+        0.15,
+        1e15 + 0.3,
+        2**52 + 1.0,
+        4503599627370497.5,
+    ]
+    numbers += [rng.uniform(-100, 100) for _ in range(300)]
+    numbers += [rng.randrange(-(10**6), 10**6) / 1000 + 0.0005 for _ in range(300)]
+    numbers += [rng.randrange(-999, 999) / 2 ** rng.randrange(1, 12) for _ in range(300)]
+    for number in map(float, numbers):
+        compare("py_round", (number,))
+        for digits in (0, 1, 2, 3, 7, 22, 23, -1, -400, 2**40):
+            if number in ORDINARY and not 0 <= digits <= 22:
+                continue
+            compare("py_round_to", (number, digits))
+    kept = sum(compiled("py_round_to", (n, 2)) is not None for n in map(float, numbers))
+    assert kept > 0.99 * len(numbers)
+
+
+def test_hypot():
+    rng = random.Random(4)
+    for _ in range(3000):
+        a, b = (rng.gauss(0, 1) * 2.0 ** rng.randrange(-30, 30) for _ in range(2))
+        compare("py_hypot", (a, b))
+        compare("py_hypot", (float(rng.randrange(500)), float(rng.randrange(500))))
+
+
+def test_functions_of_ints():
+    for operands in itertools.product(INTS, INTS):
+        compare("py_gcd", operands)
+    roots = [n * n + d for n in (1, 2, 94906265, 94906267, 3037000499) for d in (-1, 0, 1)]
+    for operand in (*INTS, *roots):
+        compare("py_isqrt", (operand,))
+
+
 PARTS = [0.0, -0.0, 1.0, -1.5, 3e-200, 1e200, float("inf"), -float("inf"), float("nan")]
 COMPLEX = [complex(a, b) for a in PARTS for b in PARTS]
 OF_COMPLEX = {"py_abs": float, "py_real": float, "py_imag": float, "py_eq": bool, "py_ne": bool}
@@ -187,7 +233,8 @@ def test_functions_of_math_of_two(op):
 
 def test_every_operation_of_python_is_here():
     there = {row["name"] for row in _C.op_table() if row["name"].startswith("py_")}
-    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH, *MATH_OF_TWO} == {
+    assert there - {*BINARY, *SHIFTS, *UNARY, *ROUNDING, *MATH, *MATH_OF_TWO, *OF_INTS} == {
+        "py_round_to",
         "py_assert",
         "py_item",
         "py_complex",

@@ -165,6 +165,21 @@ def test_what_has_no_kernel_is_called():
     check(lambda xp, z, x: (z > -z, 2**z, x + 1), z, x, calls=["__gt__", "__rpow__"])
 
 
+def test_a_copy_that_is_written_and_its_view_share_memory():
+    def written(x):
+        a = x.ravel()  # of an array in Fortran order
+        b = a[::-1]
+        a += 1
+        return a, b
+
+    compiled = pycompile.compile(written, fullgraph=True)
+    for _ in range(2):
+        a, b = compiled(device(np.asfortranarray(values((3, 4), "f8"))))
+        assert b.base is a
+        assert a.base is None
+        assert a.data.mem is b.data.mem
+
+
 def test_the_array_itself():
     compiled = pycompile.compile(
         lambda x: (cp.asarray(x), cp.ascontiguousarray(x) * 2), fullgraph=True

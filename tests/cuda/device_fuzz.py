@@ -102,6 +102,13 @@ class ByNumpy:
         return value.a.ctypes.data
 
     @staticmethod
+    def owner(value):
+        array = value.a
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        return id(array)
+
+    @staticmethod
     def strides(value):
         return value.a.strides
 
@@ -140,6 +147,9 @@ class ByCupy:
 
     def address(self, value):
         return value.data.ptr
+
+    def owner(self, value):
+        return id(value.data.mem)
 
     def strides(self, value):
         return value.strides
@@ -213,11 +223,28 @@ def without_breaks(draft, ours):
             draft.drop(at)
 
 
+def kin(values, library):
+    """By result: the first one in the same memory, and how far away it is."""
+    owners = [library.owner(value) for value in values]
+    first = [owners.index(owner) for owner in owners]
+    return [
+        (k, library.address(value) - library.address(values[k]))
+        if library.host(value).size
+        else None
+        for k, value in zip(first, values, strict=True)
+    ]
+
+
 def outcome(function, arguments):
     """What each result is; or what was raised."""
     try:
         with np.errstate(all="ignore"):
-            return [arguments.told(value) for value in function(*arguments.all())]
+            values = function(*arguments.all())
+            told = [arguments.told(value) for value in values]
+            return [
+                (*each, beside)
+                for each, beside in zip(told, kin(values, arguments.library), strict=True)
+            ]
     except (TypeError, ValueError, IndexError) as error:
         return [type(error).__name__]
 

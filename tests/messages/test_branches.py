@@ -479,7 +479,7 @@ def test_a_draw_before_the_branch_is_no_break():
 def walks(rng, n):
     t = 0.0
     for _ in range(n):
-        if rng.random() < 0.5:  # here
+        if rng.triangular(0.0, 0.5, 1.0) < 0.5:  # here
             t += 1.5
         else:
             t -= 1.0
@@ -487,7 +487,7 @@ def walks(rng, n):
 
 
 def walks_by_an_array(rng, n):
-    t, r = 0.0, rng.random(size=n)
+    t, r = 0.0, rng.triangular(0.0, 0.5, 1.0, size=n)
     for i in range(n):
         if r[i] < 0.5:
             t += 1.5

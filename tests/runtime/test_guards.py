@@ -380,3 +380,98 @@ def test_values_of_the_stack_are_named_by_their_source():
     said += [text for record in records for text in record.get("guards") or ()]
     assert said and not any("stack[" in text for text in said)
     assert any(text.startswith("i == ") or "(x * 2 + 1)[: n + 1]" in text for text in said), said
+
+
+# ---- what was found is missing later ----
+
+
+class OneSlot:
+    __slots__ = ("v",)
+
+
+OWNERS = {
+    "module": lambda: types.ModuleType("other"),
+    "class": lambda: type("Owner", (), {}),
+    "instance": lambda: types.SimpleNamespace(),
+    "slot": OneSlot,
+    "function": lambda: types.FunctionType(subject.__code__, {}),
+}
+LOOKS = ["hasattr(X, 'v')", "(X.v, True)[1]", "[X, True][1]", "getattr(X, 'v', None) is not None"]
+ENDS = ["del X.v", "vars(X).clear()", "del X"]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("owner", OWNERS)
+def test_an_object_of_which_nothing_is_used_must_be_there(owner, look):
+    for end in ENDS:
+        scope = {"X": OWNERS[owner]()}
+        scope["X"].v = types.SimpleNamespace()
+        exec(f"def f(x): return x * (1.0 if {look} else 3.0)", scope)
+        compiled = pycompile.compile(scope["f"])
+        assert compiled(np.ones(2))[0] == 1.0
+        try:
+            exec(end, scope)
+        except (TypeError, AttributeError):  # not every owner has a dict that can be cleared
+            continue
+        seen = [outcome(function) for function in (scope["f"], compiled, compiled)]
+        assert seen == [seen[0]] * 3, end
+
+
+def outcome(function):
+    try:
+        return function(np.ones(2)).tolist()
+    except Exception as error:
+        return repr(error)
+
+
+def test_many_objects_that_differ_become_one():
+    names = [f"w{i}" for i in range(20)]
+    scope = {}
+    exec(f"def h({', '.join(names)}): return {' + '.join(names)}", scope)
+    exec("def f(x): return x + h()", scope)
+    compiled = pycompile.compile(scope["f"])
+    arrays = [np.full(2, float(i)) for i in range(20)]
+    for changed in (arrays, arrays[::-1], [*arrays[:19], arrays[0]], [arrays[3]] * 20, arrays):
+        scope["h"].__defaults__ = tuple(changed)
+        for _ in range(2):
+            assert compiled(np.ones(2))[0] == 1.0 + sum(array[0] for array in changed)
+
+
+# ---- functions that descriptors and methods hold ----
+
+
+class Described:
+    def got(self, v=1.0):
+        return v
+
+    held = property(got)
+    static = staticmethod(got)
+    by_class = classmethod(got)
+
+
+described = Described()
+bound = described.got
+WAYS = [
+    "Described.held.fget(None)",
+    "vars(Described)['static'].__func__(None)",
+    "vars(Described)['by_class'].__func__(None)",
+    "Described.static(None)",
+    "Described.by_class()",
+    "described.held",
+    "bound.__func__(None)",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_function_of_a_descriptor_gets_other_defaults_and_code(way):
+    exec(f"def f(x): return x * {way}", globals())
+    compiled = pycompile.compile(globals()["f"])
+    before = Described.got.__code__
+    try:
+        for default in (1.0, 5.0, 5.0):
+            Described.got.__defaults__ = (default,)
+            assert compiled(np.ones(2))[0] == default
+        Described.got.__code__ = (lambda self, v: 7.0).__code__
+        assert compiled(np.ones(2))[0] == 7.0
+    finally:
+        Described.got.__defaults__, Described.got.__code__ = (1.0,), before

@@ -103,6 +103,39 @@ def test_namespaces_of_one_code():
     assert not any(array() is not None for array in arrays)
 
 
+def test_the_namespace_of_a_function_that_is_replaced():
+    made = "A = np.ones(4)\ndef make():\n    def h(x): return x * A\n    return h\nh = make()"
+    holder, arrays = types.SimpleNamespace(), []
+
+    def call(x):
+        return holder.h(x)
+
+    compiled = pycompile.compile(call)
+    for k in range(4):
+        names = {"np": np, "__name__": "template"}
+        exec(made, names)
+        names["A"] += k
+        holder.h = names["h"] if k % 2 else names["make"]()
+        arrays.append(weakref.ref(names["A"]))
+        for _ in range(2):
+            assert np.array_equal(compiled(X), call(X))
+    del names
+    gc.collect()
+    assert [array() is not None for array in arrays] == [False] * 3 + [True]
+
+
+def test_tuples_of_arrays_get_other_items():
+    compiled = pycompile.compile(calls_tuple)
+    for pair in ((X, 2), (X, 3), (X + 1, 3, 4), (2.0, X), (X, 2)):
+        with_tuple.__defaults__ = (pair,)
+        Held.pair = (X, pair)
+        for _ in range(2):
+            assert np.array_equal(compiled(X), calls_tuple(X))
+    with_tuple.__defaults__ = ((X,),)
+    with pytest.raises(IndexError):
+        compiled(X)
+
+
 def test_a_module_that_is_loaded_again():
     dead = []
 
@@ -223,7 +256,52 @@ def replaced_attribute(w):
     Held.a = w
 
 
+def calls_described(x):
+    return x + Slots.held.fget(None)
+
+
+def replaced_described(w):
+    Slots.held = property(lambda self, v=w: v)
+
+
+def calls_tuple(x):
+    return with_tuple(x) + Held.pair[0] + with_keyword(x)
+
+
+def with_tuple(x, pair=(X, 2)):
+    return x * pair[0] + pair[1]
+
+
+def with_keyword(x, *, pair=(1, (X,))):
+    return x * pair[1][0]
+
+
+def replaced_tuples(w):
+    with_tuple.__defaults__ = ((w, 2),)
+    with_keyword.__kwdefaults__ = {"pair": (1, (w,))}
+    Held.pair = (w, w)
+
+
+MANY = 40
+PARAMETERS = ", ".join(f"w{i}=X" for i in range(MANY))
+SUM = " + ".join(f"w{i}" for i in range(MANY))
+SCOPE = {"X": X}
+exec(f"def with_many(x, {PARAMETERS}): return x + {SUM}", SCOPE)
+with_many = SCOPE["with_many"]
+
+
+def calls_many(x):
+    return with_many(x)
+
+
+def replaced_many(w):
+    with_many.__defaults__ = (*(w + i for i in range(MANY - 1)), w)
+
+
 REPLACED = [
+    (calls_many, replaced_many),
+    (calls_tuple, replaced_tuples),
+    (calls_described, replaced_described),
     (class_attribute, replaced_attribute),
     (calls_default, replaced_default),
     (calls_closure, replaced_closure),
@@ -232,9 +310,10 @@ REPLACED = [
 ]
 
 
+@pytest.mark.parametrize("backend", ["c", "eager"])
 @pytest.mark.parametrize(("function", "replace"), REPLACED, ids=lambda value: value.__name__)
-def test_of_what_is_replaced_only_the_last_lives(function, replace):
-    compiled = pycompile.compile(function)
+def test_of_what_is_replaced_only_the_last_lives(function, replace, backend):
+    compiled = pycompile.compile(function, backend=backend)
     dead = []
     for k in range(5):
         array = np.full(4, float(k))

@@ -391,7 +391,10 @@ def limit_told(function, *calls, limit=1):
         for arguments in calls:
             compiled(*arguments)
     assert {item.category for item in caught} == {pycompile.PycompileWarning}
-    return "\n".join(str(item.message) for item in caught)
+    for item in caught:
+        lines = str(item.message).splitlines()
+        assert len(lines) <= 3 and max(map(len, lines)) <= 100, lines
+    return "\n".join(item.message.details for item in caught)
 
 
 def work(x):
@@ -723,7 +726,7 @@ def test_limit_counts_as_stats_do():
         warnings.simplefilter("always", pycompile.PycompileWarning)
         for n in range(1, 6):
             compiled(ONES, f"n{n}")
-    (told,) = [str(item.message) for item in caught]
+    (told,) = [item.message.details for item in caught]
     compiles = compiled.stats()["compiles"]
     assert compiles > 3
     assert f"was compiled {compiles} times, and 3 plans of this place have not paid yet" in told

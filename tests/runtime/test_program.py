@@ -99,11 +99,11 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("options", [[], ["--capture-all"]], ids=["normal", "all"])
-def test_same_as_plain(program, name, options):
+def test_same_as_plain(program, name):
     text = PROGRAMS[name]
-    run = program(text, *options, arguments=("a", "-b"))
-    same(run, program(text, plain=True, arguments=("a", "-b")))
+    plain = program(text, plain=True, arguments=("a", "-b"))
+    for options in ([], ["--capture-all"]):
+        same(program(text, *options, arguments=("a", "-b")), plain)
 
 
 def test_interrupted(program):

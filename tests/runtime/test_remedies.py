@@ -19,7 +19,7 @@ def told(function, *args, limit=2):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compiled(*args)
-    return " | ".join(str(item.message) for item in caught)
+    return " | ".join(item.message.details for item in caught)
 
 
 def lists_of_other_lengths(x, n):
@@ -92,7 +92,7 @@ def boards_in_a_plain_loop(x, n):
         (lists_of_other_lengths, "len(items)", "keep it at a few lengths"),
         (an_argument_that_is_assigned, "len(n)", "keep it at a few lengths"),
         (numbers_of_other_types, "best", "give it one type from its first value on"),
-        (boards, "seen", "move the array code into a function that does not use it"),
+        (boards, "seen", "a function of the array code that does without it"),
     ],
 )
 def test_locals_are_not_passed(function, name, remedy):

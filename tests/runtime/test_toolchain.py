@@ -64,7 +64,7 @@ def test_compiler_that_gives_no_output(tmp_path):
     assert f"CC={cc} cannot compile, and does not say why" in err
 
 
-HANGS = 'test "$1" = --version && exit 0\nexec sleep 1000\n'
+HANGS = 'test "$1" = --version && exit 0\necho $$ >>"$0.started"\nexec sleep 1000\n'
 
 
 @pytest.mark.parametrize("mode", ["wait", "background"])
@@ -86,7 +86,9 @@ print(f.stats()["plan_runs"], g.stats()["plan_runs"])
     assert out == "0 0\n"
     assert err.count("Warning") == 1
     assert f"CC={cc} was ended after 1 s (PYCOMPILE_COMPILE_TIMEOUT) (correct or unset CC; " in err
-    assert subprocess.run(["pgrep", "-f", f"{cc} "], check=False).returncode == 1
+    started = (tmp_path / "cc.started").read_text().split()
+    assert started
+    assert not [number for number in started if os.path.exists(f"/proc/{number}")]
 
 
 FUNCTION = """

@@ -9,11 +9,11 @@ Answer container_compare(Interp *in, int operator_, Value *left, Value *right, V
 /* The object at the source loses a reference: breaks where its destruction runs code, else guards
    that it does not. */
 Answer object_goes(Interp *in, SourceId source, PyObject *object);
-/* The same where something else is stored at the source, or nothing any more. */
+/* As object_goes, and something else is stored at the source, or nothing any more. */
 Answer place_goes(Interp *in, SourceId source, PyObject *object);
 /* At the end of capture: how many references are dropped in all, for the guards. */
 void quiet_settle(Interp *in);
-/* The same for an item that a container loses (in a dict the value's position), and for all
+/* As object_goes, for an item that a container loses (in a dict the value's position), and for all
    items. */
 Answer item_goes(Interp *in, Value *container, int position);
 Answer items_go(Interp *in, Value *container);

@@ -10,8 +10,8 @@ source_of_part(Interp *in, Value *function, const char *name)
 
 /* A part of a function (its code, its defaults) that the program may replace: guarded to be this
    object, or None. */
-static int
-guard_part(Interp *in, Value *function, const char *name, PyObject *part)
+int
+call_guard_part(Interp *in, Value *function, const char *name, PyObject *part)
 {
     if (function->source == NO_SOURCE) return 0; /* made by pycompile, or by the program */
     SourceId source = source_of_part(in, function, name);
@@ -55,7 +55,7 @@ guard_defaults(Interp *in, Value *function, PyObject *defaults, Py_ssize_t at)
     bool plain = true;
     for (Py_ssize_t i = 0; defaults != NULL && i < PyTuple_GET_SIZE(defaults); i++)
         plain = plain && is_plain(PyTuple_GET_ITEM(defaults, i));
-    if (plain) return guard_part(in, function, "__defaults__", defaults);
+    if (plain) return call_guard_part(in, function, "__defaults__", defaults);
     if (function->source == NO_SOURCE) return 0;
     SourceId source = source_of_part(in, function, "__defaults__");
     if (source == NO_SOURCE || guard_length_there(in, source, PyTuple_GET_SIZE(defaults)) < 0)
@@ -98,7 +98,8 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
     }
     PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
     if (defaults == NULL)
-        return guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+        return call_guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR
+                                                                         : ANSWER_YES;
     PyObject *object = PyDict_GetItemWithError(defaults, name);
     if ((object == NULL && PyErr_Occurred()) ||
         guard_keyword_default(in, function, name, object) < 0)
@@ -266,6 +267,9 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
 {
     Answer logged = output_log(in, function, nargs, args, kwnames, out);
     if (logged != ANSWER_NO) return logged;
+    /* by a method of random.Random: no name, the function is told by itself */
+    Answer drawn = in->above->draw_in_loop(in, function, NULL, nargs, args, kwnames, out);
+    if (drawn != ANSWER_NO) return drawn;
     bool made = function->kind == V_FUNCTION;
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
@@ -292,7 +296,7 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     Activation *activation = activation_new(in, decoded);
     if (activation == NULL) return ANSWER_ERROR;
     if (!made &&
-        (guard_part(in, function, "__code__", code) < 0 || guard_namespace(in, function) < 0))
+        (call_guard_part(in, function, "__code__", code) < 0 || guard_namespace(in, function) < 0))
         return ANSWER_ERROR;
     activation->function = function;
     activation->globals =

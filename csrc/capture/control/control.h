@@ -72,6 +72,8 @@ Answer instructions_spent(Interp *in);
 Answer follow_call(Interp *in, const Instr *instr);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
+/* Guards what an attribute of the function is; NULL: None.  0, or -1 with the error set. */
+int call_guard_part(Interp *in, Value *function, const char *name, PyObject *part);
 Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Adds what this layer follows by identity to the table of core/callables.c. */
@@ -117,6 +119,16 @@ const char *describe_picked(Interp *in, Value *picked);
 /* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
 Answer loop_append(Interp *in, Value *list, Value *item);
 
+/* loop_draw.c: a draw in its body; NO: it cannot be done there.  Outside, capture may start again
+   with a loop that is kept for it. */
+Answer loop_draw(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
+                 PyObject *kwnames, Value **out);
+/* loop_draw_python.c: the same by a method of random.Random, in Python or in C; NO: it is none. */
+Answer loop_draw_python(Interp *in, Value *function, int nargs, Value *const *args,
+                        PyObject *kwnames, Value **out);
+Answer loop_draw_compiled(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                          Value **out);
+
 /* loop_marks.c: the loops around the current Instr that have no elements are to stay loops, since
    they cannot be unrolled: capture starts again.  Until then a number that such a loop makes may be
    known, as the length or axis of an array has to be.  NO: there is none. */
@@ -157,7 +169,7 @@ int repeat_begins(Interp *in, LoopShape **out);
 /* ---- loop_leave.c: behind a loop ---- */
 /* Goes to where the loop was left. */
 Answer loop_leave(Interp *in, const Leaving *leaving);
-/* The same, if it is none of the exits before `first`. */
+/* As loop_leave, if it is none of the exits before `first`. */
 Answer loop_leave_from(Interp *in, int first);
 /* The Instr of the loop that leads to the exit which is being followed. */
 int loop_left_at(const Interp *in);
@@ -166,7 +178,8 @@ int loop_left_at(const Interp *in);
 /* One side of a branch in the body of a kept loop is not followed, and begins at the Instr `start`:
    it may become a side exit.  0, or -1 with the error set. */
 int loop_note_side(Interp *in, int start, const Break *why);
-/* The same of the side in whose midst the Instr is that keeps the loop from being kept. */
+/* As loop_note_side, of the side in whose midst the Instr is that keeps the loop from being kept.
+ */
 int loop_note_side_of(Interp *in, const LoopShape *shape, int number, const char *why);
 /* The loops around the current Instr are to be left at the sides that kept them from staying loops:
    capture starts again.  NO: there are none. */
@@ -321,15 +334,16 @@ bool is_recursion(const Activation *activation);
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same of a loop that computes with whole arrays, about which nothing has to change.  The hint:
-   TURNS, or LOOP_ARRAYS where what the turns compute has to be seen first. */
+/* As loop_not_kept, of a loop that computes with whole arrays, about which nothing has to change.
+   The hint: TURNS, or LOOP_ARRAYS where what the turns compute has to be seen first. */
 Answer loop_of_arrays(Interp *in, int head, BreakHint hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* What to do about that. */
 int loop_hint(Interp *in, int head, BreakHint otherwise, BreakHint *out);
 /* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */
 const char *loop_why(Interp *in, int head);
-/* The same of the one that is entered or begins at `head`; *why is NULL where it was not tried. */
+/* As loop_why, of the loop that is entered or begins at `head`; *why is NULL where it was not
+   tried. */
 int loop_refusal(Interp *in, int head, const char **why);
 /* What to do about a loop that did not stay one, if that is not what `otherwise` says. */
 BreakHint loop_note_hint(const Interp *in, int number, BreakHint otherwise);
@@ -343,7 +357,7 @@ const char *loop_is_ended(Interp *in);
 int loop_computes_arrays(Interp *in, int head);
 /* Adds it to what is told of a break at a value of the loop's body. */
 int tell_refused_loop(Interp *in);
-/* The same for what is told of a whole graph: Capture.unkept. */
+/* As tell_refused_loop, for what is told of a whole graph: Capture.unkept. */
 int tell_unrolled(Interp *in);
 
 /* ---- build.c: values as Builds ---- */

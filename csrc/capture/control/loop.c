@@ -156,8 +156,9 @@ arrays_ready(Interp *in, Body *b)
     int n = loop_written(in, b->scan.number, learnt);
     if (n < 0) return ANSWER_ERROR;
     for (int i = 0; i < n; i++)
-        TRY(loop_is_list(in, learnt[i]) ? loop_carry_list(in, b, learnt[i])
-                                        : carry_array(in, b, learnt[i], -1));
+        TRY(value_can_draw(in, learnt[i]) ? loop_carry_stream(in, b, learnt[i])
+            : loop_is_list(in, learnt[i]) ? loop_carry_list(in, b, learnt[i])
+                                          : carry_array(in, b, learnt[i], -1));
     return ANSWER_YES;
 }
 
@@ -420,7 +421,9 @@ end_loop(Interp *in, Body *b)
     loop_to_end(in->graph, b->outer, b->node);
     for (int i = 0; i < LOOP_DEEP; i++) leaving.rest[i].over = turn.rest[i].over;
     answer = take_results(in, b, &leaving);
-    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b);
+    StreamsClosed closed = {0};
+    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_close_streams(in, b->loop, &closed);
+    if (answer == ANSWER_YES && in->loop == NULL) answer = loop_extend_lists(in, b, &closed);
     return answer == ANSWER_YES ? loop_leave(in, &leaving) : answer;
 }
 

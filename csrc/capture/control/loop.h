@@ -88,8 +88,8 @@ const char *loop_unfit_array(Interp *in, const Scan *scan, int slot, Value *arra
 NodeId loop_odd_node(const Graph *g, RegionId region);
 /* Refuses the loop for such an operation. */
 Answer loop_learn_odd(Interp *in, int number, NodeId odd);
-/* The same because the body prints, stores an attribute (effects from number `first` on), or
-   changes a list that was made before (Turn.change). */
+/* As loop_learn_odd, because the body prints, stores an attribute (effects from number `first` on),
+   or changes a list that was made before (Turn.change). */
 Answer loop_learn_effect(Interp *in, int number, int first, const Turn *turn);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */
@@ -97,7 +97,7 @@ LoopName loop_name(const Activation *of, int number);
 bool loop_is(const LoopName *name, const LoopName *loop);
 /* Why the loop is unrolled, as an attempt found; NULL: it is to stay one. */
 const char *loop_refused(const Interp *in, int number);
-/* The same, or why it was not tried in this attempt. */
+/* As loop_refused, and else why it was not tried in this attempt. */
 const char *loop_note(const Interp *in, int number);
 /* 0, or -1 with the error set.  `why` is in the arena of what is learnt. */
 int loop_learn_refusal(Interp *in, int number, char *why);
@@ -111,14 +111,22 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 /* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
    to MOST; how many, or -1 with the error set. */
 int loop_written(Interp *in, int number, Value **arrays);
+/* Are they one list, or one generator? */
+bool loop_is_same(const Value *a, const Value *b);
 
 /* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
    the number of the exit. */
 Answer loop_beside(Interp *in, const Body *b, int carried, Value **out);
 /* Begins to carry that. */
 Answer loop_carry_beside(Interp *in, Body *b);
-/* The same behind the loop. */
+/* Takes what was carried so, behind the loop. */
 void loop_take_beside(int carried, Value *value, Leaving *leaving);
+
+/* The streams of a loop behind it: how many, and in how many turns CPython would draw in less time.
+ */
+typedef struct {
+    int count, few;
+} StreamsClosed;
 
 /* loop_append.c: */
 bool loop_is_list(Interp *in, Value *value);
@@ -127,7 +135,15 @@ Answer loop_carry_list(Interp *in, Body *b, Value *list);
 /* From here on nothing is known of the lists' items. */
 void loop_lists_grow(const Body *b);
 /* Behind the outermost loop: its lists become longer at commit. */
-Answer loop_extend_lists(Interp *in, const Body *b);
+Answer loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed);
+
+/* loop_draw.c: the loop carries the stream of a generator. */
+Answer loop_carry_stream(Interp *in, Body *b, Value *generator);
+/* The next number of it. */
+Answer loop_draw_number(Interp *in, Value *generator, ArrayDraw function, int n,
+                        const NodeId *numbers, Form form, Value **out);
+/* Behind the outermost loop: the generators get the states that its draws have left. */
+Answer loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed);
 
 /* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
    elements, 0 if not; -1 with the error set. */
@@ -166,7 +182,7 @@ Answer loop_item(Interp *in, const Value *iterator, Value *position, Value **out
 
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan);
-/* The same for what it stores alone, whatever its instructions are. */
+/* As loop_scan, for what it stores alone, whatever its instructions are. */
 int loop_scan_stores(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
 
 #endif

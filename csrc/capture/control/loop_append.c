@@ -27,7 +27,7 @@ static int
 number_of(const Loop *loop, const Value *list)
 {
     for (int i = 0; i < loop->narrays; i++)
-        if (loop->list[i] == list) return i;
+        if (loop->list[i] != NULL && loop_is_same(loop->list[i], list)) return i;
     return -1;
 }
 
@@ -83,6 +83,42 @@ loop_carry_list(Interp *in, Body *b, Value *list)
     }
     b->args[3 + b->ncarried + b->narrays] = loop->version[number];
     b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
+Answer
+loop_carry_stream(Interp *in, Body *b, Value *generator)
+{
+    Loop *loop = b->loop;
+    int number = number_of(loop, generator);
+    if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
+    if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
+        return loop_not_kept(in, b->scan.number, "it writes too many arrays and draws");
+    if (number < 0) {
+        if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it draws random numbers");
+        number = loop->narrays;
+        TRY(draws_open(in, generator, &loop->array[number]));
+        loop->list[number] = generator;
+        loop->version[number] = loop->array[number]->node;
+        loop->narrays++;
+    }
+    b->args[3 + b->ncarried + b->narrays] = loop->version[number];
+    b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
+Answer
+loop_close_streams(Interp *in, const Loop *loop, StreamsClosed *closed)
+{
+    enum { FEW = 16, FEW_OF_PYTHON = 96 }; /* turns in which CPython draws a number */
+    for (int i = 0; i < loop->narrays; i++) {
+        if (loop->list[i] == NULL || !value_can_draw(in, loop->list[i])) continue;
+        Value *stream = value_node(in, loop->version[i]);
+        if (stream == NULL) return ANSWER_ERROR;
+        TRY(draws_close(in, loop->list[i], stream));
+        closed->count++;
+        closed->few += draw_class(in, loop->list[i]) == DRAWS_PYTHON ? FEW_OF_PYTHON : FEW;
+    }
     return ANSWER_YES;
 }
 
@@ -208,25 +244,27 @@ has_loops(const Graph *g, RegionId id)
     return false;
 }
 
-/* CPython appends a few items in less time than a plan takes to make lists of them: it is guarded
-   whether the turns are few. */
+/* CPython appends a few items in less time than a plan takes to make lists of them, and draws a few
+   numbers in less than the state of the generator is copied: it is guarded whether the turns are
+   few. */
 static Answer
-tell_few(Interp *in, const Body *b, int lists)
+tell_few(Interp *in, const Body *b, int lists, const StreamsClosed *closed)
 {
     enum { FEW = 4, FEW_FOR_ANOTHER = 12 };
     int64_t step;
     bool many = true;
     Value *range, *more, *test;
-    if (lists == 0 || b->iterator == NULL || has_loops(in->graph, b->region)) return ANSWER_YES;
+    long turns = closed->few + (lists > 0 ? FEW + FEW_FOR_ANOTHER * (lists - 1) : 0);
+    if (turns == 0 || b->iterator == NULL || has_loops(in->graph, b->region)) return ANSWER_YES;
     TRY(loop_range(in, b->iterator, &range));
     Answer answer = value_as_int(in, range->items[2], &step);
     if (answer != ANSWER_YES || step != 1) return answer == ANSWER_ERROR ? answer : ANSWER_YES;
-    more = value_const_new(in, PyLong_FromLong(FEW + FEW_FOR_ANOTHER * (lists - 1)));
+    more = value_const_new(in, PyLong_FromLong(turns));
     if (more == NULL) return ANSWER_ERROR;
     TRY(operate_binary(in, OPERATOR_ADD, range->items[0], more, &more));
     TRY(operate_compare(in, Py_LT, more, range->items[1], &test));
     answer = condition_known(in, test, &many);
-    FewTurns few = {.loop = b->node, .lists = lists};
+    FewTurns few = {.loop = b->node, .lists = lists + closed->count};
     return answer == ANSWER_ERROR ||
                    (answer == ANSWER_YES && !many && VEC_PUSH(in->arena, &in->out->few, few) < 0)
                ? ANSWER_ERROR
@@ -234,7 +272,7 @@ tell_few(Interp *in, const Body *b, int lists)
 }
 
 Answer
-loop_extend_lists(Interp *in, const Body *b)
+loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed)
 {
     const Loop *loop = b->loop;
     int lists = 0;
@@ -243,5 +281,5 @@ loop_extend_lists(Interp *in, const Body *b)
         TRY(extend_list(in, loop, i));
         lists++;
     }
-    return tell_few(in, b, lists);
+    return tell_few(in, b, lists, closed);
 }

@@ -1,5 +1,5 @@
-/* Arrays that a function writes which is called in the body of a kept loop, and lists to which the
-   body appends.
+/* Arrays that a function writes which is called in the body of a kept loop, lists to which the body
+   appends, and generators from which it draws.
 
    A loop carries a version of each array that its body writes, from its first turn on.  What is
    stored in the body itself is seen before the body is followed (loop_scan.c); what a function
@@ -70,6 +70,7 @@ static Value *
 find_array(Interp *in, const LoopWrite *write)
 {
     const Activation *a = in->top;
+    if (write->object != NULL && write->path == NO_SOURCE) return value_const(in, write->object);
     if (write->object != NULL) {
         SourceId source = path_source(in, write->path);
         return source == NO_SOURCE ? NULL : value_from_source(in, source, write->object);
@@ -150,23 +151,37 @@ not_before(Interp *in, Value *array)
                                        name);
 }
 
+bool
+loop_is_same(const Value *a, const Value *b)
+{
+    bool objects =
+        (a->kind == V_CONST || a->kind == V_OBJECT) && (b->kind == V_CONST || b->kind == V_OBJECT);
+    return a == b || (objects && a->object == b->object);
+}
+
+static bool
+is_number(const Loop *loop, int number, const Value *array)
+{
+    const Value *list = loop->list[number];
+    return loop->array[number] == array || (list != NULL && loop_is_same(list, array));
+}
+
 Answer
 loop_writes(Interp *in, Value *array)
 {
     int number = 0;
     bool carried = true;
-    while (number < in->loop->narrays && in->loop->array[number] != array &&
-           in->loop->list[number] != array)
-        number++;
+    while (number < in->loop->narrays && !is_number(in->loop, number, array)) number++;
     unsigned bit = number < in->loop->narrays ? 1u << number : 0;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn->around)
         carried = carried && (turn->writes & bit) != 0;
     if (carried) return ANSWER_YES;
     LoopWrite write = {.path = NO_SOURCE};
-    if (array->source != NO_SOURCE) {
+    if (array->source != NO_SOURCE || array->kind == V_CONST) {
         write.object = array->object;
-        write.path = path_note(in, array->source);
-        if (write.path == NO_SOURCE || PyList_Append(in->attempt.learn->keep, array->object) < 0)
+        if (array->source != NO_SOURCE) write.path = path_note(in, array->source);
+        if ((write.path == NO_SOURCE) != (array->source == NO_SOURCE) ||
+            PyList_Append(in->attempt.learn->keep, array->object) < 0)
             return ANSWER_ERROR;
     } else if (!find_place(in, array, &write)) {
         return made_in_turn(in, array);

@@ -57,7 +57,7 @@ typedef struct {
 Answer merge_apart(Merge *m, const char *what);
 /* `whose` arm changes an object from before the branch; `changed` is NULL where it is not known. */
 Answer merge_changes(Merge *m, const char *whose, Value *changed);
-/* The same for what the arms left in a variable. */
+/* As merge_apart, for what the arms left in the variable `name`. */
 Answer merge_differ(Merge *m, const char *name, Value *x, Value *y);
 
 /* ---- merge_values.c ---- */

@@ -142,7 +142,7 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_binary(in, plain, left, right, out);
-        if (answer == ANSWER_NO) answer = scalar_operator(in, plain, left, right, out);
+        if (answer == ANSWER_NO) answer = scalar_operator_step(in, plain, left, right, out);
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = container_binary(in, operator_, left, right, out);
@@ -225,7 +225,7 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_compare(in, operator_, left, right, out);
-        if (answer == ANSWER_NO) answer = scalar_comparison(in, operator_, left, right, out);
+        if (answer == ANSWER_NO) answer = scalar_compare_step(in, operator_, left, right, out);
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = container_compare(in, operator_, left, right, out);
@@ -450,7 +450,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
                                                            : "invert";
         return call_simple(in, module_kept(in, "operator", name), 1, &operand, out);
     }
-    Answer step = scalar_unary(in, operator_, operand, out);
+    Answer step = scalar_unary_step(in, operator_, operand, out);
     if (step != ANSWER_NO) return step;
     if (value_is_object(operand) || value_is_named(operand)) {
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"

@@ -29,4 +29,6 @@ const Above things_above = {
     .part_length = part_length,
     .build = build_value,
     .append_in_loop = loop_append,
+    .draw_in_loop = loop_draw,
+    .draw_compiled = loop_draw_compiled,
 };

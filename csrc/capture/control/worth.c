@@ -305,7 +305,8 @@ iterations_weight(Scale *scale, const Node *loop, int64_t likely)
     return Py_MIN(trips * once, MOST);
 }
 
-/* The lists that a loop of few turns makes longer; 0: it may make more turns. */
+/* The lists that a loop of few turns makes longer, and the generators from which it draws; 0: it
+   may make more turns. */
 static int
 lists_of_few(const Capture *capture, NodeId loop)
 {

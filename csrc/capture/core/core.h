@@ -31,6 +31,7 @@ Answer call_value(Interp *in, Value *callable, int nargs, Value *const *args, Py
 /* Truth as a constant where it is known (*known is 0 or 1); else *known is -1 and *node a BOOL node
    of FORM_PYTHON. */
 Answer value_truth(Interp *in, Value *value, int *known, Value **node);
+/* Through Interp.above: control/operators.c does it. */
 Answer operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
@@ -104,7 +105,7 @@ bool work_is_behind(const Interp *in);
 /* Records why capture stops here and returns ANSWER_BREAK. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, with another code in the message to the user. */
+/* As interp_break, with another code in the message to the user. */
 Answer interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail);
 /* A break at a place that the code's own hint does not fit. */
 Answer break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *format, ...)
@@ -113,14 +114,15 @@ Answer break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *form
 Answer break_raised(Interp *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Breaks at a number that has to be known and is not: it comes out of an array, or its guard by
    value has failed too often.  `what` is its role in the message. */
-/* The same where the shape of `node`, an array or a number that depends on one, is not known. */
-Answer break_of_size(Interp *in, BreakCode code, NodeId node, const char *what);
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
+/* As break_unknown_number, where the shape of `node`, an array or a number that depends on one, is
+   not known. */
+Answer break_of_size(Interp *in, BreakCode code, NodeId node, const char *what);
 /* What to say of an index that is such a number. */
 BreakCode break_of_index(Interp *in, const Value *number);
 /* Breaks at a key or an index of a container that is not known: "a key of a dict". */
 Answer break_key(Interp *in, Value *key, const char *what);
-/* The same with the reason that an earlier attempt found. */
+/* Breaks with the reason that an earlier attempt found. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
 /* The line of the Instr, or of the last one before it that has a line. */
 int line_at(const Decoded *decoded, int number);
@@ -221,7 +223,7 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
    constants become const nodes.  Read an array's type only after this call. ANSWER_NO when it is no
    array or scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
-/* The same without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
+/* As value_as_node, without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
@@ -315,7 +317,7 @@ Answer shadow_contains(Interp *in, Value *sequence, Value *item, bool *out);
 /* The break code for an operand of this kind: arrays that are not compiled have codes of their own,
    other values get `otherwise`. */
 BreakCode value_break(const Value *value, BreakCode otherwise);
-/* The same for an array, a dtype or an object that names one. */
+/* As value_break, for an array, a dtype or an object that names one. */
 BreakCode dtype_break(PyObject *object, BreakCode otherwise);
 Answer break_dtype(Interp *in, PyObject *object); /* breaks with that code; may be NULL */
 bool break_is_of_array(BreakCode code);
@@ -431,7 +433,7 @@ Answer branch_wants(Interp *in, const Value *lost);
 /* Where the array is one of two that a merged branch chooses from, or the number one of several,
    starts capture again so that the branch ends the graph; `why` is static text. */
 Answer branch_aliased(Interp *in, NodeId node, const char *why);
-/* The same for two values whose identity is compared. */
+/* As branch_aliased, for two values whose identity is compared. */
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
 /* Records that the number was chosen by the call followed now. */
 int branch_chosen(Interp *in, NodeId number);
@@ -503,7 +505,7 @@ int storage_of(Interp *in, NodeId node);
 int storage_find(const Interp *in, NodeId version);
 /* Makes `version` (a scatter, a result of a loop) the storage's contents from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
-/* The same of a version in which `value` was written to `place`. */
+/* As storage_write, for a version in which `value` was written to `place`. */
 int storage_write_part(Interp *in, NodeId node, NodeId version, NodeId value, const Type *place);
 /* The last write is array[key] = stored, both in their present state. */
 void storage_note_key(Interp *in, Value *key, Value *stored);

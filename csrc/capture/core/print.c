@@ -109,7 +109,7 @@ print_guard(const Capture *c, const Guard *guard, Text *out)
 {
     text_printf(out, "%s ", guard_names[guard->kind]);
     print_source(c, guard->source, out);
-    if (guard->other != NO_SOURCE && guard->kind >= GUARD_SAME && guard->kind <= GUARD_NOT_DICT) {
+    if (guard_has_other(guard->kind) && guard->other != NO_SOURCE) {
         text_put(out, ", ");
         print_source(c, guard->other, out);
     }

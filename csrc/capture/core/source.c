@@ -28,6 +28,18 @@ guard_add(Interp *in, const Guard *guard)
     return in->out->guards.len - 1;
 }
 
+bool
+guard_has_other(GuardKind kind)
+{
+    enum { ONE, TWO };
+    static const uint8_t sources[] = {
+#define GUARD(name, sources, ...) sources,
+#include "../guards.def"
+#undef GUARD
+    };
+    return sources[kind] == TWO;
+}
+
 int
 guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object)
 {
@@ -672,6 +684,8 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
     if (PyErr_Occurred()) return NULL;
     Value *value = value_made(in, source, object);
     if (value == NULL || map_put(in, &in->sources.by_object, object, value) < 0) return NULL;
+    /* Perhaps nothing else is guarded of it: `hasattr(c, "v")`. */
+    in->out->sources.at[source].found = value->kind == V_OBJECT;
     return VEC_PUSH(in->arena, &in->sources.outside, value) < 0 ? NULL : value;
 }
 

@@ -358,6 +358,12 @@ typedef struct {
     BuildId (*build)(Interp *in, Value *value);
     /* In a kept loop, to a list from before it; NO: it is one that the loop has made. */
     Answer (*append_in_loop)(Interp *in, Value *list, Value *item);
+    /* In a kept loop, or one that may be kept; NO: it is a step, or cannot be done. */
+    Answer (*draw_in_loop)(Interp *in, Value *generator, const char *name, int nargs,
+                           Value *const *args, PyObject *kwnames, Value **out);
+    /* The same by a method of random.Random that is C. */
+    Answer (*draw_compiled)(Interp *in, Value *self, const char *name, int nargs,
+                            Value *const *args, Value **out);
 } Above;
 
 /* Arrays and their memory. */

@@ -25,13 +25,14 @@ DType scalar_dtype(Interp *in, Value *value);
 Answer scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
-/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO: not of that kind ---- */
+/* ---- scalar_calls.c: numbers out of arrays, by a step that calls Python's own function where
+   there is no op; each ANSWER_NO: not of that kind ---- */
 Answer scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
                    Value *const *args, Value **out);
 Answer scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out);
-Answer scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer scalar_operator_step(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer scalar_compare_step(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer scalar_unary_step(Interp *in, InstrKind operator_, Value *operand, Value **out);
 Answer scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out);
 Answer scalar_attribute(Interp *in, Value *self, const char *name, Value **out);
 
@@ -67,7 +68,7 @@ Answer loose_member(Interp *in, int operator_, Value *other, Value **value);
 Answer loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, Value **out);
 Answer loose_extreme(Interp *in, const char *name, Value *items, Value **out);
 Answer loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
-/* The same for a result of unknown length. */
+/* As loose_call, for a result of unknown length. */
 Answer loose_collect(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 Answer loose_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);

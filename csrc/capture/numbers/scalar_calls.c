@@ -166,6 +166,36 @@ own_test(Interp *in, const char *name, Value *number, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* An int, or one of NumPy's that int64 holds, as Python's. */
+static Answer
+own_int(Interp *in, Value *arg, Value **out)
+{
+    if (!value_is_number(in, arg)) return ANSWER_NO;
+    if (value_is_numpy(in, arg) && arg->kind != V_NODE) return ANSWER_NO;
+    DType from = number_dtype(in, arg);
+    if ((!dtype_is_integer(from) && from != DT_BOOL) || from == DT_U64) return ANSWER_NO;
+    return scalar_convert(in, arg, DT_I64, out);
+}
+
+/* math.gcd of any number of ints, and math.isqrt, in a kept loop. */
+static Answer
+own_function_of_ints(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    bool gcd = strcmp(name, "gcd") == 0;
+    Value *both[2], *zero = value_const_new(in, PyLong_FromLong(0));
+    if (in->loop == NULL || (!gcd && strcmp(name, "isqrt") != 0)) return ANSWER_NO;
+    if (zero == NULL) return ANSWER_ERROR;
+    TRY(own_int(in, args[0], &both[0]));
+    *out = scalar_emit(in, gcd ? OP_py_gcd : OP_py_isqrt, DT_I64, 1 + gcd,
+                       (Value *[]){both[0], zero}, NULL);
+    for (int i = 1; i < nargs && *out != NULL; i++) {
+        both[0] = *out;
+        TRY(own_int(in, args[i], &both[1]));
+        *out = scalar_emit(in, OP_py_gcd, DT_I64, 2, both, NULL);
+    }
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* A function of math of two numbers, in a kept loop. */
 static Answer
 own_function_of_two(Interp *in, const char *name, Value *const *args, Value **out)
@@ -189,6 +219,9 @@ own_function(Interp *in, const char *name, Value *arg, Value **out)
 {
     Op op = own_op(name, 1);
     Value *number;
+    bool truncates = in->loop != NULL && strcmp(name, "trunc") == 0 && arg->kind == V_NODE;
+    if (truncates && graph_node(in->graph, arg->node)->type.dtype == DT_F64)
+        return scalar_convert(in, arg, DT_I64, out);
     bool tests = in->loop != NULL && (strcmp(name, "isnan") == 0 || strcmp(name, "isinf") == 0 ||
                                       strcmp(name, "isfinite") == 0);
     if ((op == OP_COUNT && !tests) || arg->kind != V_NODE) return ANSWER_NO;
@@ -205,6 +238,23 @@ own_function(Interp *in, const char *name, Value *arg, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* round(number), and round(number, digits) of Python's, in a kept loop. */
+static Answer
+own_round(Interp *in, int nargs, Value *const *args, Value **out)
+{
+    Value *both[2];
+    if (args[0]->kind != V_NODE || (value_is_numpy(in, args[0]) && nargs == 2)) return ANSWER_NO;
+    DType from = number_dtype(in, args[0]);
+    if (nargs == 1 && !value_is_numpy(in, args[0]) && from != DT_F64)
+        return from == DT_C128 ? ANSWER_NO : scalar_convert(in, args[0], DT_I64, out);
+    if (from != DT_F64 && (nargs == 2 || from != DT_F32)) return ANSWER_NO;
+    TRY(scalar_convert(in, args[0], DT_F64, &both[0]));
+    if (nargs == 2) TRY(own_int(in, args[1], &both[1]));
+    *out = nargs == 1 ? scalar_emit(in, OP_py_round, DT_I64, 1, both, NULL)
+                      : scalar_emit(in, OP_py_round_to, DT_F64, 2, both, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static Answer
 round_number(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -212,6 +262,8 @@ round_number(Interp *in, PyObject *callable, int nargs, Value *const *args, Valu
     bool none = nargs == 2 && args[1]->kind == V_CONST && args[1]->object == Py_None;
     DType dtype = value_is_numpy(in, args[0]) ? DT_COUNT : number_dtype(in, args[0]);
     if (dtype == DT_C128) return ANSWER_NO;
+    Answer own = in->loop != NULL ? own_round(in, none ? 1 : nargs, args, out) : ANSWER_NO;
+    if (own != ANSWER_NO) return own;
     if (nargs == 1 || none) return scalar_step(in, callable, "i", 1, args, out);
     if (dtype == DT_COUNT) { /* complex numbers and bools have no __round__ */
         DType number = DT_OBJECT;
@@ -271,6 +323,10 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
         if (strcmp(name, "pow") == 0 && nargs == 2)
             return operate_binary(in, 8, args[0], args[1], out);
     }
+    if (strcmp(module, "math") == 0 && nargs > 0) {
+        Answer answer = own_function_of_ints(in, name, nargs, args, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     if (strcmp(module, "math") == 0 && nargs == 1) {
         Answer answer = own_function(in, name, args[0], out);
         if (answer != ANSWER_NO) return answer;
@@ -300,7 +356,7 @@ scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, 
 /* ---- operators ---- */
 
 Answer
-scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
+scalar_operator_step(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args) || !value_is_number(in, left) || !value_is_number(in, right))
@@ -321,7 +377,7 @@ scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
 }
 
 Answer
-scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out)
+scalar_compare_step(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args)) return ANSWER_NO;
@@ -330,7 +386,7 @@ scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **
 }
 
 Answer
-scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
+scalar_unary_step(Interp *in, InstrKind operator_, Value *operand, Value **out)
 {
     if (!value_is_unknown_scalar(in, operand)) return ANSWER_NO;
     DType dtype = number_dtype(in, operand);

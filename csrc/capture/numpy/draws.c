@@ -5,7 +5,9 @@
    a bit generator.
    A plan that deopts has already drawn, and CPython's rerun draws again.  So the runtime keeps the
    state of each generator from before its first draw (the step's `save`) and restores it, unless
-   another thread has drawn from the generator meanwhile (pycompile._calls.Draw). */
+   another thread has drawn from the generator meanwhile (pycompile._calls.Draw).
+   Around a kept loop that draws, steps of this kind make a stream of the generator, and put the
+   state back that its draws have left (control/loop_draw.c). */
 #include "numpy.h"
 
 #include "../../config.h"
@@ -39,6 +41,32 @@ value_is_random(Interp *in, const Value *value)
 {
     if (value->kind == V_OBJECT || value->kind == V_CONST) return is_generator(value->object);
     return value_is_opaque_object(in, value) && is_generator(object_sample(in, value));
+}
+
+/* A random.Random, and no instance of a class derived from it. */
+static bool
+is_python_generator(const Value *value)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "random");
+    PyObject *class_ = module ? PyDict_GetItemString(PyModule_GetDict(module), "Random") : NULL;
+    return class_ != NULL && (value->kind == V_OBJECT || value->kind == V_CONST) &&
+           value->object != NULL && (PyObject *)Py_TYPE(value->object) == class_;
+}
+
+DrawClass
+draw_class(Interp *in, const Value *value)
+{
+    if (is_python_generator(value)) return DRAWS_PYTHON;
+    if (!value_is_random(in, value)) return DRAWS_NOT;
+    PyObject *object = value->kind == V_NODE ? object_sample(in, value) : value->object;
+    bool legacy = (PyObject *)Py_TYPE(object) == random_object("RandomState");
+    return legacy ? DRAWS_RANDOM_STATE : DRAWS_GENERATOR;
+}
+
+bool
+value_can_draw(Interp *in, const Value *value)
+{
+    return draw_class(in, value) != DRAWS_NOT;
 }
 
 /* The generator as an argument of steps: a value of FORM_OBJECT with a similar generator as its
@@ -89,14 +117,53 @@ token_value(Interp *in)
     return in->memory.drawn != NULL ? in->memory.drawn : value_const(in, Py_None);
 }
 
+static Answer
+call_draw(Interp *in, const char *class_, const char *name, Value *generator, Value **args,
+          WholeCall *call, Value **out)
+{
+    Value *both;
+    PyObject *made = calls_object(in, class_), *draw = NULL;
+    if (made != NULL)
+        draw = keep(in, name != NULL ? PyObject_CallFunction(made, "s", name)
+                                     : PyObject_CallNoArgs(made));
+    if (draw == NULL || (args[0] = token_value(in)) == NULL) return ANSWER_ERROR;
+    TRY(generator_value(in, generator, &args[1]));
+    call->callable = draw;
+    TRY(call_whole(in, call, &both));
+    in->memory.drawn = value_item(in, both, 0);
+    *out = value_item(in, both, 1);
+    return in->memory.drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+draws_open(Interp *in, Value *generator, Value **out)
+{
+    const Config *config = in->request->config;
+    if (config != NULL && config->backend_call != NULL)
+        return interp_break(in, BREAK_NUMPY, "a draw, with another backend");
+    Value *args[2];
+    WholeCall call = {.nargs = 2, .args = args};
+    return call_draw(in, "OpenStream", NULL, generator, args, &call, out);
+}
+
+Answer
+draws_close(Interp *in, Value *generator, Value *stream)
+{
+    Value *args[3] = {NULL, NULL, stream}, *none;
+    WholeCall call = {.nargs = 3, .args = args};
+    return call_draw(in, "CloseStream", NULL, generator, args, &call, &none);
+}
+
 Answer
 draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
             PyObject *kwnames, Value **out)
 {
     enum { MOST = 40 };
     const Config *config = in->request->config;
-    Value *all[MOST + 2], *both;
+    Value *all[MOST + 2];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    Answer answer = in->above->draw_in_loop(in, generator, name, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO) return answer;
     if (in->region != 0 || in->loop != NULL)
         return break_hinted(in, BREAK_CLOCK, HINT_DRAWN, "a draw of a random number");
     if (config != NULL && config->backend_call != NULL)
@@ -104,21 +171,14 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
     if (nargs + nkw > MOST) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
     if (strcmp(name, "spawn") == 0)
         return interp_break(in, BREAK_NUMPY, "spawn: it changes more than the generator's state");
-    PyObject *class_ = calls_object(in, "Draw"), *draw = NULL;
-    if (class_ != NULL) draw = keep(in, PyObject_CallFunction(class_, "s", name));
-    if (draw == NULL || (all[0] = token_value(in)) == NULL) return ANSWER_ERROR;
-    TRY(generator_value(in, generator, &all[1]));
     for (int i = 0; i < nargs + nkw; i++) all[i + 2] = args[i];
-    WholeCall call = {.callable = draw, .nargs = nargs + 2, .args = all, .kwnames = kwnames};
+    WholeCall call = {.nargs = nargs + 2, .args = all, .kwnames = kwnames};
     if (strcmp(name, "shuffle") == 0) {
         if (nargs < 1 || !value_is_array(in, args[0]))
             return interp_break(in, BREAK_NUMPY, "shuffle of what is no array");
         call.changes = 1 << 2;
     }
-    TRY(call_whole(in, &call, &both));
-    in->memory.drawn = value_item(in, both, 0);
-    *out = value_item(in, both, 1);
-    return in->memory.drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return call_draw(in, "Draw", name, generator, all, &call, out);
 }
 
 /* np.random.normal and others: methods of the generator behind the module, or functions that draw

@@ -143,7 +143,7 @@ Answer device_take(Interp *in, Value *array, Value *key, Value **out);
    function, which takes `most` positional arguments before its `out`. */
 Answer device_or_call(Interp *in, Answer answer, const char *name, int most, PyObject *callable,
                       int nargs, Value *const *args, PyObject *kwnames, Value **out);
-/* The same for a function or method with a row. */
+/* As device_or_call, for a function or method with a row. */
 Answer device_rule_or_call(Interp *in, const Rule *rule, PyObject *callable, int nargs,
                            Value *const *args, PyObject *kwnames, Value **out);
 /* Operators of which an operand is on a device. */
@@ -198,7 +198,7 @@ Answer device_array(Interp *in, Value *value, NodeId *out);
 Answer device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out);
 /* The node of its elements as they are now. */
 Answer device_contents(Interp *in, Value *value, NodeId *out);
-/* The same with the array's own layout, as the library's functions get it. */
+/* As device_contents, with the array's own layout, as the library's functions get it. */
 Answer device_argument(Interp *in, Value *value, NodeId *out);
 /* Writes the result of a ufunc into the array. */
 Answer device_write_result(Interp *in, Value *target, NodeId result, Value **out);
@@ -235,15 +235,15 @@ Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value
 bool value_is_loose_number(Interp *in, const Value *value);
 /* The operand's node: the current version of an array, or a scalar. */
 Answer operand(Interp *in, Value *value, NodeId *out);
-/* The same for an array or array scalar only. */
+/* As operand, for an array or array scalar only. */
 Answer array_operand(Interp *in, Value *value, NodeId *out);
 /* Applies the ufunc to nodes, which are read as they are: not in their storage's current version.
    `dtype` -1: as NumPy decides. */
 Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,
                   NodeId *out);
-/* The same by the ufunc's name. */
+/* As node_ufunc, by the ufunc's name. */
 Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
-/* The same of elements of rows, in a kept loop: ints wrap round, as those of arrays do. */
+/* As node_named, of elements of rows, in a kept loop: ints wrap round, as those of arrays do. */
 Answer node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);
@@ -258,7 +258,7 @@ bool dtype_can_cast_same_kind(DType from, DType to);
 DType dtype_real_of(DType dtype); /* C64 -> F32; others unchanged */
 /* The object of a scalar node: a constant, or an input, which is then guarded by value. */
 Answer node_known(Interp *in, NodeId node, PyObject **out);
-/* bounds.c: is Python's int that the graph computes in the range, whatever the values are? */
+/* int_bounds.c: is Python's int that the graph computes in the range, whatever the values are? */
 bool node_in_range(const Interp *in, NodeId node, int64_t low, int64_t high);
 /* A scalar constant of the dtype, converted from a Python or array scalar as item assignment does.
    ANSWER_BREAK: out of range, or NumPy would warn. */
@@ -272,14 +272,14 @@ Answer node_cast(Interp *in, NodeId node, DType dtype, NodeId *out);
 /* A cast to a fresh array in this order, as `astype` makes it: what an operation would make of the
    same strides differs where some are 0. */
 Answer cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out);
-/* The same bits in another form: an array of rank 0 as a scalar, or a scalar as an array of rank
+/* The node's bits in another form: an array of rank 0 as a scalar, or a scalar as an array of rank
    0. */
 Answer node_form(Interp *in, NodeId node, Form form, NodeId *out);
 /* A known object: constants as in value_known, and existing objects guarded by identity. */
 Answer object_known(Interp *in, Value *value, PyObject **out);
 /* dtype= arguments: NULL or None leave `*out` alone. */
 Answer value_as_dtype(Interp *in, Value *value, DType *out);
-/* The same where an array of a device is made, which may be of bfloat16. */
+/* As value_as_dtype, where an array of a device is made, which may be of bfloat16. */
 Answer value_as_device_dtype(Interp *in, Value *value, DType *out);
 /* True when the argument was not given or is None. */
 bool value_absent(const Value *value);
@@ -376,12 +376,13 @@ Answer operand_spare(Interp *in, Value *array, bool *out);
 /* Calls `callable` on `args` when the plan runs; one result of the given type. */
 Answer node_extern(Interp *in, PyObject *callable, int nargs, const NodeId *args, const Type *type,
                    NodeId *out);
-/* The same with the last arguments passed by keyword; `kwnames` is a tuple of str or NULL. */
+/* As node_extern, with the last arguments passed by keyword; `kwnames` is a tuple of str or NULL.
+ */
 Answer node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args,
                       PyObject *kwnames, const Type *type, NodeId *out);
-/* The same for a callable that returns a new array or number whose type a trial finds (constants
-   are passed as they are).  Breaks where it raised or returned anything else, or where the
-   arguments are too large for a trial. */
+/* As node_extern_kw, for a callable that returns a new array or number whose type a trial finds
+   (constants are passed as they are).  Breaks where it raised or returned anything else, or where
+   the arguments are too large for a trial. */
 Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
                   NodeId *out);
 
@@ -391,7 +392,7 @@ Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args
 /* A step of a whole call; its result's type is found by trial.  The callable runs no code of the
    program. */
 Answer call_whole(Interp *in, const WholeCall *call, Value **out);
-/* The same after another rule broke: where this breaks too, the first break is reported. */
+/* As call_whole, after another rule broke: where this breaks too, the first break is reported. */
 Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
@@ -435,7 +436,7 @@ NodeId masked_whole(Interp *in, const Value *value);
    that mask, where that is cheap.  ANSWER_NO: a step does it. */
 Answer masked_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
                     Value **out);
-/* The same, written to the operand `target`, which was read through the mask. */
+/* As masked_ufunc, written to the operand `target`, which was read through the mask. */
 Answer masked_inplace(Interp *in, PyObject *ufunc, int nargs, Value *const *args, Value *target,
                       Value **out);
 /* The elements, over all of its array, of a value that was read through this very mask, to be cast
@@ -446,6 +447,12 @@ Answer mask_widened(Interp *in, NodeId mask, int rank, NodeId *out);
 
 /* ---- draws.c: np.random ---- */
 bool value_is_random(Interp *in, const Value *value);
+/* Can a kept loop draw from it: a generator of NumPy's, or a random.Random? */
+bool value_can_draw(Interp *in, const Value *value);
+DrawClass draw_class(Interp *in, const Value *value);
+/* A step that makes a stream of it, and one that puts the state back. */
+Answer draws_open(Interp *in, Value *generator, Value **out);
+Answer draws_close(Interp *in, Value *generator, Value *stream);
 Answer draw_attribute(Interp *in, Value *generator, const char *name, Value **out);
 Answer draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
                    PyObject *kwnames, Value **out);

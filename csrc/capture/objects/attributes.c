@@ -165,6 +165,16 @@ named_field(PyTypeObject *type, PyObject *name)
     return place;
 }
 
+/* What a C object has under a name, a new reference.  It is the object's for ever, but what is the
+   program's may change in itself, and is guarded where the code looks into it. */
+static Value *
+value_of_member(Interp *in, PyObject *read)
+{
+    bool changes = PyFunction_Check(read) || (type_is_heap(Py_TYPE(read)) && !PyType_Check(read));
+    if (!changes) return value_const_new(in, read);
+    return keep(in, read) == NULL ? NULL : value_of_const(in, read);
+}
+
 Answer
 builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
@@ -207,7 +217,7 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (answer == ANSWER_NO) return no_attribute(in, object, name);
     PyObject *read = PyObject_GetAttr(known, name);
     if (read == NULL) return raise_error(in);
-    *out = value_const_new(in, read);
+    *out = value_of_member(in, read);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 

@@ -96,6 +96,21 @@ call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, 
     return break_unless(in, call_whole(in, &call, out), &note);
 }
 
+/* A function of the module `random` that is C. */
+static Answer
+call_random(Interp *in, PyObject *self, const char *name, int nargs, Value *const *args,
+            PyObject *kwnames, Value **out)
+{
+    Value *generator = value_const(in, self);
+    if (generator == NULL) return ANSWER_ERROR;
+    Answer answer = kwnames == NULL
+                        ? in->above->draw_compiled(in, generator, name, nargs, args, out)
+                        : ANSWER_NO;
+    if (answer != ANSWER_NO) return answer;
+    return break_hinted(in, BREAK_CLOCK, in->loop != NULL ? HINT_DRAWN : HINT_OF_CODE, "random.%s",
+                        name);
+}
+
 static Answer
 call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out)
@@ -112,7 +127,7 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
         return fold_named(in, callable, nargs, args, kwnames, out);
     if (self != NULL && PyObject_TypeCheck(self, &PyBaseObject_Type) && !PyModule_Check(self) &&
         strcmp(Py_TYPE(self)->tp_name, "Random") == 0)
-        return interp_break(in, BREAK_CLOCK, "random.%s", name);
+        return call_random(in, self, name, nargs, args, kwnames, out);
     if (self != NULL && object_is_pattern(self))
         return fold_named(in, callable, nargs, args, kwnames, out);
     if (from == NULL) {
@@ -146,6 +161,11 @@ fold_descriptor(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     if (nargs == 0) return ANSWER_NO;
     PyTypeObject *type = value_type(in, args[0]);
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    const char *called = PyUnicode_AsUTF8(PyDescr_NAME(callable));
+    Answer drawn = strcmp(PyDescr_TYPE(callable)->tp_name, "_random.Random") == 0 && kwnames == NULL
+                       ? in->above->draw_compiled(in, args[0], called, nargs - 1, args + 1, out)
+                       : ANSWER_NO;
+    if (drawn != ANSWER_NO) return drawn;
     if (PyDescr_TYPE(callable) != type || type == array_class() ||
         (args[0]->kind == V_NODE && value_is_numpy(in, args[0])) ||
         (type->tp_flags & Py_TPFLAGS_HEAPTYPE))

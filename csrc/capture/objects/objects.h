@@ -16,7 +16,7 @@ Answer iterator_backwards(Interp *in, Value *object, Value **out);
 Answer object_next_value(Interp *in, Value *object, Value **out, Value **returned);
 /* Number of items, or -1 when not known. */
 int64_t range_length(Interp *in, Value *range);
-/* The same items in reverse; ANSWER_NO where they are not known. */
+/* The range's items in reverse; ANSWER_NO where they are not known. */
 Answer range_backwards(Interp *in, Value *range, Value **out);
 Answer iterate_itself(Interp *in, Value *iterable, Value **out);
 Answer iterate_items(Interp *in, Value *iterable, Value **out);
@@ -63,7 +63,8 @@ Answer item_by_method(Interp *in, const char *name, int nargs, Value *const *arg
 PyTypeObject *box_base(const Value *object);
 /* Its contents as a container of the builtin kind; *out NULL: it has none that is known. */
 Answer box_core(Interp *in, Value *object, Value **out);
-/* The same where the class inherits the builtin class's method of that name, guarded; else NULL. */
+/* As box_core, where the class inherits the builtin class's method of that name, guarded; else
+   NULL. */
 Answer box_inherits(Interp *in, Value *object, const char *name, Value **core);
 /* Calls the builtin class's method on the object. */
 Answer box_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,

@@ -1,5 +1,5 @@
-/* Kernels that only look for floating-point flags, first by bounds (lower/bounds.c).  Of each array
-   that is read the least and the largest element are found, in one pass; then the kernel's
+/* Kernels that only look for floating-point flags, first by bounds (lower/flag_bounds.c).  Of each
+   array that is read the least and the largest element are found, in one pass; then the kernel's
    operations are done once, on bounds instead of elements:
 
        see_f64(&b0, r0, m);                                per operand
@@ -17,7 +17,7 @@
 
 static const char *const op_texts[OP_COUNT] = {
 #define BOUNDS(op, text) [OP_##op] = text,
-#include "../lower/bounds.def"
+#include "../lower/flag_bounds.def"
 #undef BOUNDS
 };
 

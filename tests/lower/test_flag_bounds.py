@@ -1,4 +1,4 @@
-"""Kernels that look for floating-point flags by bounds of what they read (lower/bounds.c): what is seen
+"""Kernels that look for floating-point flags by bounds of what they read (lower/flag_bounds.c): what is seen
 is what NumPy does, wherever the one element is that raises a flag, and whatever surrounds it."""
 
 import itertools
