@@ -64,6 +64,25 @@ program_of_call(Job *job, PyObject *callable)
     return VEC_PUSH(c->arena, &p->steps, step) < 0 ? NULL : p;
 }
 
+/* A callable with an attribute `unseen_writes` is told how many writes to arrays from before the
+   graph no output tells of: stores that the array does itself, and those that a condition decides.
+ */
+static int
+tell_writes(Job *job, PyObject *callable)
+{
+    long writes = 0;
+    if (!PyObject_HasAttrString(callable, "unseen_writes")) return 0;
+    for (int i = 0; i < job->capture->builds.len; i++) {
+        const Build *build = &job->capture->builds.at[i];
+        writes +=
+            build->kind == EFFECT_STORE_PART || (build->kind == EFFECT_WRITE && build->when != 0);
+    }
+    PyObject *number = PyLong_FromLong(writes);
+    int status = number == NULL ? -1 : PyObject_SetAttrString(callable, "unseen_writes", number);
+    Py_XDECREF(number);
+    return status;
+}
+
 Answer
 stage_backend(Job *job)
 {
@@ -86,6 +105,7 @@ stage_backend(Job *job)
         backend_gave_no_callable(job->config->backend_call, callable);
         goto done;
     }
+    if (tell_writes(job, callable) < 0) goto done;
     if (PyList_Append(job->capture->keep, callable) < 0) goto done;
     if ((job->program = program_of_call(job, callable)) != NULL) answer = ANSWER_YES;
     stage_done(job, "backend");

@@ -162,10 +162,7 @@ class Pass:
             isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None
         ):
             new = np.array(ct, value.dtype, order="K")
-            for tape in _tape.tapes():
-                entry = tape.known.get(id(ct))
-                if entry is not None:
-                    tape.known[id(new)] = (new, entry[1])
+            _tape.alias(ct, new)
             return new
         return ct
 
@@ -188,10 +185,7 @@ def _number(ct: Any, was: Any) -> Any:
     """A gradient as Python's number where the argument was one."""
     if type(was) in (float, complex):
         out = type(was)(ct)
-        for tape in _tape.tapes():
-            entry = tape.known.get(id(ct))
-            if entry is not None:
-                tape.known[id(out)] = (out, entry[1])
+        _tape.alias(ct, out)
         return out
     return ct
 
@@ -378,10 +372,7 @@ def _scalar(ct: Any, value: Any) -> Any:
     out = ct[()] if isinstance(ct, np.ndarray) else ct
     if type(value) in (float, complex):
         out = type(value)(out)
-    for tape in _tape.tapes():
-        entry = tape.known.get(id(ct))
-        if entry is not None:
-            tape.known[id(out)] = (out, entry[1])
+    _tape.alias(ct, out)
     return out
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _calls, _steps
+from pycompile import _C, _calls, _steps
 from pycompile.derivatives import _functions, _views
 from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
 from pycompile.derivatives._program import (
@@ -527,6 +527,12 @@ class Backward(Writer):
         if isinstance(function, operator.attrgetter):
             part = function.__reduce__()[1][0]
             self.pull_part(node, part, str(g))
+        elif function is _C._pick:  # a number as one of two classes
+            a, b, test = node.args
+            self.add(a, f"np.where({self.ref(test)}, 0.0, {g})[()]", node)
+            self.add(b, f"np.where({self.ref(test)}, {g}, 0.0)[()]", node)
+        elif function is float:
+            self.add(node.args[0], str(g), node)
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
         elif function is np.matmul:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _C
+from pycompile import _C, _eager
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
 from pycompile.derivatives._backward import Backward
 from pycompile.derivatives._program import (
@@ -27,6 +28,7 @@ from pycompile.derivatives._program import (
     Text,
     Writer,
     is_real_valued,
+    where,
 )
 
 
@@ -129,6 +131,21 @@ class Case:
         params = [f"v{node.id}" for node in graph.inputs]
         self.forward = Function("forward", params, forward.text, self.names.objects)
 
+    def laid_out(self, node: Node, value: Any) -> Any:
+        """An output in the layout that the graph promises."""
+        if node.form != "array" or node.kind == "view" or not isinstance(value, np.ndarray):
+            return value
+        writer = Writer(self.names, self.sizes, Text())
+        shape, strides = writer.shape(node), writer.strides(node)
+        if value.shape != shape or all(
+            n == 1 or a == b for n, a, b in zip(shape, value.strides, strides, strict=True)
+        ):
+            return value
+        fresh = _eager._empty(value.dtype, shape, strides)
+        fresh[...] = value
+        _tape.alias(value, fresh)
+        return fresh
+
     def write_back(self, mask: tuple[int, ...]) -> Backward:
         back = Backward(self.names, self.sizes, self.activity, self.kept)
         if mask and self.inputs:
@@ -167,6 +184,7 @@ class Plan:
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
+        self.unseen_writes = 0  # the runtime tells: see compile_backend.c
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -197,16 +215,23 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
+        if self.unseen_writes and any(active):
+            node = self.graph.nodes[-1]
+            raise DerivativeError(
+                "an array from before the graph is written at rows that an index array gives, or under a "
+                f"condition, in the code around {where(node)}: let the function write into a copy of it"
+            )
         sizes = self.sizes(inputs)
         key = (active, tuple(sizes.values()))
         if key not in self.cases:
             self.cases[key] = Case(self.graph, active, sizes)
         case = self.cases[key]
         outputs, kept = tape.call(case.forward, inputs, True)
+        outputs = list(map(case.laid_out, self.graph.outputs, outputs))
         self.record(tape, case, inputs, slots, outputs, kept)
         tape.plans.append(self)
         if self.followed is not False:
-            tape.watch([*inputs, *outputs])
+            tape.watch([*inputs, *outputs], [inputs[i] for _, _, i in self.writes])
             tape.prints.update(self.after)
         return list(outputs)
 
@@ -221,10 +246,10 @@ class Plan:
     ) -> None:
         ins = [slot for slot in slots if slot is not None]
         by_id = {node.id: i for i, node in enumerate(self.graph.inputs)}
-        self.after: dict[int, int] = {}
+        self.after: dict[int, int] = {}  # what will be in arrays that this run writes
         self.contents: dict[int, Any] = {}
         outs: list[int | None] = []
-        writes = []
+        writes: list[tuple[int, Node, int]] = []
         for i, (node, value) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
             base = written_input(node)
             if base is not None:
@@ -244,6 +269,7 @@ class Plan:
                     ins, [outs[i] for i in mine], functools.partial(_pull, case, mine), kept
                 )
             )
+        self.writes = writes
         for i, node, storage in writes:
             target = inputs[storage]
             view = None

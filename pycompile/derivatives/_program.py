@@ -400,6 +400,8 @@ class Writer:
         if special is None:
             raise no_rule(node, node.op)
         out = special(node)
+        if node.kind == "pointwise" and node.form == "python" and node.op != "cast":
+            out = self.cast(node, out)
         if out is not None:
             self.text.put(f"v{node.id} = {out}", node)
 
@@ -490,7 +492,8 @@ class Writer:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
         whole = not view.index and view.axes == tuple(range(len(view.axes))) and not view.new
-        if whole and value.form == "array" and self.shape(value) == self.shape(node):
+        alike = value.form == "array" and self.shape(value) == self.shape(node)
+        if whole and alike and self.strides(value) == self.strides(node):
             if self.is_fresh(value):
                 self.text.put(f"v{node.id} = {v}", node)
             else:

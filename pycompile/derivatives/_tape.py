@@ -41,6 +41,14 @@ def tapes() -> list[Tape]:
     return _running.tapes
 
 
+def alias(old: Any, new: Any) -> None:
+    """A copy of a value is that value to the derivatives that are running."""
+    for tape in _running.tapes:
+        entry = tape.known.get(id(old))
+        if entry is not None:
+            tape.known[id(new)] = (new, entry[1])
+
+
 @dataclass
 class Entry:
     """Pullback: (tape, kept, cotangents of `outs`, None for those that have none) -> those of `ins`."""
@@ -144,10 +152,13 @@ class Tape:
             "pycompile.stop_gradient(value) takes the value as a constant"
         )
 
-    def watch(self, values: Sequence[Any]) -> None:
-        """Notes what is in the arrays, before code runs that no graph follows."""
+    def watch(self, values: Sequence[Any], targets: Sequence[Any]) -> None:
+        """Notes what is in the arrays, before code runs that no graph follows; not of those that share
+        memory with what the plan is about to write."""
         for value in values:
-            if isinstance(value, np.ndarray) and id(value) in self.known:
+            if not isinstance(value, np.ndarray) or id(value) not in self.known:
+                continue
+            if not any(np.may_share_memory(value, target) for target in targets):
                 self.prints[id(value)] = _print_of(value)
 
     def require_unchanged(self, value: Any, place: str) -> None:
