@@ -93,14 +93,9 @@ class Pass:
             if is_known:
                 tape.require_unchanged(value, f"{name} returned it")
             self.outs.append((value, slot))
+        tape.require_kept(name)
         if keeps:
-            for entry in tape.entries:
-                entry.kept = tuple(
-                    each.copy(order="K")
-                    if any(each is leaf for leaf in self.leaves) and isinstance(each, np.ndarray)
-                    else each
-                    for each in entry.kept
-                )
+            tape.own_kept()
 
     def fresh(self, tree: Any, seen: set[int]) -> Any:
         """The container, in which no array stands twice."""

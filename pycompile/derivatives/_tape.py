@@ -169,6 +169,27 @@ class Tape:
                 "known.  pycompile.explain(f) tells at which line the graph ends"
             )
 
+    def kept(self) -> list[Any]:
+        return [x for entry in self.entries for x in entry.kept if isinstance(x, np.ndarray)]
+
+    def require_kept(self, name: str) -> None:
+        """No array that a pullback reads was written where no graph follows it."""
+        kept = self.kept()
+        for value, _ in list(self.known.values()):
+            if id(value) in self.prints and any(np.may_share_memory(value, x) for x in kept):
+                self.require_unchanged(value, f"{name} returned")
+
+    def own_kept(self) -> None:
+        """Makes copies of what is kept and the program has, too: it may write it before the pullback."""
+        seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
+        for entry in self.entries:
+            entry.kept = tuple(
+                x.copy(order="K")
+                if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
+                else x
+                for x in entry.kept
+            )
+
     def finish(self) -> None:
         """Notes which plans nothing came after: their results need not be watched."""
         for plan in self.plans[:-1]:

@@ -160,3 +160,24 @@ def test_values_of_two_branches():
     for x in (np.ones(3), np.zeros(3), np.ones(3)):
         expected = 2 * x if x.sum() > 2 else np.cos(x)
         assert np.allclose(g(x), expected, rtol=1e-14)
+
+
+def test_what_is_kept_and_written_elsewhere_raises():
+    def f(x):
+        y = np.tanh(x)
+        z = y * y
+        eval("y.__setitem__(0, 7.0)")
+        return z.sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="no graph follows"):
+        pycompile.grad(f)(np.ones(3))
+
+
+def test_a_store_that_no_output_tells_of_raises():
+    def f(x):
+        y = np.sin(x).sum()
+        x[[2, 0]] = 5.0
+        return y
+
+    with pytest.raises(pycompile.DerivativeError, match="copy"):
+        pycompile.grad(f)(np.ones(3))
