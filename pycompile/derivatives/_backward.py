@@ -428,6 +428,13 @@ class Backward(Writer):
         x = node.args[0]
         self.add(x, self.typed(f"cumprod_back({g}, {self.ref(x)}, {node.index})", x, node), node)
 
+    def kind_view(self, node: Node) -> str:
+        places = self.places(node)
+        if places is None:
+            return super().kind_view(node)
+        # What is computed again need not lie as it did.
+        return f"{self.ref(node.args[0])}.reshape(-1)[{self.names.bind(places, 'places')}]"
+
     def pull_kind_view(self, node: Node, g: str) -> None:
         (x,) = node.args
         if x not in self.active:

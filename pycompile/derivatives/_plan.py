@@ -124,7 +124,9 @@ class Case:
         written = {base.id for base in bases if base is not None}
         outs = ", ".join(map(forward.ref, graph.outputs))
         kept = ", ".join(
-            f"v{node.id}.copy()" if node.id in written and node.op == "input" else forward.ref(node)
+            f"v{node.id}.copy(order='K')"
+            if node.id in written and node.op == "input"
+            else forward.ref(node)
             for node in self.kept.values()
         )
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")

@@ -113,49 +113,48 @@ def _of_none(base: Place, part: Place, name: str) -> View | None:
 
 
 def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
+    # As though no axis of the array went backwards; those that do are turned round again below.
+    back = [n > 1 and step < 0 for n, step in zip(base.shape, base.strides, strict=True)]
+    along = [abs(step) for step in base.strides]
+    offset -= sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True) if n and s < 0)
     # The axes of the array by falling stride, so that each takes what it can of an offset.
-    order = sorted(
-        (i for i, n in enumerate(base.shape) if n > 1), key=lambda i: -abs(base.strides[i])
-    )
+    order = sorted((i for i, n in enumerate(base.shape) if n > 1), key=lambda i: -along[i])
     taken: dict[int, int] = {}  # axis of the array: axis of the part
     new: list[int] = []
     spread: list[int] = []
     for i, (length, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
-        if length == 1:
+        if length == 1 or stride == 0:
             new.append(i)
-            continue
-        if stride == 0:
-            new.append(i)
-            spread.append(i)
+            if length != 1:
+                spread.append(i)
             continue
         for j in order:
-            step = base.strides[j]
-            fits = (
-                step and stride % step == 0 and abs(stride // step) * (length - 1) < base.shape[j]
-            )
-            if fits and j not in taken:
+            step = along[j]
+            if j in taken or not step or stride % step:
+                continue
+            if abs(stride // step) * (length - 1) < base.shape[j]:
                 taken[j] = i
                 break
         else:
             return None
-    # Where each axis begins: an axis that is walked backwards begins at its end.
-    steps = {j: part.strides[i] // base.strides[j] for j, i in taken.items()}
     index: list[Any] = [0] * len(base.shape)
     for j in order:
-        step = base.strides[j]
-        axis = taken.get(j)
-        walk = steps[j] * (part.shape[axis] - 1) if axis is not None else 0
-        start = offset // step if step else 0
-        start = min(max(start, max(0, -walk)), base.shape[j] - 1 - max(0, walk))
-        offset -= start * step
+        n, axis = base.shape[j], taken.get(j)
+        length = part.shape[axis] if axis is not None else 1
+        step = part.strides[axis] // along[j] if axis is not None else 1
+        walk = step * (length - 1)
+        start = offset // along[j] if along[j] else 0
+        start = min(max(start, max(0, -walk)), n - 1 - max(0, walk))
+        offset -= start * along[j]
+        if back[j]:
+            start, step = n - 1 - start, -step
         if axis is None:
             index[j] = start
-            continue
-        stop = start + steps[j] * part.shape[axis]
-        if start == 0 and steps[j] == 1 and stop == base.shape[j]:
+        elif start == 0 and step == 1 and length == n:
             index[j] = slice(None)
         else:
-            index[j] = slice(start, stop if stop >= 0 else None, steps[j])
+            stop = start + step * length
+            index[j] = slice(start, stop if stop >= 0 else None, step)
     if offset:
         return None
     kept = [taken[j] for j in sorted(taken)]  # axes of the part, as the index leaves them
