@@ -186,7 +186,8 @@ class Plan:
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
-        self.unseen_writes = 0  # the runtime tells: see compile_backend.c
+        self.unseen_writes = 0  # the runtime tells these two: see compile_backend.c
+        self.fixed_numbers: list[Any] = []
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -217,6 +218,8 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
+        if self.fixed_numbers:
+            tape.require_constants(self.fixed_numbers, where(self.graph.nodes[-1]))
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(

@@ -169,6 +169,17 @@ class Tape:
                 "known.  pycompile.explain(f) tells at which line the graph ends"
             )
 
+    def require_constants(self, numbers: Sequence[Any], place: str) -> None:
+        """None of the numbers whose values a plan takes for granted depends on what is differentiated."""
+        for value, slot in list(self.known.values()):
+            if slot is None or not isinstance(value, (float, complex)):
+                continue
+            if any(value == number or (value != value and number != number) for number in numbers):
+                raise DerivativeError(
+                    f"the number {value!r} depends on what is differentiated, and the graph around {place} "
+                    "takes its value for granted: keep it an array, np.asarray(x), until there"
+                )
+
     def kept(self) -> list[Any]:
         return [x for entry in self.entries for x in entry.kept if isinstance(x, np.ndarray)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -181,3 +182,13 @@ def test_a_store_that_no_output_tells_of_raises():
 
     with pytest.raises(pycompile.DerivativeError, match="copy"):
         pycompile.grad(f)(np.ones(3))
+
+
+def test_a_number_whose_value_is_taken_for_granted_raises():
+    def f(x):
+        s = float(x.sum())
+        eval("1")
+        return math.exp(s) * x.sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="granted"):
+        pycompile.grad(f)(np.array([0.1, 0.2]))
