@@ -783,6 +783,62 @@ def dice(rng, counts, n):
         counts[rng.integers(1, 7) + rng.integers(1, 7)] += 1
 
 
+def local_alignment(a, b, score, gap):
+    best = 0
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            hit = 2 if a[i - 1] == b[j - 1] else -1
+            s = max(0, score[i - 1, j - 1] + hit, score[i - 1, j] + gap, score[i, j - 1] + gap)
+            score[i, j] = s
+            if s > best:
+                best = s
+    return int(best)
+
+
+def crc_8(data, poly):
+    crc = 0
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            if crc & 1:
+                crc = (crc >> 1) ^ poly
+            else:
+                crc >>= 1
+    return int(crc)
+
+
+def fnv_64(data):
+    h = 0xCBF29CE484222325
+    for byte in data:
+        h = ((h ^ int(byte)) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return h
+
+
+def split_mix(out, state):
+    for i in range(len(out)):
+        state = (state + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+        out[i] = ((z ^ (z >> 31)) >> 11) / 2**53
+
+
+class Biquad:
+    def __init__(self):
+        self.z1 = self.z2 = 0.0
+
+    def step(self, x):
+        y = 0.2 * x + self.z1
+        self.z1 = 0.4 * x + 0.4 * y + self.z2
+        self.z2 = 0.2 * x - 0.2 * y
+        return y
+
+
+def filter_by_object(x, out):
+    section = Biquad()
+    for i in range(len(x)):
+        out[i] = section.step(x[i])
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -904,6 +960,15 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         safe_ratios: (grid(20_000), grid(20_000), np.zeros(20_000)),
         checked_sums: (grid(20_000), {}),
         bad_samples: (grid(20_000), np.zeros(20_000)),
+        local_alignment: (
+            *rng.integers(0, 4, (2, 200)),
+            np.zeros((201, 201), np.int32),
+            -1,
+        ),
+        crc_8: (rng.integers(0, 256, 20_000).astype(np.uint8), 0x8C),
+        fnv_64: (rng.integers(0, 256, 20_000).astype(np.uint8),),
+        split_mix: (np.zeros(20_000), 42),
+        filter_by_object: (grid(20_000), np.zeros(20_000)),
         edit_distance_rows: tuple(rng.integers(0, 4, (2, 200))),
         monte_carlo_pi: (np.random.default_rng(1), 20_000),
         drawn_walk: (np.random.default_rng(2), np.zeros((20_000, 2))),

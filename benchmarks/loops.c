@@ -203,3 +203,67 @@ popcount(const long *restrict x, long n, long *restrict out, long on)
         out[i] = count;
     }
 }
+
+long
+local_alignment(const long *restrict a, long n, const long *restrict b, long m, int *restrict score,
+                long rows, long columns, long gap)
+{
+    int best = 0;
+    for (long i = 1; i <= n; i++) {
+        for (long j = 1; j <= m; j++) {
+            int hit = a[i - 1] == b[j - 1] ? 2 : -1, s = 0, sum;
+            if (__builtin_add_overflow(score[(i - 1) * columns + j - 1], hit, &sum)) return -1;
+            if (sum > s) s = sum;
+            if (__builtin_add_overflow(score[(i - 1) * columns + j], (int)gap, &sum)) return -1;
+            if (sum > s) s = sum;
+            if (__builtin_add_overflow(score[i * columns + j - 1], (int)gap, &sum)) return -1;
+            if (sum > s) s = sum;
+            score[i * columns + j] = s;
+            if (s > best) best = s;
+        }
+    }
+    return best;
+}
+
+long
+crc_8(const unsigned char *restrict data, long n, long poly)
+{
+    unsigned char crc = 0;
+    for (long i = 0; i < n; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = (unsigned char)(crc & 1 ? crc >> 1 ^ poly : crc >> 1);
+    }
+    return crc;
+}
+
+unsigned long
+fnv_64(const unsigned char *restrict data, long n)
+{
+    unsigned long h = 0xcbf29ce484222325ul;
+    for (long i = 0; i < n; i++) h = (h ^ data[i]) * 0x100000001b3ul;
+    return h;
+}
+
+void
+split_mix(double *restrict out, long n, unsigned long state)
+{
+    for (long i = 0; i < n; i++) {
+        state += 0x9e3779b97f4a7c15ul;
+        unsigned long z = (state ^ state >> 30) * 0xbf58476d1ce4e5b9ul;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebul;
+        out[i] = (double)((z ^ z >> 31) >> 11) / 0x1p53;
+    }
+}
+
+void
+filter_by_object(const double *restrict x, long n, double *restrict out, long on)
+{
+    double z1 = 0, z2 = 0;
+    for (long i = 0; i < n; i++) {
+        double y = 0.2 * x[i] + z1;
+        z1 = 0.4 * x[i] + 0.4 * y + z2;
+        z2 = 0.2 * x[i] - 0.2 * y;
+        out[i] = y;
+    }
+}

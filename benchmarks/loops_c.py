@@ -15,7 +15,12 @@ import numpy as np
 SOURCE = Path(__file__).with_name("loops.c")
 # Of the flags of pycompile's own kernels those that a C programmer gives who wants NumPy's bits.
 FLAGS = "-O2 -march=native -ffp-contract=off -fno-math-errno".split()
-RESULTS = {"checksum": ctypes.c_long}
+RESULTS = {
+    "checksum": ctypes.c_long,
+    "local_alignment": ctypes.c_long,
+    "crc_8": ctypes.c_long,
+    "fnv_64": ctypes.c_ulong,
+}
 
 
 def compiled() -> ctypes.CDLL:

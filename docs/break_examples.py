@@ -189,7 +189,7 @@ def data_size(x):
 def unroll(x):
     y = x + 1
     for i in range(100_000):
-        y = y + i
+        y = (y + i)[::-1]
     return y
 
 

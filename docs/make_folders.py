@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes streams effects"),
+            ("Arrays and effects", "storage sizes measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),
@@ -156,7 +156,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat writes commit flag_bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",
@@ -201,7 +201,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "function run_call run program live"),
             (
                 "Entries and what pays",
-                "entry account credit earn sample sample_calls balance turns",
+                "entry account prices credit earn sample sample_calls balance turns",
             ),
             (
                 "Guards",

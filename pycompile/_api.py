@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import sys
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 tell_at_exit()
+atexit.register(_C.prices_keep)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,6 +109,11 @@ def compile(
                says, by default "numpy".
     options    more settings by name: see docs/settings.md or `python -m pycompile info`.
     """
+    asked = fullgraph or options is not None or numerics is not None
+    if backend is NATIVE and mode is None and dynamic is None and not asked:
+        compiled = _C.compiled_by_default(function, _DEFAULTS)
+        if compiled is not None:
+            return compiled
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
     if function is None:
         return lambda function: _compile(function, settings)
@@ -162,6 +169,9 @@ def _settings(
     if not isinstance(settings["fullgraph"], bool):
         raise TypeError(f"fullgraph must be True or False, not {settings['fullgraph']!r}")
     return settings
+
+
+_DEFAULTS = _settings()  # of functions for which nothing was asked; nobody changes them
 
 
 def _nearest(name: Any, known: set[str]) -> str:

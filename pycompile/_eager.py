@@ -39,6 +39,11 @@ def _expected(holds: bool) -> bool:
     return True
 
 
+BITS: dict[str, Callable[..., Any]] = {
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
 PYTHON: dict[str, Callable[..., Any]] = {
     "py_add": operator.add,
     "py_sub": operator.sub,
@@ -101,7 +106,8 @@ def run(graph: _C.Graph, inputs: Sequence[Any]) -> list[Any]:
     if len(inputs) != len(graph.inputs):
         raise TypeError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
     values = {node.id: value for node, value in zip(graph.inputs, inputs, strict=True)}
-    sizes = {name: _symbol(name, values) for name in graph.symbols}
+    # of ints that the graph computes `measure` tells
+    sizes = {name: _symbol(name, values) for name in graph.symbols if name[0] != "n"}
     run_ = _Run(sizes, SCALARS)
     run_.nodes(graph.nodes, values)
     return [values[node.id] for node in graph.outputs]
@@ -122,7 +128,8 @@ def fold(node: Any) -> Any:
             value = run_.place(node, run_.node(node, args, {}))
     except Exception:
         return NotImplemented
-    if type(value) is int and not -(2**63) <= value < 2**63:
+    low = 0 if node.dtype == "uint64" else -(2**63)
+    if type(value) is int and not low <= value < low + 2**64:
         return NotImplemented
     return value
 
@@ -134,6 +141,7 @@ def _symbol(name: str, values: dict[int, Any]) -> int:
     return lengths[axis]
 
 
+IN_SIZES = {"__builtins__": {}, "min": min, "max": max}
 Array = np.ndarray[Any, Any]
 Sizes = Sequence[int | str]
 Lengths = tuple[int, ...]
@@ -172,7 +180,7 @@ class _Run:
         self.words: dict[int, np.ndarray] = {}  # what loops have appended, by address
 
     def size(self, size: int | str) -> int:
-        return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
+        return size if isinstance(size, int) else eval(size, IN_SIZES, self.sizes)
 
     def layout(self, shape: Sizes, strides: Sizes) -> tuple[Lengths, Lengths]:
         return tuple(map(self.size, shape)), tuple(map(self.size, strides))
@@ -234,7 +242,19 @@ class _Run:
     def op_const(self, node: Any, args: list[Any], values: Any) -> Any:
         return node.object
 
+    def op_py_int(self, node: Any, args: list[Any], values: Any) -> int:
+        number = int(args[0])
+        if number < 0 and node.dtype == "uint64":
+            raise ArithmeticError("an int without a sign is negative")
+        return number
+
     def kind_pointwise(self, node: Any, args: list[Any], values: Any) -> Any:
+        if node.form == "python" and type(args[0]) is int:  # of any size
+            if node.op in BITS:
+                return BITS[node.op](*args)
+            if node.op == "cast":
+                low = args[0] & 2**64 - 1
+                return low - 2**64 if node.dtype == "int64" and low >= 2**63 else low
         # A Python number has the dtype that its node says, and is not weak here: casts are nodes.
         args = [_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
         if node.op == "where":
@@ -299,6 +319,9 @@ class _Run:
         """What is written into a part of an input, in that part's shape."""
         view_shape, _ = self.layout(*node.view[:2])
         return np.array(np.broadcast_to(args[1], view_shape), node.dtype)
+
+    def op_measure(self, node: Any, args: list[Any], values: Any) -> Any:
+        self.sizes[f"n{node.id}"] = args[0]
 
     def op_choose(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[1] if args[0] else args[2]

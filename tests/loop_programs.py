@@ -2,6 +2,7 @@
 outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, some of them on the loops' variables, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  In some
 one side of branches does what is not followed: prints, calls what is opaque (`note`), counts in a dict, raises.  Some
+have ints of 64 bits without a sign, ints of either class, and an object whose attributes they store.  Some
 call functions that hold loops of the same kind, outside of theirs or made in them.  Some draw random numbers, from
 generators of NumPy's and Python's."""
 
@@ -66,7 +67,25 @@ def arguments(seed: int) -> list[Any]:
         int(rng.integers(0, 7)),
         int(rng.integers(-2, 4)),
         [1.5, 2][: rng.integers(0, 3)],
+        Box(float(x[0]), k=seed % 3),
     ]
+
+
+class Box:
+    """What a program changes the attributes of."""
+
+    def __init__(self, z: float, k: int) -> None:
+        self.z, self.n = z, k
+        self.h = 2**64 - 7 + 3 * k  # of 64 bits, or beyond
+
+    def step(self, x: float) -> float:
+        y = 0.5 * x + self.z
+        self.z = y - self.n * x
+        return y
+
+    def count(self) -> int:
+        self.n += 1
+        return self.n
 
 
 PARAMETERS = "gen, two, old, py, x, y, h, w, m, o, a, b, n, k"
@@ -95,6 +114,10 @@ class Program:
         self.sides = self.odd.choice((0, 0, 0.2, 0.4))  # of the statements, sides not followed
         self.lots = random.Random(-1000 - seed)
         self.draws = self.lots.choice((0, 0, 0.15, 0.35))  # of the values, numbers that are drawn
+        self.own = random.Random(-(10**9) - seed)
+        self.states = self.own.choice(
+            (0, 0, 0, 0.2, 0.4)
+        )  # of the statements, those on ints and attributes
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -399,6 +422,58 @@ class Program:
             )
         )
 
+    def state_statement(self, indent: str) -> None:
+        """Of H, an int of 64 bits without a sign; C, an int of either class; g, an object."""
+        name, shift = self.own.choice(self.variables), self.own.randrange(1, 64)
+        at = self.own.choice((name, name, f"{name} - 1", f"-{name}", "k", "H % 7", "H & 3", "C"))
+        hashes = (
+            f"H = ((H ^ int(w[{at}])) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF",
+            f"H = (H * 6364136223846793005 + {name}) % 2**64",
+            f"H ^= H >> {shift}",
+            f"H = (H << {shift}) & (2**64 - 1) | H >> {64 - shift}",
+            self.own.choice(
+                ("H = ~H & (2**64 - 1)", "H = -H % 2**64", f"H = (H - {name}) & (2**64 - 1)")
+            ),
+            self.own.choice(
+                ("H = H * 3 + 1", "H //= 3", "H = H % (n + 1) + 2**63", "H = H - 2**63")
+            ),
+            f"x[{at}] {self.own.choice(('=', '+='))} {self.own.choice(('H / 2**64', 'H', 'float(H)'))}",
+            f"{self.own.choice('hwy')}[{name}] = {self.own.choice(('H % 7', 'H & 3', 'H >> 60', 'H'))}",
+            f"H = {self.own.choice(('max', 'min'))}(H, {self.own.choice((name, '2**63', '-1', 'C'))})",
+        )
+        classes = (
+            f"C = (C >> 1) ^ 140 if C & 1 else w[{at}]",
+            f"C = {self.own.choice(('max', 'min'))}({self.own.choice(('0, ', ''))}C, w[{at}])",
+            self.own.choice(
+                ("C = C + 1", "C = abs(C) // 3", "C = -C", "C = C * C", "C = C ^ w[k]")
+            ),
+            f"{self.own.choice('hwyx')}[{name}] = C",
+            f"C = {self.own.choice((name, 'H & 255', f'h[{at}]', f'C + w[{at}]'))}",
+        )
+        attributes = (
+            f"g.z = {self.own.choice(('g.z + ', '', '0.5 * '))}x[{at}]",
+            self.own.choice(("g.n += 1", f"g.n += {name}", "g.count()", f"g.n = w[{at}]")),
+            f"y[{at}] = {self.own.choice((f'g.step(x[{name}])', 'g.z', 'g.count()', 'g.n'))}",
+            "g.h = (g.h * 6364136223846793005 + 1) % 2**64",
+            f"g.z = max(g.z, y[{at}])",
+            self.own.choice(("del g.n", "g.t = 1", "g.z = 'text'", "g.n = 0", "g.z = g.n")),
+        )
+        kind = self.own.random()
+        text = self.own.choice(hashes if kind < 0.5 else classes if kind < 0.75 else attributes)
+        if self.own.random() < 0.2:
+            test = (
+                f"H > {self.own.choice(('2**63', name, '-1'))}",
+                f"C > w[{name}]",
+                "g.n > 3",
+                "C",
+            )
+            self.lines.append(f"{indent}if {self.own.choice(test)}:")
+            indent += "    "
+            if self.own.random() < 0.1:
+                self.lines.append(f"{indent}{text}")
+                text = self.own.choice(("break", "continue", "return H, C"))
+        self.lines.append(f"{indent}{text}")
+
     def side(self, indent: str) -> None:
         """A branch, one side of which is not followed."""
         kind = self.odd.random()
@@ -432,6 +507,9 @@ class Program:
 
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.variables and not self.in_helper and self.own.random() < self.states:
+            self.state_statement(indent)
+            return
         if self.variables and not self.in_helper and self.odd.random() < self.sides:
             self.side(indent)
             return
@@ -730,7 +808,10 @@ class Program:
         made = self.random.random() < 0.5
         for number in range(0 if made else count):
             self.helper(f"g{number}")
-        self.lines.append(f"def f({PARAMETERS}, q):")
+        self.lines.append(f"def f({PARAMETERS}, q, g):")
+        if self.states:
+            start = self.own.choice(("0", "1", "0xCBF29CE484222325", "n", "2**63", "k", "g.h"))
+            self.lines.append(f"    H, C = {start}, {self.own.choice(('0', '0', 'w[0]', '7'))}")
         if self.sides:
             self.lines.append("    seen = {}")
         if self.appends:
@@ -752,7 +833,7 @@ class Program:
             if self.appends and self.random.random() < 0.1:
                 self.comprehension("    ")
         results = [*self.numbers, *(name for name in self.lists if name != "q")]
-        results += ["seen"] * (self.sides > 0)
+        results += ["seen"] * (self.sides > 0) + ["H", "C"] * (self.states > 0)
         self.lines.append(f"    return {', '.join(results) or 'n'}")
         return "\n".join(self.lines) + "\n"
 

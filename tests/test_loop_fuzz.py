@@ -1,5 +1,5 @@
 """Random nests of loops over elements, and loops over whole arrays, against plain Python; see
-loop_programs.py, nest_programs.py and repeat_programs.py.
+loop_programs.py, nest_programs.py, repeat_programs.py and turn_programs.py.
 
 python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
 python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 import repeat_programs
 import store_programs
+import turn_programs
 from differential import differences, observe, refused
 
 import pycompile
@@ -41,8 +42,9 @@ VARIANTS = {"usual": 0, "both": 1, "careful": 2, "none": 3}
 
 
 def of(number: int) -> Any:
-    """The module that writes the program: one in five is of whole arrays, two are plain nests."""
-    return (loop_programs, nest_programs, loop_programs, nest_programs, repeat_programs)[number % 5]
+    """The module that writes the program: two in six are of whole arrays, two are plain nests."""
+    kinds = (loop_programs, nest_programs, loop_programs, nest_programs)
+    return (*kinds, repeat_programs, turn_programs)[number % 6]
 
 
 @pycompile.disable
@@ -60,7 +62,8 @@ def differ(number: int) -> list[str]:
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"np": np, "math": math, "note": note}
     exec(compile(text, file, "exec"), scope)
-    compiled = pycompile.compile(scope["f"], options={"recompile_limit": 1000})
+    options = {"recompile_limit": 1000, **getattr(programs, "OPTIONS", {})}
+    compiled = pycompile.compile(scope["f"], options=options)
     for turn in range(3):
         seed = 3 * number + turn
         plain = observe(scope["f"], tuple(programs.arguments(seed)), {})

@@ -58,7 +58,9 @@ def names() -> list[str]:
 
 
 def environment(cache: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in {f"PYCOMPILE_{word}" for word in OURS}}
+    ours = {f"PYCOMPILE_{word}" for word in OURS}
+    ours.add("PYTHONDONTWRITEBYTECODE")  # installed modules are compiled
+    kept = {k: v for k, v in os.environ.items() if k not in ours}
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),

@@ -350,6 +350,12 @@ int array_error_mask(void);
 /* An errstate as a change to the caller's: bits 4 to 7 are the events (FP_*) whose mode is set,
    bits 0 to 3 those of them that are not ignored.  0: the caller's own. */
 typedef uint8_t ErrorState;
+/* Does the program itself ignore overflows? */
+static inline bool
+errors_ignore_overflow(ErrorState errors)
+{
+    return (errors >> 4 & FP_OVERFLOW) != 0 && (errors & FP_OVERFLOW) == 0;
+}
 /* The events that this state does not ignore; `mask`: those that the caller's does not. */
 static inline unsigned
 errors_mask(ErrorState errors, unsigned mask)

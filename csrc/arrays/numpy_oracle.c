@@ -69,7 +69,7 @@ static PyObject *
 resolve_operand(const Type *type, bool all_weak)
 {
     if (type->form == FORM_PYTHON && !all_weak) {
-        if (type->dtype == DT_I64) return (PyObject *)&PyLong_Type;
+        if (dtype_is_integer((DType)type->dtype)) return (PyObject *)&PyLong_Type;
         if (type->dtype == DT_F64) return (PyObject *)&PyFloat_Type;
         if (type->dtype == DT_C128) return (PyObject *)&PyComplex_Type;
     }
@@ -104,6 +104,8 @@ ufunc_resolve(PyObject *ufunc, int nin, const Type *const *args, int nout, DType
     if (operands == NULL) return ANSWER_ERROR;
     bool all_weak = true;
     for (int i = 0; i < nin; i++) all_weak &= args[i]->form == FORM_PYTHON;
+    for (int i = 0; i < nin && all_weak; i++) /* NumPy makes it int64, or else uint64 */
+        if (args[i]->dtype == DT_U64) return ANSWER_NO;
     for (int i = 0; i < nin + nout; i++) {
         PyObject *operand = i < nin ? resolve_operand(args[i], all_weak) : Py_None;
         PyTuple_SET_ITEM(operands, i, Py_NewRef(operand));

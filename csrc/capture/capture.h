@@ -303,6 +303,7 @@ typedef struct {
     int nvaried;
     int64_t turns;  /* that a loop of unknown length is expected to make */
     int64_t effort; /* instructions that all attempts together may follow; 0: the usual number */
+    int64_t until;  /* by clock_ran_ns, when nothing more is followed; 0: as long as it takes */
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
     bool again; /* there is a plan of the place, which does not hold */

@@ -12,6 +12,10 @@ typedef struct {
 
 #define INT2(name, body)                                                                           \
     {#name, DT_I64, "INLINE int " #name "_i64(i64 a, i64 b, i64 *r) { " body " }\n"}
+#define UINT2(name, body)                                                                          \
+    {#name, DT_U64, "INLINE int " #name "_u64(u64 a, u64 b, u64 *r) { " body " }\n"}
+#define UINT1(name, result, body)                                                                  \
+    {#name, DT_U64, "INLINE int " #name "_u64(u64 a, " result " *r) { " body " }\n"}
 #define INT1(name, body) {#name, DT_I64, "INLINE int " #name "_i64(i64 a, i64 *r) { " body " }\n"}
 #define FLOAT2(name, body)                                                                         \
     {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 b, f64 *r) { " body " }\n"}
@@ -40,6 +44,8 @@ static const char APART_TEXT[] =
 #define COMPARE(name, int_body, float_body)                                                        \
     {#name, DT_I64,                                                                                \
      "INLINE int " #name "_i64(i64 a, i64 b, bool *r) { *r = " int_body "; return 0; }\n"},        \
+        {#name, DT_U64,                                                                            \
+         "INLINE int " #name "_u64(u64 a, u64 b, bool *r) { *r = " int_body "; return 0; }\n"},    \
         {#name, DT_F64,                                                                            \
          "INLINE int " #name "_f64(f64 a, f64 b, bool *r) { *r = " float_body "; return 0; }\n"}
 
@@ -169,6 +175,21 @@ static const PythonHelper helpers[] = {
          "if (a < 0) return 1; __UINT64_TYPE__ x = (__UINT64_TYPE__)__builtin_sqrt((f64)a), n = "
          "(__UINT64_TYPE__)a; while (x * x > n) x--; while ((x + 1) * (x + 1) <= n) x++; "
          "*r = (i64)x; return 0;"),
+    UINT2(py_add, "return __builtin_add_overflow(a, b, r);"),
+    UINT2(py_sub, "return __builtin_sub_overflow(a, b, r);"),
+    UINT2(py_mul, "return __builtin_mul_overflow(a, b, r);"),
+    UINT2(py_floordiv, "if (b == 0) return 1; *r = a / b; return 0;"),
+    UINT2(py_mod, "if (b == 0) return 1; *r = a % b; return 0;"),
+    UINT2(py_lshift, "if (a == 0) { *r = 0; return 0; } if (b > 63) return 1; "
+                     "*r = a << b; return *r >> b != a;"),
+    UINT2(py_rshift, "*r = b > 63 ? 0 : a >> b; return 0;"),
+    {"py_div", DT_U64,
+     "INLINE int py_div_u64(u64 a, u64 b, f64 *r) { const u64 top = (u64)1 << 53; "
+     "if (b == 0 || a > top || b > top) return 1; *r = (f64)a / (f64)b; return 0; }\n"},
+    UINT1(py_neg, "u64", "*r = -a; return a != 0;"),
+    UINT1(py_bool, "bool", "*r = a != 0; return 0;"),
+    UINT1(py_int, "u64", "*r = a; return 0;"),
+    UINT1(py_float, "f64", "*r = (f64)a; return 0;"),
     COMPLEX2(py_add, "*r = (c128){a.re + b.re, a.im + b.im}; return 0;"),
     COMPLEX2(py_sub, "*r = (c128){a.re - b.re, a.im - b.im}; return 0;"),
     COMPLEX2(py_mul, COMPLEX_PRODUCT(*r, a, b) " return 0;"),
@@ -242,13 +263,15 @@ define(Emit *e, const char *name, DType in)
 static DType
 python_dtype(const Emit *e, const Instr *v)
 {
-    bool all_bool = true;
+    bool all_bool = true, all_unsigned = v->op != OP_py_int && v->op != OP_py_item;
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_at(e, v->args[k])->dtype;
         if (dtype_is_complex(dtype)) return dtype;
         if (dtype_is_float(dtype)) return DT_F64;
         all_bool &= dtype == DT_BOOL;
+        all_unsigned &= dtype == DT_U64;
     }
+    if (all_unsigned || v->dtype == DT_U64) return DT_U64;
     return all_bool && v->op == OP_py_item ? DT_BOOL : DT_I64;
 }
 
@@ -274,6 +297,7 @@ python_value(Emit *e, int32_t at, const char *fail)
         prelude_define_type(e->prelude, DT_C128, 1);
     if (dtype_is_complex(in) && prelude_first(e->prelude, "APART"))
         text_put(e->prelude->head, APART_TEXT);
+    if (in == DT_U64) prelude_define_type(e->prelude, DT_U64, 1);
     define(e, name, in);
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_at(e, v->args[k])->dtype;
@@ -285,7 +309,8 @@ python_value(Emit *e, int32_t at, const char *fail)
         if (in == DT_F64 && dtype == DT_I64)
             emit_line(e, "if (%s > ((i64)1 << 53) || %s < -((i64)1 << 53)) %s", number, number,
                       fail);
-        if (dtype == DT_U64) emit_line(e, "if ((i64)%s < 0) %s", number, fail);
+        bool either = (in == DT_I64 && dtype == DT_U64) || (in == DT_U64 && dtype == DT_I64);
+        if (either) emit_line(e, "if ((i64)%s < 0) %s", number, fail);
     }
     name_of(e, at, number);
     emit_line(e, "%s %s;", dtype_name(v->dtype), number);

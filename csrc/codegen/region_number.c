@@ -165,6 +165,21 @@ is_ahead(const Emit *e, int32_t at, const RegionFor *loop)
     return NULL;
 }
 
+/* Of ints without a sign the lowest 64 bits. */
+static bool
+emit_modular(Emit *e, int32_t at, const char *a, const char *b)
+{
+    switch (instr_at(e, at)->op) {
+    case OP_py_add: emit_line(e, "const u64 v%d = %s + %s;", at, a, b); return true;
+    case OP_py_sub: emit_line(e, "const u64 v%d = %s - %s;", at, a, b); return true;
+    case OP_py_mul: emit_line(e, "const u64 v%d = %s * %s;", at, a, b); return true;
+    case OP_py_neg: emit_line(e, "const u64 v%d = -%s;", at, a); return true;
+    case OP_py_lshift: emit_line(e, "const u64 v%d = %s << %s;", at, a, b); return true;
+    case OP_py_int: emit_line(e, "const u64 v%d = (u64)%s;", at, a); return true;
+    default: return false;
+    }
+}
+
 /* A number of which it is known before a loop that it does not overflow, or is looked at otherwise.
  */
 static bool
@@ -178,8 +193,12 @@ emit_bounded(Emit *e, int32_t at, const char *a, const char *b, const RegionFor 
         emit_line(e, "const f64 v%d = (f64)%s / (f64)%s;", at, a, b);
         return true;
     }
+    if (v->dtype == DT_U64) return emit_modular(e, at, a, b);
     if (v->dtype != DT_I64) return false;
     switch (v->op) {
+    case OP_py_lshift:
+        emit_line(e, "const i64 v%d = (i64)((uint64_t)%s << %s);", at, a, b);
+        return true;
     case OP_add:
     case OP_py_add: emit_line(e, "const i64 v%d = %s + %s;", at, a, b); return true;
     case OP_subtract:
@@ -306,7 +325,7 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     if (v->nargs > 1) region_name(e, v->args[1], b, sizeof b);
     const RegionCarried *ahead = is_ahead(e, at, loop);
     if (ahead != NULL)
-        emit_line(e, "const i64 v%d = ahead%d & 0x%llx;", at, ahead->variable,
+        emit_line(e, "const %s v%d = ahead%d & 0x%llx;", dtype_name(v->dtype), at, ahead->variable,
                   (unsigned long long)ahead->mask);
     else if (emit_bounded(e, at, a, b, loop) || emit_by_power(e, at, a) ||
              emit_extreme_int(e, at)) {

@@ -396,6 +396,7 @@ constant_parse(const Graph *g, const Type *type, const char *text)
     switch (type->dtype) {
     case DT_BOOL: return PyBool_FromLong(bytes[0]);
     case DT_I64: return PyLong_FromLongLong(integer);
+    case DT_U64: return PyLong_FromUnsignedLongLong((uint64_t)integer);
     case DT_F64: return PyFloat_FromDouble(parts[0]);
     case DT_C128: return PyComplex_FromDoubles(parts[0], parts[1]);
     default: return PyErr_Format(PyExc_ValueError, "no Python number has this dtype");

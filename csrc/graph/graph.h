@@ -32,6 +32,8 @@
      That of a `choose` may say that its arrays are versions of one storage, and so is the choice
      (CHOICE_VERSION): capture/control/merge_writes.c; and that it is in the memory of args[2]
      (CHOICE_SAME): passes/arm_writes.c. That of a `commit` is WRITE_AT_COMMIT.
+   - attrs.index of `repeat`, `enter` and `again` is how many of the last values that they carry are
+     versions of memory that turns write; all other arrays are carried as objects.
    - `loop`: args are start, stop, step (Python ints), then the initial carried values; params are
      the induction variable, then the carried values; results are the carried values for the next
      iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
@@ -127,8 +129,13 @@ typedef enum {
     SIZE_CONST,  /* value */
     SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling */
     SIZE_STRIDE, /* stride[axis] of input node `node` */
+    SIZE_NUMBER, /* the int that `measure` node `node` has; from `a` to `b`, if these are given */
     SIZE_ADD,
     SIZE_MUL,
+    SIZE_FLOOR_DIV, /* as Python's // and %; by 0 it is 0 */
+    SIZE_MOD,
+    SIZE_LEAST,
+    SIZE_MOST,
 } SizeKind;
 
 typedef struct {
@@ -164,7 +171,7 @@ typedef enum {
     KIND_ELEMENT, /* one element read or written inside a loop; deopt when out of bounds */
     KIND_REGION,  /* owns regions: loop, repeat, cond */
     KIND_JUMP, /* marks of a cond or repeat that was laid out: branch, otherwise, join; enter, stay,
-                  again */
+                  again; and of an int that sizes have: measure */
 } OpKind;
 
 typedef enum {
@@ -289,6 +296,15 @@ typedef struct {
     NodeId owner;        /* NO_NODE for the top region */
 } Region;
 
+/* The first place of an `enter`, `again` or `repeat` that carries a version of memory, which turns
+   write; the number of places where there is none. */
+static inline int
+node_versions_from(const Node *node)
+{
+    int before = node->op == OP_repeat ? 3 : node->op == OP_again;
+    return node->nargs - before - (int)node->attrs.index;
+}
+
 /* What the plan must produce: a boxed result, a written value, a condition. What the output is to
    the program was found when it was captured (output.c) and stays, whatever passes make of the
    node. */
@@ -399,8 +415,28 @@ uint8_t *graph_live(const Graph *g);
 SizeId size_const(Graph *g, int64_t value);
 SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
+/* What a `measure` node has; `least` and `most` are bounds, or NO_SIZE. */
+SizeId size_number(Graph *g, NodeId node, SizeId least, SizeId most, int64_t hint);
 SizeId size_add(Graph *g, SizeId a, SizeId b);
+SizeId size_sub(Graph *g, SizeId a, SizeId b);
 SizeId size_mul(Graph *g, SizeId a, SizeId b);
+SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
+SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b);  /* MIN, MAX */
+/* An expression of this kind of two values. */
+int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
+/* A bound that follows from the bounds of symbols; false: none is known. */
+bool size_lower(Graph *g, SizeId id, int64_t *out);
+bool size_upper(Graph *g, SizeId id, int64_t *out);
+/* Has it a number that only the run tells? */
+bool size_varies(const Graph *g, SizeId id);
+/* Is it 1, of what only the run tells whatever that is?  A length of an input is as it was seen. */
+bool size_is_single(const Graph *g, SizeId id);
+/* The upper bound; INT64_MAX: there is none. */
+int64_t size_most(Graph *g, SizeId id);
+/* Is it the product, whatever the symbols are?  False: not known. */
+bool size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b);
+/* Is a <= b whatever the symbols are?  False: not known. */
+bool size_at_most(Graph *g, SizeId a, SizeId b);
 bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */
 static inline bool
 size_is_const(const Graph *g, SizeId id)
@@ -419,6 +455,12 @@ static inline bool
 size_is_one(const Graph *g, SizeId id)
 {
     return size_is_const(g, id) && size_value(g, id) == 1;
+}
+
+static inline bool
+size_is_zero(const Graph *g, SizeId id)
+{
+    return size_is_const(g, id) && size_value(g, id) == 0;
 }
 
 /* ---- type.c: shape and stride rules, on expressions ---- */

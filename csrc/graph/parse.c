@@ -197,18 +197,68 @@ symbol(Parser *p)
                             : size_stride(p->g, (NodeId)node, (int)axis, hint);
 }
 
+/* A bound, which may be missing.  -1 with the error set. */
+static int
+limit(Parser *p, SizeId *out)
+{
+    *out = NO_SIZE;
+    if (expect(p, ":") < 0) return -1;
+    if (strchr(":,]}) ", *p->at) != NULL) return 0;
+    return (*out = size(p)) == NO_SIZE ? -1 : 0;
+}
+
+/* n7, with =hint:least:most at the first mention. */
+static SizeId
+measured(Parser *p)
+{
+    int64_t node, hint = 0;
+    SizeId least, most;
+    p->at++;
+    if (number(p, &node) < 0) return NO_SIZE;
+    for (int i = 0; i < p->g->sizes.len; i++)
+        if (p->g->sizes.at[i].kind == SIZE_NUMBER && p->g->sizes.at[i].node == node) return i;
+    if (!accept(p, "=")) {
+        fail(p, "a size's first mention needs its value: n7=32");
+        return NO_SIZE;
+    }
+    if (number(p, &hint) < 0 || limit(p, &least) < 0 || limit(p, &most) < 0) return NO_SIZE;
+    return size_number(p->g, (NodeId)node, least, most, hint);
+}
+
+/* Two sizes with `between` among them, up to a bracket.  -1 with the error set. */
+static int
+two_sizes(Parser *p, SizeId *a, SizeKind *kind)
+{
+    static const struct {
+        const char *text;
+        SizeKind kind;
+    } operators[] = {{"+", SIZE_ADD}, {"*", SIZE_MUL}, {"//", SIZE_FLOOR_DIV}, {"%", SIZE_MOD}};
+    bool known = *kind == SIZE_LEAST || *kind == SIZE_MOST;
+    if ((a[0] = size(p)) == NO_SIZE) return -1;
+    for (int i = 0; i < COUNT_OF(operators) && !known; i++)
+        if ((known = accept(p, operators[i].text))) *kind = operators[i].kind;
+    if (*kind == SIZE_LEAST || *kind == SIZE_MOST) known = accept(p, ",");
+    if (!known) return fail(p, "two sizes with an operator between them");
+    return (a[1] = size(p)) == NO_SIZE ? -1 : expect(p, ")");
+}
+
 static SizeId
 size(Parser *p)
 {
+    SizeId of[2] = {NO_SIZE, NO_SIZE};
     blanks(p);
-    if (accept(p, "(")) {
-        SizeId a = size(p);
-        bool sum = accept(p, "+");
-        if (a == NO_SIZE || (!sum && expect(p, "*") < 0)) return NO_SIZE;
-        SizeId b = size(p);
-        if (b == NO_SIZE || expect(p, ")") < 0) return NO_SIZE;
-        return sum ? size_add(p->g, a, b) : size_mul(p->g, a, b);
+    SizeKind kind = accept(p, "min(") ? SIZE_LEAST : accept(p, "max(") ? SIZE_MOST : SIZE_CONST;
+    if (kind != SIZE_CONST || accept(p, "(")) {
+        if (two_sizes(p, of, &kind) < 0) return NO_SIZE;
+        switch (kind) {
+        case SIZE_ADD: return size_add(p->g, of[0], of[1]);
+        case SIZE_MUL: return size_mul(p->g, of[0], of[1]);
+        case SIZE_LEAST:
+        case SIZE_MOST: return size_extreme(p->g, kind, of[0], of[1]);
+        default: return size_quotient(p->g, kind, of[0], of[1]);
+        }
     }
+    if (*p->at == 'n') return measured(p);
     if (*p->at == 'd' || *p->at == 't') return symbol(p);
     int64_t value;
     return number(p, &value) < 0 ? NO_SIZE : size_const(p->g, value);
@@ -250,9 +300,10 @@ type(Parser *p, Type *out)
         DType dtype;
         Form form;
     } forms[] = {
-        {"int", DT_I64, FORM_PYTHON},      {"float", DT_F64, FORM_PYTHON},
-        {"complex", DT_C128, FORM_PYTHON}, {"bool", DT_BOOL, FORM_PYTHON},
-        {"bool_", DT_BOOL, FORM_SCALAR},   {"object", DT_OBJECT, FORM_OBJECT},
+        {"int", DT_I64, FORM_PYTHON},       {"uint", DT_U64, FORM_PYTHON},
+        {"float", DT_F64, FORM_PYTHON},     {"complex", DT_C128, FORM_PYTHON},
+        {"bool", DT_BOOL, FORM_PYTHON},     {"bool_", DT_BOOL, FORM_SCALAR},
+        {"object", DT_OBJECT, FORM_OBJECT},
     };
     char name[16];
     word(p, name, sizeof name);
@@ -360,7 +411,8 @@ attr_value(Parser *p, const char *name, DType dtype, Attrs *attrs)
     if (strcmp(name, "ints") == 0 || strcmp(name, "axes") == 0 || strcmp(name, "leaves") == 0)
         return attr_ints(p, attrs);
     if (strcmp(name, "index") == 0 || strcmp(name, "axis") == 0 || strcmp(name, "write") == 0 ||
-        strcmp(name, "kept") == 0 || strcmp(name, "epilogue") == 0 || strcmp(name, "version") == 0)
+        strcmp(name, "versions") == 0 || strcmp(name, "kept") == 0 ||
+        strcmp(name, "epilogue") == 0 || strcmp(name, "version") == 0)
         return number(p, &attrs->index);
     if (strcmp(name, "kwnames") == 0) return attr_kwnames(p, attrs);
     if (strcmp(name, "view") == 0) {

@@ -42,9 +42,31 @@ index_name(Op op)
 {
     if (op_info(op)->kind == KIND_SCATTER || op == OP_loop) return "write";
     if (op == OP_copy) return "kept";
+    if (op == OP_repeat || op == OP_enter || op == OP_again) return "versions";
     if (op == OP_product) return "epilogue";
     if (op == OP_choose) return "version";
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";
+}
+
+static void put_size(Printer *p, SizeId id);
+
+/* At its first mention with its hint, and a number with its bounds. */
+static void
+put_symbol(Printer *p, SizeId id)
+{
+    const Size *size = &p->g->sizes.at[id];
+    if (size->kind == SIZE_NUMBER)
+        text_printf(p->out, "n%d", size->node);
+    else
+        text_printf(p->out, "%c%d_%d", size->kind == SIZE_DIM ? 'd' : 't', size->node, size->axis);
+    if (p->hinted == NULL || p->hinted[id]) return;
+    p->hinted[id] = 1;
+    text_printf(p->out, "=%lld", (long long)size->value);
+    if (size->kind != SIZE_NUMBER) return;
+    text_put(p->out, ":");
+    if (size->a != NO_SIZE) put_size(p, size->a);
+    text_put(p->out, ":");
+    if (size->b != NO_SIZE) put_size(p, size->b);
 }
 
 static void
@@ -55,16 +77,16 @@ put_size(Printer *p, SizeId id)
         return;
     }
     const Size *size = &p->g->sizes.at[id];
-    if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE) {
-        text_printf(p->out, "%c%d_%d", size->kind == SIZE_DIM ? 'd' : 't', size->node, size->axis);
-        if (p->hinted != NULL && !p->hinted[id])
-            text_printf(p->out, "=%lld", (long long)size->value);
-        if (p->hinted != NULL) p->hinted[id] = 1;
+    if (size->kind < SIZE_ADD) {
+        put_symbol(p, id);
         return;
     }
-    text_put(p->out, "(");
+    static const char *const names[] = {[SIZE_ADD] = " + ",        [SIZE_MUL] = "*",
+                                        [SIZE_FLOOR_DIV] = " // ", [SIZE_MOD] = " % ",
+                                        [SIZE_LEAST] = ", ",       [SIZE_MOST] = ", "};
+    text_put(p->out, size->kind == SIZE_LEAST ? "min(" : size->kind == SIZE_MOST ? "max(" : "(");
     put_size(p, size->a);
-    text_put(p->out, size->kind == SIZE_ADD ? " + " : "*");
+    text_put(p->out, names[size->kind]);
     put_size(p, size->b);
     text_put(p->out, ")");
 }
@@ -105,6 +127,7 @@ put_type(Printer *p, const Type *type)
     case FORM_SCALAR: text_put(p->out, dtype == DT_BOOL ? "bool_" : dtype_name(dtype)); break;
     case FORM_PYTHON:
         text_put(p->out, dtype == DT_BOOL          ? "bool"
+                         : dtype == DT_U64         ? "uint"
                          : dtype_is_integer(dtype) ? "int"
                          : dtype_is_complex(dtype) ? "complex"
                                                    : "float");

@@ -1,13 +1,15 @@
-/* Sizes: integer expressions over the dimensions and strides of inputs.
+/* Sizes: integer expressions over the dimensions and strides of inputs, and over ints that the plan
+   computes.
 
    Hash-consed: expressions of one form have one id, so sizes are compared by id. Every expression
    is brought to a normal form:
-   - a sum is (… (term + term) …) + constant, a product constant * (… (factor * factor) …);
-   - terms and factors are in order of what they name; a sum's constant comes last, a product's
-     first;
-   - 0 and 1 vanish, constants are folded. A product with a sum is not multiplied out unless the
-     other factor is a constant, and like terms are not collected: such equal sizes have different
-     ids, but different sizes never have one id. */
+   - a sum is (… (term + term) …) + constant, a term constant * (… (factor * factor) …);
+   - terms and factors are in order of what they name; a sum's constant comes last, a term's first;
+   - 0 and 1 vanish, constants are folded, products of sums are multiplied out and like terms
+     collected, but for expressions of very many terms: such equal sizes may have different ids,
+     but different sizes never have one id;
+   - a quotient whose division leaves nothing is divided, and a minimum or maximum of two sizes of
+     which bounds show which one it is is that one. */
 #include "graph.h"
 
 /* Hashes what is_same compares. */
@@ -15,25 +17,20 @@ static uint32_t
 hash_of(const Size *size)
 {
     uint64_t what = (uint64_t)size->value;
-    if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
+    if (size->kind != SIZE_CONST && size->kind < SIZE_ADD)
         what = (uint64_t)(uint32_t)size->node << 32 | (uint32_t)size->axis;
     else if (size->kind != SIZE_CONST)
         what = (uint64_t)(uint32_t)size->a << 32 | (uint32_t)size->b;
-    return (uint32_t)((what * 8 + size->kind) * 0x9E3779B97F4A7C15u >> 32);
+    return (uint32_t)((what * 16 + size->kind) * 0x9E3779B97F4A7C15u >> 32);
 }
 
 static bool
 is_same(const Size *a, const Size *b)
 {
     if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case SIZE_CONST: return a->value == b->value;
-    case SIZE_DIM:
-    case SIZE_STRIDE: return a->node == b->node && a->axis == b->axis;
-    case SIZE_ADD:
-    case SIZE_MUL: return a->a == b->a && a->b == b->b;
-    }
-    return false;
+    if (a->kind == SIZE_CONST) return a->value == b->value;
+    if (a->kind < SIZE_ADD) return a->node == b->node && a->axis == b->axis;
+    return a->a == b->a && a->b == b->b;
 }
 
 /* The slot of the size, or the free one that it would take. Open addressing; the table is never
@@ -102,37 +99,29 @@ wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
+int64_t
+size_apply(SizeKind kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case SIZE_ADD: return wrap_add(a, b);
+    case SIZE_MUL: return wrap_mul(a, b);
+    case SIZE_LEAST: return a < b ? a : b;
+    case SIZE_MOST: return a > b ? a : b;
+    default: break;
+    }
+    if (b == 0 || b == -1) return kind == SIZE_MOD || b == 0 ? 0 : wrap_mul(a, -1);
+    int64_t quotient = a / b, rest = a % b;
+    bool down = rest != 0 && (rest < 0) != (b < 0);
+    return kind == SIZE_MOD ? rest + (down ? b : 0) : quotient - down;
+}
+
 /* The interned node of this kind; the arguments are in normal form already. */
 static SizeId
 pair(Graph *g, SizeKind kind, SizeId a, SizeId b)
 {
     if (a == NO_SIZE || b == NO_SIZE) return NO_SIZE;
-    int64_t x = g->sizes.at[a].value, y = g->sizes.at[b].value;
-    int64_t value = kind == SIZE_ADD ? wrap_add(x, y) : wrap_mul(x, y);
+    int64_t value = size_apply(kind, g->sizes.at[a].value, g->sizes.at[b].value);
     return intern(g, (Size){kind, value, NO_NODE, 0, a, b});
-}
-
-/* Splits `id` into its symbolic part (NO_SIZE: none) and its constant. */
-static SizeId
-split_sum(const Graph *g, SizeId id, int64_t *constant)
-{
-    *constant = size_is_const(g, id) ? size_value(g, id) : 0;
-    if (size_is_const(g, id)) return NO_SIZE;
-    const Size *size = &g->sizes.at[id];
-    if (size->kind != SIZE_ADD || g->sizes.at[size->b].kind != SIZE_CONST) return id;
-    *constant = g->sizes.at[size->b].value;
-    return size->a;
-}
-
-static SizeId
-split_product(const Graph *g, SizeId id, int64_t *constant)
-{
-    *constant = size_is_const(g, id) ? size_value(g, id) : 1;
-    if (size_is_const(g, id)) return NO_SIZE;
-    const Size *size = &g->sizes.at[id];
-    if (size->kind != SIZE_MUL || g->sizes.at[size->a].kind != SIZE_CONST) return id;
-    *constant = g->sizes.at[size->a].value;
-    return size->b;
 }
 
 /* An order of terms that does not depend on when they were made: symbols by node, kind and axis,
@@ -152,75 +141,348 @@ compare(const Graph *g, SizeId x, SizeId y)
     return order != 0 ? order : compare(g, a->b, b->b);
 }
 
-/* Inserts one term (factor) into a left-leaning chain that is in order. */
-static SizeId
-chain_insert(Graph *g, SizeKind kind, SizeId chain, SizeId term)
+/* ---- sums of products ---- */
+
+enum { MOST_TERMS = 24 };
+
+typedef struct {
+    int64_t factor;
+    SizeId of; /* no constant, no sum, and no product with a constant */
+} Term;
+
+typedef struct {
+    int n;
+    bool full; /* there were more terms */
+    int64_t constant;
+    Term at[MOST_TERMS];
+} Sum;
+
+/* Splits a term into its factor and what it is of. */
+static Term
+term_of(const Graph *g, SizeId id)
 {
-    const Size *last = &g->sizes.at[chain];
-    if (last->kind == kind) {
-        SizeId a = last->a, b = last->b;
-        if (compare(g, term, b) >= 0) return pair(g, kind, chain, term);
-        SizeId rest = chain_insert(g, kind, a, term);
-        return rest == NO_SIZE ? NO_SIZE : pair(g, kind, rest, b);
-    }
-    return compare(g, chain, term) <= 0 ? pair(g, kind, chain, term) : pair(g, kind, term, chain);
+    const Size *size = &g->sizes.at[id];
+    if (size->kind != SIZE_MUL || g->sizes.at[size->a].kind != SIZE_CONST) return (Term){1, id};
+    return (Term){g->sizes.at[size->a].value, size->b};
 }
 
-/* Inserts all terms (factors) of chain `b` into chain `a`. */
-static SizeId
-chain_merge(Graph *g, SizeKind kind, SizeId a, SizeId b)
+static void
+sum_add(Sum *sum, Term term)
 {
-    const Size *other = &g->sizes.at[b];
-    if (other->kind != kind) return chain_insert(g, kind, a, b);
-    SizeId rest = other->a, term = other->b;
-    a = chain_merge(g, kind, a, rest);
-    return a == NO_SIZE ? NO_SIZE : chain_insert(g, kind, a, term);
+    int at = 0;
+    while (at < sum->n && sum->at[at].of != term.of) at++;
+    if (at == MOST_TERMS) {
+        sum->full = true;
+        return;
+    }
+    if (at == sum->n) sum->at[sum->n++] = (Term){0, term.of};
+    sum->at[at].factor = wrap_add(sum->at[at].factor, term.factor);
+    if (sum->at[at].factor == 0) sum->at[at] = sum->at[--sum->n];
+}
+
+/* Adds `factor` times the size. */
+static void
+sum_size(const Graph *g, Sum *sum, int64_t factor, SizeId id)
+{
+    if (id == NO_SIZE) return;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind == SIZE_ADD) {
+        sum_size(g, sum, factor, size->a);
+        sum_size(g, sum, factor, size->b);
+    } else if (size->kind == SIZE_CONST) {
+        sum->constant = wrap_add(sum->constant, wrap_mul(factor, size->value));
+    } else {
+        Term term = term_of(g, id);
+        sum_add(sum, (Term){wrap_mul(factor, term.factor), term.of});
+    }
+}
+
+/* The chain of things in order. */
+static SizeId
+chain(Graph *g, SizeKind kind, int n, SizeId *of)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && compare(g, of[k], of[k - 1]) < 0; k--) {
+            SizeId other = of[k];
+            of[k] = of[k - 1];
+            of[k - 1] = other;
+        }
+    SizeId all = of[0];
+    for (int i = 1; i < n && all != NO_SIZE; i++) all = pair(g, kind, all, of[i]);
+    return all;
+}
+
+static SizeId
+sum_made(Graph *g, const Sum *sum)
+{
+    SizeId of[MOST_TERMS];
+    for (int i = 0; i < sum->n; i++) {
+        of[i] = sum->at[i].of;
+        if (sum->at[i].factor != 1)
+            of[i] = pair(g, SIZE_MUL, size_const(g, sum->at[i].factor), of[i]);
+        if (of[i] == NO_SIZE) return NO_SIZE;
+    }
+    if (sum->n == 0) return size_const(g, sum->constant);
+    SizeId all = chain(g, SIZE_ADD, sum->n, of);
+    return sum->constant == 0 ? all : pair(g, SIZE_ADD, all, size_const(g, sum->constant));
+}
+
+/* a + factor * b */
+static SizeId
+add_times(Graph *g, SizeId a, int64_t factor, SizeId b)
+{
+    Sum sum = {0};
+    sum_size(g, &sum, 1, a);
+    sum_size(g, &sum, factor, b);
+    if (!sum.full) return sum_made(g, &sum);
+    if (factor != 1) b = size_mul(g, size_const(g, factor), b);
+    return pair(g, SIZE_ADD, a, b);
 }
 
 SizeId
 size_add(Graph *g, SizeId a, SizeId b)
 {
-    int64_t x, y;
-    SizeId left = split_sum(g, a, &x), right = split_sum(g, b, &y);
-    int64_t constant = wrap_add(x, y);
-    SizeId sum = left == NO_SIZE ? right : left;
-    if (left != NO_SIZE && right != NO_SIZE) {
-        sum = chain_merge(g, SIZE_ADD, left, right);
-        if (sum == NO_SIZE) return NO_SIZE;
-    }
-    if (sum == NO_SIZE) return size_const(g, constant);
-    return constant == 0 ? sum : pair(g, SIZE_ADD, sum, size_const(g, constant));
+    return add_times(g, a, 1, b);
 }
 
-/* constant * (sum) is multiplied out, so that offsets computed in different orders become equal. */
-static SizeId
-scale(Graph *g, int64_t constant, SizeId id)
+SizeId
+size_sub(Graph *g, SizeId a, SizeId b)
 {
-    if (constant == 0) return size_const(g, 0);
-    if (constant == 1) return id;
+    return add_times(g, a, -1, b);
+}
+
+static int
+factors_of(const Graph *g, SizeId id, int n, SizeId *out)
+{
     const Size *size = &g->sizes.at[id];
-    if (size->kind == SIZE_ADD) {
-        SizeId a = size->a, b = size->b;
-        SizeId factor = size_const(g, constant);
-        if (factor == NO_SIZE) return NO_SIZE;
-        SizeId left = size_mul(g, factor, a), right = size_mul(g, factor, b);
-        return left == NO_SIZE || right == NO_SIZE ? NO_SIZE : size_add(g, left, right);
-    }
-    return pair(g, SIZE_MUL, size_const(g, constant), id);
+    if (n > MOST_TERMS) return n;
+    if (size->kind == SIZE_MUL) return factors_of(g, size->b, factors_of(g, size->a, n, out), out);
+    if (n < MOST_TERMS) out[n] = id;
+    return n + 1;
+}
+
+/* Of what two terms are of. */
+static SizeId
+product(Graph *g, SizeId a, SizeId b)
+{
+    SizeId of[MOST_TERMS];
+    int n = factors_of(g, b, factors_of(g, a, 0, of), of);
+    return n > MOST_TERMS ? pair(g, SIZE_MUL, a, b) : chain(g, SIZE_MUL, n, of);
 }
 
 SizeId
 size_mul(Graph *g, SizeId a, SizeId b)
 {
-    int64_t x, y;
-    SizeId left = split_product(g, a, &x), right = split_product(g, b, &y);
-    int64_t constant = wrap_mul(x, y);
-    SizeId product = left == NO_SIZE ? right : left;
-    if (left != NO_SIZE && right != NO_SIZE) {
-        product = chain_merge(g, SIZE_MUL, left, right);
-        if (product == NO_SIZE) return NO_SIZE;
+    Sum left = {0}, right = {0}, all = {0};
+    sum_size(g, &left, 1, a);
+    sum_size(g, &right, 1, b);
+    all.constant = wrap_mul(left.constant, right.constant);
+    for (int i = 0; i < left.n; i++)
+        sum_add(&all, (Term){wrap_mul(left.at[i].factor, right.constant), left.at[i].of});
+    for (int i = 0; i < right.n; i++)
+        sum_add(&all, (Term){wrap_mul(right.at[i].factor, left.constant), right.at[i].of});
+    for (int i = 0; i < left.n; i++)
+        for (int k = 0; k < right.n; k++) {
+            SizeId of = product(g, left.at[i].of, right.at[k].of);
+            if (of == NO_SIZE) return NO_SIZE;
+            sum_add(&all, (Term){wrap_mul(left.at[i].factor, right.at[k].factor), of});
+        }
+    if (!left.full && !right.full && !all.full) return sum_made(g, &all);
+    return pair(g, SIZE_MUL, a, b);
+}
+
+/* ---- bounds ---- */
+
+enum { DEEPEST = 12 };
+
+static bool bound(Graph *g, SizeId id, bool upper, int depth, int64_t *out);
+
+/* The bound of what a term is of; a product's factors must not be negative. */
+static bool
+bound_of(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
+{
+    const Size size = g->sizes.at[id];
+    int64_t a, b;
+    switch (size.kind) {
+    case SIZE_CONST: *out = size.value; return true;
+    case SIZE_DIM: *out = 0; return !upper;
+    case SIZE_NUMBER:
+        return (upper ? size.b : size.a) != NO_SIZE &&
+               bound(g, upper ? size.b : size.a, upper, depth + 1, out);
+    case SIZE_MUL:
+        if (!bound_of(g, size.a, false, depth + 1, &a) || a < 0 ||
+            !bound_of(g, size.b, false, depth + 1, &b) || b < 0)
+            return false;
+        if (upper && (!bound_of(g, size.a, true, depth + 1, &a) ||
+                      !bound_of(g, size.b, true, depth + 1, &b)))
+            return false;
+        return !__builtin_mul_overflow(a, b, out);
+    case SIZE_LEAST:
+    case SIZE_MOST: {
+        bool one = bound(g, size.a, upper, depth + 1, &a);
+        bool other = bound(g, size.b, upper, depth + 1, &b);
+        bool either = upper == (size.kind == SIZE_LEAST); /* each of them is a bound */
+        if (!either && !(one && other)) return false;
+        *out = !other ? a : !one ? b : size_apply(size.kind, a, b);
+        return one || other;
     }
-    return product == NO_SIZE ? size_const(g, constant) : scale(g, constant, product);
+    case SIZE_FLOOR_DIV:
+        if (!size_is_const(g, size.b) || size_value(g, size.b) <= 0) return false;
+        if (!bound(g, size.a, upper, depth + 1, &a)) return false;
+        *out = size_apply(SIZE_FLOOR_DIV, a, size_value(g, size.b));
+        return true;
+    case SIZE_MOD:
+        if (!bound(g, size.b, false, depth + 1, &b) || b <= 0) return false;
+        if (upper && !bound(g, size.b, true, depth + 1, &b)) return false;
+        *out = upper ? b - 1 : 0;
+        return true;
+    default: return false;
+    }
+}
+
+/* The term that was made last of those that are a number with such a bound; -1: none. */
+static int
+youngest(const Graph *g, const Sum *sum, bool upper)
+{
+    int found = -1;
+    for (int i = 0; i < sum->n; i++) {
+        const Size *size = &g->sizes.at[sum->at[i].of];
+        if (size->kind != SIZE_NUMBER) continue;
+        SizeId to = (sum->at[i].factor > 0) == upper ? size->b : size->a;
+        if (to == NO_SIZE || size_is_const(g, to)) continue;
+        if (found < 0 || g->sizes.at[sum->at[found].of].node < size->node) found = i;
+    }
+    return found;
+}
+
+/* Numbers whose bounds are expressions are replaced by them first, the last made ones before those
+   that these are of, so that what is the same in a number and its bound cancels out.  What is left
+   is bounded term by term. */
+static bool
+bound(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
+{
+    Sum sum = {0};
+    if (depth > DEEPEST) return false;
+    sum_size(g, &sum, 1, id);
+    if (sum.full) return false;
+    for (int at, steps = 0; (at = youngest(g, &sum, upper)) >= 0; steps++) {
+        Term term = sum.at[at];
+        const Size *size = &g->sizes.at[term.of];
+        SizeId to = (term.factor > 0) == upper ? size->b : size->a;
+        sum.at[at] = sum.at[--sum.n];
+        sum_size(g, &sum, term.factor, to);
+        if (sum.full || steps > MOST_TERMS) return false;
+    }
+    *out = sum.constant;
+    for (int i = 0; i < sum.n; i++) {
+        int64_t each, times;
+        if (!bound_of(g, sum.at[i].of, (sum.at[i].factor > 0) == upper, depth, &each) ||
+            __builtin_mul_overflow(each, sum.at[i].factor, &times) ||
+            __builtin_add_overflow(*out, times, out))
+            return false;
+    }
+    return true;
+}
+
+bool
+size_lower(Graph *g, SizeId id, int64_t *out)
+{
+    return bound(g, id, false, 0, out);
+}
+
+bool
+size_upper(Graph *g, SizeId id, int64_t *out)
+{
+    return bound(g, id, true, 0, out);
+}
+
+bool
+size_varies(const Graph *g, SizeId id)
+{
+    if (size_is_const(g, id)) return false;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER;
+    return size_varies(g, size->a) || size_varies(g, size->b);
+}
+
+bool
+size_is_single(const Graph *g, SizeId id)
+{
+    return size_value(g, id) == 1 && !size_varies(g, id);
+}
+
+int64_t
+size_most(Graph *g, SizeId id)
+{
+    int64_t most;
+    return size_upper(g, id, &most) ? most : INT64_MAX;
+}
+
+bool
+size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b)
+{
+    if (size_is_const(g, id) && size_is_const(g, a) && size_is_const(g, b))
+        return size_value(g, id) == wrap_mul(size_value(g, a), size_value(g, b));
+    if (size_is_const(g, id) && size_value(g, id) != 0) return false;
+    SizeId times =
+        size_mul((Graph *)g, a, b); /* which is entered among the sizes, and read by none */
+    if (times == NO_SIZE) PyErr_Clear();
+    return times != NO_SIZE && size_same(g, id, times);
+}
+
+bool
+size_at_most(Graph *g, SizeId a, SizeId b)
+{
+    int64_t least;
+    SizeId between = size_sub(g, b, a);
+    if (between == NO_SIZE) PyErr_Clear();
+    return between != NO_SIZE && size_lower(g, between, &least) && least >= 0;
+}
+
+/* ---- symbols with bounds, quotients, extremes ---- */
+
+SizeId
+size_number(Graph *g, NodeId node, SizeId least, SizeId most, int64_t hint)
+{
+    return intern(g, (Size){SIZE_NUMBER, hint, node, 0, least, most});
+}
+
+/* Does the divisor divide each term? */
+static bool
+divides(const Sum *sum, int64_t divisor)
+{
+    bool all = sum->constant % divisor == 0;
+    for (int i = 0; i < sum->n; i++) all = all && sum->at[i].factor % divisor == 0;
+    return all;
+}
+
+SizeId
+size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b)
+{
+    Sum sum = {0};
+    int64_t by = size_is_const(g, b) ? size_value(g, b) : 0;
+    sum_size(g, &sum, 1, a);
+    if (by <= 0 || sum.full) return pair(g, kind, a, b);
+    int64_t rest = size_apply(SIZE_MOD, sum.constant, by);
+    sum.constant = wrap_add(sum.constant, -rest);
+    if (divides(&sum, by)) {
+        if (kind == SIZE_MOD) return size_const(g, rest);
+        for (int i = 0; i < sum.n; i++) sum.at[i].factor /= by;
+        sum.constant /= by;
+        return sum_made(g, &sum);
+    }
+    if (kind == SIZE_MOD && size_at_most(g, size_const(g, 0), a) &&
+        size_at_most(g, a, size_const(g, by - 1)))
+        return a;
+    return pair(g, kind, a, b);
+}
+
+SizeId
+size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b)
+{
+    if (size_at_most(g, a, b)) return kind == SIZE_LEAST ? a : b;
+    if (size_at_most(g, b, a)) return kind == SIZE_LEAST ? b : a;
+    return compare(g, a, b) <= 0 ? pair(g, kind, a, b) : pair(g, kind, b, a);
 }
 
 bool

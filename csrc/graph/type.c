@@ -47,34 +47,6 @@ type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
     return lay_out(g, out, dtype, rank, shape, NULL);
 }
 
-/* True when `stride` is `step` times `length`. Compares the factors, since the graph is const and
-   no product can be made here. */
-static bool
-is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
-{
-    if (size_is_const(g, stride) && size_is_const(g, step) && size_is_const(g, length))
-        return size_value(g, stride) == size_value(g, step) * size_value(g, length);
-    if (size_is_const(g, stride)) return false;
-    int64_t constants[3] = {1, 1, 1};
-    SizeId parts[3] = {stride, step, length};
-    for (int i = 0; i < 3; i++) {
-        const Size *size = &g->sizes.at[parts[i]];
-        if (size->kind == SIZE_CONST) {
-            constants[i] = size->value;
-            parts[i] = NO_SIZE;
-        } else if (size->kind == SIZE_MUL && g->sizes.at[size->a].kind == SIZE_CONST) {
-            constants[i] = g->sizes.at[size->a].value;
-            parts[i] = size->b;
-        }
-    }
-    if (constants[0] != constants[1] * constants[2]) return false;
-    if (parts[1] == NO_SIZE || parts[2] == NO_SIZE)
-        return parts[0] == (parts[1] == NO_SIZE ? parts[2] : parts[1]);
-    const Size *product = &g->sizes.at[parts[0]];
-    return product->kind == SIZE_MUL && ((product->a == parts[1] && product->b == parts[2]) ||
-                                         (product->a == parts[2] && product->b == parts[1]));
-}
-
 /* Dense in C order, or else in Fortran order; axes of length 1 do not count. */
 static bool
 is_dense(const Graph *g, const Type *type, bool c_order)
@@ -89,7 +61,7 @@ is_dense(const Graph *g, const Type *type, bool c_order)
             if (!size_is_const(g, stride) ||
                 size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))
                 return false;
-        } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
+        } else if (!size_is_times(g, stride, type->stride[inner], type->shape[inner])) {
             return false;
         }
         inner = axis;
@@ -199,7 +171,7 @@ is_natural(const Graph *g, const Type *type, bool c_order)
             if (!size_is_const(g, stride) ||
                 size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))
                 return false;
-        } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
+        } else if (!size_is_times(g, stride, type->stride[inner], type->shape[inner])) {
             return false;
         }
         inner = axis;
@@ -225,7 +197,7 @@ type_axes(const Graph *g, const Type *type, int *axes)
 {
     int n = 0;
     for (int axis = 0; axis < type->rank; axis++) {
-        if (size_value(g, type->shape[axis]) == 1) continue;
+        if (size_is_single(g, type->shape[axis])) continue;
         int64_t stride = size_value(g, type->stride[axis]);
         if (stride <= 0) return -1;
         int at = n++;
@@ -243,8 +215,7 @@ type_axes(const Graph *g, const Type *type, int *axes)
 bool
 type_axis_follows(const Graph *g, const Type *type, int outer, int inner)
 {
-    return size_value(g, type->stride[outer]) ==
-           size_value(g, type->stride[inner]) * size_value(g, type->shape[inner]);
+    return size_is_times(g, type->stride[outer], type->stride[inner], type->shape[inner]);
 }
 
 int
@@ -274,7 +245,7 @@ type_repeats(const Graph *g, const Type *type)
     int n = 0;
     if (type_elements(g, type) == 0) return false;
     for (int i = 0; i < type->rank; i++) {
-        if (size_value(g, type->shape[i]) == 1) continue;
+        if (size_is_single(g, type->shape[i])) continue;
         int64_t step = llabs(size_value(g, type->stride[i]));
         int at = n++;
         for (; at > 0 && stride[at - 1] > step; at--) {
@@ -295,7 +266,7 @@ bool
 type_is_spread(const Graph *g, const Type *type)
 {
     for (int i = 0; i < type->rank; i++)
-        if (size_value(g, type->stride[i]) != 0 && size_value(g, type->shape[i]) != 1) return false;
+        if (size_value(g, type->stride[i]) != 0 && !size_is_single(g, type->shape[i])) return false;
     return true;
 }
 

@@ -28,6 +28,19 @@ size_exists(const Graph *g, SizeId size)
     return size >= 0 && size < g->sizes.len;
 }
 
+/* Are the numbers in it known where the node is? */
+static bool
+size_is_measured(const Check *c, SizeId id)
+{
+    const Graph *g = c->g;
+    if (size_is_const(g, id)) return true;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind == SIZE_NUMBER)
+        return c->visible[size->node] && graph_node(g, size->node)->op == OP_measure;
+    if (size->kind < SIZE_ADD) return true;
+    return size_is_measured(c, size->a) && size_is_measured(c, size->b);
+}
+
 /* ---- types ---- */
 
 static int
@@ -39,9 +52,13 @@ check_layout(const Check *c, NodeId id, const Type *type)
     for (int i = 0; i < type->rank; i++) {
         RULE(size_exists(g, type->shape[i]), "an axis has no length");
         RULE(size_exists(g, type->stride[i]), "an axis has no stride");
+        RULE(size_is_measured(c, type->shape[i]) && size_is_measured(c, type->stride[i]),
+             "a size has a number that is not measured before it");
         RULE(size_value(g, type->shape[i]) >= 0, "a length is negative");
     }
     RULE(type->offset == NO_SIZE || size_exists(g, type->offset), "the offset is no size");
+    RULE(size_is_measured(c, type->offset),
+         "the offset has a number that is not measured before it");
     return 0;
 }
 
@@ -54,8 +71,8 @@ check_type(const Check *c, NodeId id)
     RULE((type->form == FORM_OBJECT) == (type->dtype == DT_OBJECT),
          "dtype object and form object go together");
     if (type->form == FORM_PYTHON)
-        RULE(type->dtype == DT_BOOL || type->dtype == DT_I64 || type->dtype == DT_F64 ||
-                 type->dtype == DT_C128,
+        RULE(type->dtype == DT_BOOL || type->dtype == DT_I64 || type->dtype == DT_U64 ||
+                 type->dtype == DT_F64 || type->dtype == DT_C128,
              "Python has no number of this dtype");
     return 0;
 }
@@ -271,6 +288,9 @@ static int
 check_jump(const Check *c, NodeId id, const Node *node)
 {
     RULE(node->type.dtype == DT_OBJECT, "a mark has no value");
+    RULE(node->op != OP_measure ||
+             (arg_type(c, node, 0)->dtype == DT_I64 && arg_type(c, node, 0)->form == FORM_PYTHON),
+         "what is measured is no int");
     if (node->op == OP_branch || node->op == OP_stay || node->op == OP_again)
         RULE(node->nargs > 0 && arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
     RULE(node->op != OP_join || node->nargs % 2 == 0, "a result has a value in one arm only");
@@ -500,7 +520,8 @@ check_region(Check *c, RegionId id)
     }
     for (int i = 0; i < region->nodes.len; i++) {
         if (check_node(c, region->nodes.at[i]) < 0) return -1;
-        if (id != 0 && op_info(graph_node(c->g, region->nodes.at[i])->op)->kind == KIND_JUMP)
+        const Node *node = graph_node(c->g, region->nodes.at[i]);
+        if (id != 0 && op_info(node->op)->kind == KIND_JUMP && node->op != OP_measure)
             return broken(c, region->nodes.at[i], "arms are laid out in the top region only");
         c->visible[region->nodes.at[i]] = 1;
     }

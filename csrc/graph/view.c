@@ -340,7 +340,7 @@ view_symbols(const Graph *g)
     PyObject *symbols = PyDict_New();
     for (int i = 0; symbols != NULL && i < g->sizes.len; i++) {
         const Size *size = &g->sizes.at[i];
-        if (size->kind != SIZE_DIM && size->kind != SIZE_STRIDE) continue;
+        if (size->kind == SIZE_CONST || size->kind >= SIZE_ADD) continue;
         PyObject *name = view_size(g, i), *value = PyLong_FromLongLong(size->value);
         if (name == NULL || value == NULL || PyDict_SetItem(symbols, name, value) < 0)
             Py_CLEAR(symbols);

@@ -17,7 +17,7 @@ domain_squeezed(const Graph *g, const Type *type, SizeId *size, int *axes)
 {
     int n = 0;
     for (int axis = 0; axis < type->rank; axis++) {
-        if (size_value(g, type->shape[axis]) == 1) continue;
+        if (size_is_single(g, type->shape[axis])) continue;
         size[n] = type->shape[axis];
         axes[n++] = axis;
     }
@@ -29,7 +29,7 @@ domain_is_empty(const Lowering *lw, NodeId id)
 {
     const Type *type = node_domain(lw, id);
     for (int axis = 0; axis < type->rank; axis++)
-        if (size_value(lw->graph, type->shape[axis]) == 0) return true;
+        if (size_is_zero(lw->graph, type->shape[axis])) return true;
     return false;
 }
 
@@ -55,7 +55,7 @@ access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeI
     for (int dim = 0; dim < g->ndims; dim++) {
         int axis = axis_of[dim] - shift;
         bool walks =
-            axis_of[dim] >= 0 && axis >= 0 && size_value(lw->graph, type->shape[axis]) != 1;
+            axis_of[dim] >= 0 && axis >= 0 && !size_is_single(lw->graph, type->shape[axis]);
         out->stride[dim] = walks ? type->stride[axis] : NO_SIZE;
     }
 }

@@ -66,7 +66,6 @@ void
 arms_need(Lowering *lw)
 {
     const Graph *g = lw->graph;
-    if (lw->narms == 0) return;
     for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
         NodeId id = g->regions.at[0].nodes.at[i];
         const Node *node = graph_node(g, id);
@@ -74,13 +73,23 @@ arms_need(Lowering *lw)
         if (node->op == OP_result && graph_node(g, node->args[0])->op == OP_join)
             place_result(lw, id);
         for (int k = 0; k < node->nargs; k++) need_crossing(lw, lw->arm[id], node->args[k]);
-        if (node->op == OP_branch || node->op == OP_stay)
+        if (node->op == OP_branch || node->op == OP_stay || node->op == OP_measure)
             lw->needed[graph_node(g, node->args[0])->storage] = true;
     }
     repeat_need(lw);
 }
 
 /* ---- marks as steps ---- */
+
+static int
+measure_step(Lowering *lw, NodeId mark)
+{
+    const Node *node = graph_node(lw->graph, mark);
+    Step step = {.kind = STEP_MEASURE, .line = node->line, .file = node->file};
+    step.measure.node = mark;
+    if (place_for(lw, node->args[0], &step.measure.from) < 0) return -1;
+    return VEC_PUSH(lw->arena, &lw->program->steps, step);
+}
 
 int
 arms_step(Lowering *lw, NodeId mark)
@@ -89,6 +98,7 @@ arms_step(Lowering *lw, NodeId mark)
     Program *p = lw->program;
     if (node->op == OP_enter || node->op == OP_stay || node->op == OP_again)
         return repeat_step(lw, mark);
+    if (node->op == OP_measure) return measure_step(lw, mark);
     Step step = {.kind = STEP_JUMP, .line = node->line};
     if (node->op != OP_branch) { /* the target of the open jump is here */
         int from = lw->open.at[--lw->open.len];

@@ -57,8 +57,10 @@ row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
 {
     int64_t elements = 1;
     for (int dim = 0; dim < g->ndims; dim++)
-        if (reduced >> dim & 1) elements *= size_value(lw->graph, g->size[dim]);
-    return elements * 8;
+        if (reduced >> dim & 1 &&
+            __builtin_mul_overflow(elements, size_most(lw->graph, g->size[dim]), &elements))
+            return INT64_MAX;
+    return elements > INT64_MAX / 8 ? INT64_MAX : elements * 8;
 }
 
 bool
@@ -116,13 +118,12 @@ static bool
 collapses(void *context, const Access *access)
 {
     const Collapse *c = context;
-    const Graph *g = c->lw->graph;
+    Graph *g = c->lw->graph;
     int outer = -1;
     for (int dim = 0; dim < c->group->ndims; dim++) {
         if (!(c->group->reduced >> dim & 1)) continue;
         if (outer >= 0 &&
-            size_value(g, access->stride[outer]) !=
-                size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
+            !size_is_times(g, access->stride[outer], access->stride[dim], c->group->size[dim]))
             return false;
         outer = dim;
     }
@@ -179,11 +180,11 @@ static bool
 inner_collapses(void *context, const Access *access)
 {
     const Columns *c = context;
-    const Graph *g = c->lw->graph;
+    Graph *g = c->lw->graph;
     for (int i = 0; i + 1 < c->n; i++) {
         int dim = c->order[i + 1];
-        if (size_value(g, access->stride[c->order[i]]) !=
-            size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
+        if (!size_is_times(g, access->stride[c->order[i]], access->stride[dim],
+                           c->group->size[dim]))
             return false;
     }
     return true;

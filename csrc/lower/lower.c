@@ -208,7 +208,7 @@ spread_type(const Graph *g, const Type *view, Type *type)
     out.offset = type->offset;
     for (int axis = 0; axis < view->rank; axis++) {
         int from = axis - shift;
-        bool walks = from >= 0 && size_value(g, type->shape[from]) != 1;
+        bool walks = from >= 0 && !size_is_single(g, type->shape[from]);
         out.stride[axis] = walks ? type->stride[from] : NO_SIZE;
     }
     *type = out;
@@ -287,7 +287,7 @@ static bool
 group_is_empty(const Lowering *lw, const Group *g)
 {
     for (int dim = 0; !g->external && dim < g->ndims; dim++)
-        if (size_value(lw->graph, g->size[dim]) == 0) return true;
+        if (size_is_zero(lw->graph, g->size[dim])) return true;
     return false;
 }
 
@@ -479,6 +479,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
     mark_written(&lw);
     if (lw.why == NULL) release_arguments(&lw);
+    if (lw.why == NULL && measure_buffers(&lw) < 0) return NULL;
     if (lw.why == NULL && (memory_plan(&lw) < 0 || release_plan(&lw) < 0 || waves_find(&lw) < 0))
         return NULL;
     if (lw.why != NULL) {

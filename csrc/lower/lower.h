@@ -171,7 +171,22 @@ typedef struct {
     int32_t target;
 } CarryStep;
 
-typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE, STEP_CARRY } StepKind;
+/* The int at `from` is known from here on: sizes with the `measure` node are evaluated, and the
+   buffers `fresh` are new arrays of such sizes. */
+typedef struct {
+    Place from;
+    NodeId node;
+    VEC(BufferId) fresh;
+} MeasureStep;
+
+typedef enum {
+    STEP_KERNEL,
+    STEP_EXTERN,
+    STEP_JUMP,
+    STEP_CHOOSE,
+    STEP_CARRY,
+    STEP_MEASURE
+} StepKind;
 
 typedef struct {
     StepKind kind;
@@ -183,6 +198,7 @@ typedef struct {
         JumpStep jump;
         ChooseStep choose;
         CarryStep carry;
+        MeasureStep measure;
     };
 } Step;
 

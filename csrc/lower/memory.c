@@ -73,7 +73,10 @@ find_lifetimes(Lowering *lw)
             touch_choice(lw, &step->choose, s);
         else if (step->kind == STEP_CARRY)
             touch_carried(lw, &step->carry, s);
-        else {
+        else if (step->kind == STEP_MEASURE) {
+            touch(lw, step->measure.from.buffer, s);
+            touch_all(lw, step->measure.fresh.len, step->measure.fresh.at, s);
+        } else {
             for (int i = 0; i < step->external.nargs; i++)
                 touch(lw, step->external.args[i].buffer, s);
             for (int i = 0; i < step->external.nresults; i++)
@@ -92,7 +95,7 @@ find_lifetimes(Lowering *lw)
 static int64_t
 rounded(const Lowering *lw, const Buffer *b)
 {
-    return (size_value(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
+    return (size_most(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* Free bytes between buffers in use, by offset. */
@@ -190,9 +193,9 @@ bytes_before(const Lowering *lw, const Type *type)
 {
     int64_t bytes = 0;
     for (int axis = 0; axis < type->rank; axis++) {
-        int64_t reach = (size_value(lw->graph, type->shape[axis]) - 1) *
-                        size_value(lw->graph, type->stride[axis]);
-        if (reach < 0) bytes -= reach;
+        int64_t stride = size_value(lw->graph, type->stride[axis]);
+        int64_t length = size_value(lw->graph, type->shape[axis]);
+        if (stride < 0 && length > 0) bytes -= (length - 1) * stride;
     }
     return bytes;
 }

@@ -74,9 +74,8 @@ static bool
 pair_joins(void *context, const Access *access)
 {
     const Scan *s = context;
-    int64_t outer = nest_value(s->nest, access->stride[s->outer]);
-    int64_t inner = nest_value(s->nest, access->stride[s->inner]);
-    return outer == inner * nest_value(s->nest, s->nest->group->size[s->inner]);
+    return size_is_times(s->nest->lw->graph, access->stride[s->outer], access->stride[s->inner],
+                         s->nest->group->size[s->inner]);
 }
 
 static int64_t

@@ -275,6 +275,15 @@ put_carry(const Graph *g, int at, const CarryStep *carry, Text *out)
 }
 
 static void
+put_measure(const Graph *g, int at, const MeasureStep *measure, Text *out)
+{
+    text_printf(out, "step %d: measure %%%d, which is ", at, measure->node);
+    put_place(g, &measure->from, out);
+    put_buffers("; make ", measure->fresh.len, measure->fresh.at, out);
+    text_put(out, "\n");
+}
+
+static void
 put_wave(const Program *p, const Wave *wave, Text *out)
 {
     text_printf(out, "wave of %d kernels, %lld tiles of %lld strips%s:", wave->count,
@@ -308,6 +317,8 @@ program_print(const Graph *graph, const Program *program, Text *out)
             put_choice(graph, i, &step->choose, out);
         else if (step->kind == STEP_CARRY)
             put_carry(graph, i, &step->carry, out);
+        else if (step->kind == STEP_MEASURE)
+            put_measure(graph, i, &step->measure, out);
         else
             put_external(graph, step, out);
     }

@@ -26,6 +26,16 @@ is_reassociated(const Graph *g, const Node *node, DType dtype)
            (node->op == OP_sum || node->op == OP_prod);
 }
 
+/* May an axis be of one element or none, where the length is not known?  NumPy leaves such an axis
+   out, and then perhaps adds along another one. */
+static bool
+may_lose_axes(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (!size_is_const(g, type->shape[i])) return true;
+    return false;
+}
+
 /* NumPy's reduction loops see the argument with axes sorted by stride and coalesced where memory
    allows (nditer); where strides do not tell the order, nothing is claimed.  One reduced run
    innermost: a row.  One reduced run further out: columns, sequential.  Anything else: extern. */
@@ -62,7 +72,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     unsigned reduced = 0;
     for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];
     int n = type_axes(g, type, axes);
-    if (n < 0) return REDUCTION_EXTERN;
+    if (n < 0 || (!free && n > 1 && may_lose_axes(g, type))) return REDUCTION_EXTERN;
     int first = 0;
     while (first < n && !(reduced >> axes[first] & 1)) first++;
     if (first == n) { /* every reduced axis has length 1 */

@@ -16,17 +16,32 @@ instr_of(const Kernel *k, int32_t at)
     return &k->instrs.at[at];
 }
 
+static bool
+has_64_bits(DType dtype)
+{
+    return dtype == DT_I64 || dtype == DT_U64;
+}
+
+static bool
+constant_bits(const Kernel *k, int32_t at, int64_t *out)
+{
+    const Instr *v = instr_of(k, at);
+    if (v->kind != INSTR_CONST || !has_64_bits(v->dtype)) return false;
+    memcpy(out, v->bits, sizeof *out);
+    return true;
+}
+
 /* x & mask or x % 2**k, of ints: the constant as a mask, and x. */
 static bool
 is_remainder(const Kernel *k, int32_t at, int64_t *mask, int32_t *of)
 {
     const Instr *v = instr_of(k, at);
-    if (v->kind != INSTR_OP || v->dtype != DT_I64 || v->nargs != 2) return false;
-    bool and = v->op == OP_bitwise_and, mod = v->op == OP_py_mod;
+    if (v->kind != INSTR_OP || !has_64_bits(v->dtype) || v->nargs != 2) return false;
+    bool and = v->op == OP_bitwise_and, mod = v->op == OP_py_mod && v->dtype == DT_I64;
     for (int other = mod ? 1 : 0; (and || mod) && other < 2; other++) {
-        if (!region_constant(k, v->args[other], mask)) continue;
+        if (!constant_bits(k, v->args[other], mask)) continue;
         *of = v->args[1 - other];
-        if (and) return *mask >= 0 && instr_of(k, *of)->dtype == DT_I64;
+        if (and) return (*mask >= 0 || v->dtype == DT_U64) && instr_of(k, *of)->dtype == v->dtype;
         if (*mask <= 0 || (*mask & (*mask - 1)) != 0) return false;
         --*mask;
         return instr_of(k, *of)->dtype == DT_I64;
@@ -38,19 +53,20 @@ is_remainder(const Kernel *k, int32_t at, int64_t *mask, int32_t *of)
 static bool
 is_python(const Graph *g, const Instr *v)
 {
-    if (v->kind != INSTR_OP || v->dtype != DT_I64 || v->node == NO_NODE) return false;
+    if (v->kind != INSTR_OP || !has_64_bits(v->dtype) || v->node == NO_NODE) return false;
     const Node *node = graph_node(g, v->node);
     for (int i = 0; i < node->nargs; i++) {
         const Type *type = &graph_node(g, node->args[i])->type;
-        if (type->form != FORM_PYTHON || type->dtype != DT_I64) return false;
+        if (type->form != FORM_PYTHON || !has_64_bits((DType)type->dtype)) return false;
     }
     return node->op == v->op && node->nargs == v->nargs;
 }
 
 /* Do the lowest bits of the result depend on nothing but the lowest bits of the operands? */
 static bool
-keeps_low_bits(const Graph *g, const Instr *v)
+keeps_low_bits(const Graph *g, const Kernel *k, const Instr *v)
 {
+    int64_t by;
     if (!is_python(g, v)) return false;
     switch (v->op) {
     case OP_py_add:
@@ -59,7 +75,10 @@ keeps_low_bits(const Graph *g, const Instr *v)
     case OP_py_neg:
     case OP_bitwise_and:
     case OP_bitwise_or:
+    case OP_cast:
+    case OP_py_int:
     case OP_bitwise_xor: return true;
+    case OP_py_lshift: return constant_bits(k, v->args[1], &by) && by >= 0 && by <= 63;
     default: return false;
     }
 }
@@ -106,7 +125,7 @@ find_modular(const Graph *g, const Kernel *k, RegionLoop *r)
     int64_t mask;
     int32_t of;
     for (int32_t at = 0; at < k->instrs.len; at++)
-        r->modular[at] = at >= r->body && keeps_low_bits(g, instr_of(k, at));
+        r->modular[at] = at >= r->body && keeps_low_bits(g, k, instr_of(k, at));
     RegionStmt top = {.instr = -1, .loop = r->top};
     mark_block(r, &(RegionBlock){.at = &top, .len = 1});
     for (int i = 0; i < r->elements.len; i++)
@@ -116,7 +135,9 @@ find_modular(const Graph *g, const Kernel *k, RegionLoop *r)
         const Instr *v = instr_of(k, at);
         bool remainder = is_remainder(k, at, &mask, &of);
         for (int i = 0; i < v->nargs; i++)
-            if (!r->modular[at] && !(remainder && v->args[i] == of)) needs(r, v->args[i]);
+            if ((!r->modular[at] || (v->op == OP_py_lshift && i == 1)) &&
+                !(remainder && v->args[i] == of))
+                needs(r, v->args[i]);
     }
 }
 
@@ -134,8 +155,8 @@ affine_in(const Kernel *k, int32_t at, int32_t variable, int depth, Affine *out)
     const Instr *v = instr_of(k, at);
     int64_t number;
     Affine a, b;
-    if (v->dtype != DT_I64) return false;
-    if (region_constant(k, at, &number)) {
+    if (!has_64_bits(v->dtype)) return false;
+    if (constant_bits(k, at, &number)) {
         *out = (Affine){0, (uint64_t)number};
         return true;
     }

@@ -65,8 +65,7 @@ cast(Build *b, int32_t value, DType to, Level level, NodeId node)
 static bool
 may_wrap(const Node *node)
 {
-    bool ignored = (node->errors >> 4 & FP_OVERFLOW) != 0 && (node->errors & FP_OVERFLOW) == 0;
-    return ignored && node->type.dtype != DT_I64 &&
+    return errors_ignore_overflow(node->errors) && node->type.dtype != DT_I64 &&
            op_may_overflow(node->op, (DType)node->type.dtype);
 }
 

@@ -61,7 +61,7 @@ repeat_need(Lowering *lw)
         const Node *enter = graph_node(lw->graph, repeat->enter);
         const Node *again = graph_node(lw->graph, repeat->again);
         lw->needed[graph_node(lw->graph, again->args[0])->storage] = true;
-        for (int i = 0; i < enter->nargs; i++) {
+        for (int i = 0; i < node_versions_from(enter); i++) {
             NodeId inside = carried_in(lw, repeat, i), after = live_result(lw, repeat->again, i);
             if (inside == NO_NODE) continue;
             if (after != NO_NODE) lw->same_as[after] = inside;
@@ -114,7 +114,7 @@ repeat_place(Lowering *lw)
         bool *seen = arena_alloc(lw->arena, bytes);
         if (seen == NULL) return -1;
         memset(seen, 0, bytes);
-        for (int i = 1; i < again->nargs; i++) {
+        for (int i = 1; i <= node_versions_from(again); i++) {
             bool array = graph_node(lw->graph, again->args[i])->type.form == FORM_ARRAY;
             if (array && carried_in(lw, repeat, i - 1) != NO_NODE)
                 mark_made(lw, loop, again->args[i], seen);
@@ -238,7 +238,8 @@ enter_step(Lowering *lw, NodeId mark)
     const Repeat *repeat = &lw->repeats.at[loop_numbered(lw, mark) - 1];
     Step step = {.kind = STEP_CARRY, .line = node->line, .file = node->file};
     step.carry.condition.buffer = NO_BUFFER;
-    if (moves(&c, repeat, node->args, node->nargs) < 0 || push_carry(&c, &step) < 0) return -1;
+    if (moves(&c, repeat, node->args, node_versions_from(node)) < 0 || push_carry(&c, &step) < 0)
+        return -1;
     return VEC_PUSH(lw->arena, &lw->open, lw->program->steps.len - 1);
 }
 
@@ -254,7 +255,7 @@ again_step(Lowering *lw, NodeId mark)
     Step step = {.kind = STEP_CARRY, .line = node->line, .file = node->file};
     step.carry.target = enter + 1;
     if (place_for(lw, node->args[0], &step.carry.condition) < 0 ||
-        moves(&c, &lw->repeats.at[loop - 1], node->args + 1, node->nargs - 1) < 0 ||
+        moves(&c, &lw->repeats.at[loop - 1], node->args + 1, node_versions_from(node)) < 0 ||
         add_pool(&c, loop) < 0 || add_dropped(&c, loop) < 0 || push_carry(&c, &step) < 0)
         return -1;
     CarryStep *begin = &p->steps.at[enter].carry, *end = &p->steps.at[p->steps.len - 1].carry;

@@ -241,6 +241,10 @@ int sized_find(Lowering *lw); /* to be called first.  0 or -1 */
 /* May the constant be one of them?  Then it is an argument, and not in the kernel's text. */
 bool is_sized(const Lowering *lw, const Node *node);
 
+/* measure.c: sizes that the run makes known */
+/* Behind the steps: makes room for buffers of such sizes.  0 or -1; lw->why may be set. */
+int measure_buffers(Lowering *lw);
+
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);
 /* The array library has a call that does what the node does. */

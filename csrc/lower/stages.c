@@ -384,7 +384,10 @@ stages_scratch_bytes(const Nest *n)
 {
     const Kernel *k = n->kernel;
     if (k->tile_rows > 0) return tile_bytes(k);
-    int64_t length = k->block ? k->block : nest_value(n, n->size[n->nloops - 1]), total = 0;
+    enum { MOST_ROW = 1 << 27 };
+    int64_t most = size_most(n->lw->graph, n->size[n->nloops - 1]), total = 0;
+    int64_t length = k->block ? k->block : most;
+    if (k->nslots > 0 && length > MOST_ROW) n->lw->why = "a row of a length that has no bound";
     for (int i = 0; i < k->nslots; i++) {
         /* for rows side by side, a vector for each element */
         int64_t bytes = k->beside ? 64 : k->slot_bytes[i];

@@ -10,7 +10,7 @@ span_bytes(Graph *g, const Type *type)
 {
     SizeId total = size_const(g, (int64_t)dtype_size(type->dtype));
     for (int axis = 0; axis < type->rank && total != NO_SIZE; axis++) {
-        if (size_value(g, type->shape[axis]) == 0) return size_const(g, 0);
+        if (size_is_zero(g, type->shape[axis])) return size_const(g, 0);
         SizeId one_less = size_add(g, type->shape[axis], size_const(g, -1));
         if (one_less == NO_SIZE) return NO_SIZE;
         SizeId stride = type->stride[axis] == NO_SIZE ? size_const(g, 0) : type->stride[axis];

@@ -326,7 +326,9 @@ together_join(Lowering *lw)
     Program *p = lw->program;
     int n = p->steps.len, kept = 0;
     for (int i = 0; i < n; i++)
-        if (p->steps.at[i].kind == STEP_JUMP || p->steps.at[i].kind == STEP_CARRY) return 0;
+        if (p->steps.at[i].kind == STEP_JUMP || p->steps.at[i].kind == STEP_CARRY ||
+            p->steps.at[i].kind == STEP_MEASURE)
+            return 0;
     Chain *chains = arena_alloc(lw->arena, sizeof(Chain) * ((size_t)lw->ncomponents + 1));
     int *steps = arena_alloc(lw->arena, sizeof(int) * ((size_t)n + 1));
     if (chains == NULL || steps == NULL) return -1;

@@ -54,6 +54,20 @@ place_loop(Lowering *lw, NodeId loop)
     }
 }
 
+/* A repeat's versions are all in one memory. */
+static void
+place_turned(Lowering *lw, NodeId mark)
+{
+    const Node *node = graph_node(lw->graph, mark);
+    int before = node->op == OP_again;
+    for (int k = node_versions_from(node); k + before < node->nargs; k++) {
+        NodeId result = live_result(lw, mark, k);
+        NodeId storage = graph_node(lw->graph, node->args[before + k])->storage;
+        lw->needed[lw->same_as[storage]] = true;
+        if (result != NO_NODE) take_over(lw, result, storage);
+    }
+}
+
 /* A virtual node that reads memory which is written later is computed once, before the write. */
 static int
 keep_readers(Lowering *lw)
@@ -86,6 +100,7 @@ writes_place(Lowering *lw)
         if (!lw->live[id]) continue;
         if (node->op == OP_scatter) place_scatter(lw, id);
         if (node->op == OP_loop) place_loop(lw, id);
+        if (node->op == OP_enter || node->op == OP_again) place_turned(lw, id);
         if (node->op == OP_choose && node->attrs.index == CHOICE_SAME) {
             take_over(lw, id, graph_node(lw->graph, node->args[2])->storage);
             lw->needed[graph_node(lw->graph, node->args[2])->storage] = true;

@@ -107,7 +107,9 @@ pointwise_identity(const Graph *g, const Node *node)
     if (node->op == OP_where && node_is_integer(g, node->args[0], 0)) return node->args[2];
     bool same = node->nargs == 2 && node->args[0] == node->args[1];
     if (same && (node->op == OP_bitwise_and || node->op == OP_bitwise_or)) return node->args[0];
-    return neutral_argument(g, node);
+    /* The mask says that upper bits do not matter: lower/region_modulo.c. */
+    bool of_python = node->type.form == FORM_PYTHON && node->type.dtype == DT_U64;
+    return of_python && node->op == OP_bitwise_and ? NO_NODE : neutral_argument(g, node);
 }
 
 /* The value that a view covers exactly: its argument, or the storage that a chain of views leads

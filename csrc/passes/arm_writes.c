@@ -88,9 +88,10 @@ arm_stays(Writes *w, NodeId scatter)
     int32_t at = -1, place = fact(w, scatter)->order;
     VEC(NodeId) choices = {0};
     const Fact *of = fact(w, old);
-    if (of->committed || of->noutputs > 0 || w->last_region > place || of->loop != 0 ||
-        fact(w, scatter)->loop != 0 || storage_of(w, graph_node(w->g, scatter)->args[1]) == old)
+    if (of->committed || of->noutputs > 0 || of->loop != fact(w, scatter)->loop ||
+        storage_of(w, graph_node(w->g, scatter)->args[1]) == old)
         return 0;
+    if (of->loop != 0 && !version_is_turned(w, old)) return 0;
     while (next_read(w, old, &at, &id)) {
         if (fact(w, id)->order <= place || choice_is_same(w, id)) continue;
         if (!may_be_same(w, id, scatter, old)) return 0;

@@ -200,6 +200,7 @@ enter(Layout *l, NodeId repeat, RegionId body)
     for (int i = 3; i < node->nargs; i++)
         if (VEC_PUSH(g->arena, &first, node->args[i]) < 0) return -1;
     NodeId begin = mark(l, OP_enter, first.len, first.at);
+    if (begin != NO_NODE) graph_node(g, begin)->attrs.index = graph_node(g, repeat)->attrs.index;
     for (int i = 0; begin != NO_NODE && i < first.len; i++) {
         NodeId param = g->regions.at[body].params.at[i];
         Type type = graph_node(g, param)->type;
@@ -266,6 +267,7 @@ again(Layout *l, NodeId repeat, RegionId body, NodeId index, bool endless)
         if (VEC_PUSH(g->arena, &values, now(l, results[i])) < 0) return -1;
     NodeId end = mark(l, OP_again, values.len, values.at);
     if (end == NO_NODE) return -1;
+    graph_node(g, end)->attrs.index = graph_node(g, repeat)->attrs.index;
     for (NodeId id = l->first[repeat]; id != NO_NODE; id = l->next[id]) {
         Node *result = graph_node(g, id);
         if ((result->args = arena_copy(g->arena, &end, sizeof(NodeId))) == NULL) return -1;

@@ -30,6 +30,7 @@ is_candidate(const Node *node)
     case KIND_INPUT:
     case KIND_EXTERN:
     case KIND_REGION:
+    case KIND_JUMP: /* sizes name a `measure` itself */
     case KIND_COPY:
     case KIND_FILL: return false;
     case KIND_UFUNC: return node->type.dtype != DT_OBJECT;

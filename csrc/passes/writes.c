@@ -75,6 +75,7 @@ find_arms(Writes *w)
         Op op = graph_node(w->g, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
         if (op == OP_join || op == OP_again) arm = around.at[--around.len];
+        if (op == OP_again) fact(w, id)->ends = loop;
         if (op == OP_again) loop = loops.at[--loops.len];
         fact(w, id)->arm = arm;
         fact(w, id)->loop = loop;
@@ -118,7 +119,6 @@ find_reads(Writes *w)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         if (add_reads(w, id) < 0) return -1;
-        if (graph_node(g, id)->region[0] != NO_REGION) w->last_region = i + 1;
     }
     for (int i = 0; i < g->outputs.len; i++) {
         const Node *node = graph_node(g, g->outputs.at[i].node);
@@ -258,29 +258,60 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
-/* Was it carried by a repeat?  Then it may be memory of the program's, which also others have. */
+/* The `enter` or `again` of which the storage is a result, or NULL. */
+static const Node *
+carried_by(const Writes *w, NodeId storage)
+{
+    const Node *node = graph_node(w->g, storage);
+    if (node->op != OP_result) return NULL;
+    const Node *mark = graph_node(w->g, node->args[0]);
+    return mark->op == OP_enter || mark->op == OP_again ? mark : NULL;
+}
+
+/* A version of memory of the plan's that turns of a repeat write. */
+static bool
+is_turned(const Writes *w, NodeId storage)
+{
+    const Node *mark = carried_by(w, storage);
+    return mark != NULL && graph_node(w->g, storage)->attrs.index >= node_versions_from(mark);
+}
+
+bool
+version_is_turned(const Writes *w, NodeId storage)
+{
+    for (;;) {
+        const Node *node = graph_node(w->g, storage);
+        if (node->op == OP_scatter)
+            storage = storage_of(w, node->args[0]);
+        else if (choice_is_same(w, storage))
+            storage = storage_of(w, node->args[2]);
+        else
+            return is_turned(w, storage);
+    }
+}
+
+/* Was it carried by a repeat as an object?  Then it may be memory of the program's, which also
+   others have. */
 static bool
 is_carried(const Writes *w, NodeId storage)
 {
-    const Node *node = graph_node(w->g, storage);
-    if (node->op != OP_result) return false;
-    Op op = graph_node(w->g, node->args[0])->op;
-    return op == OP_enter || op == OP_again;
+    return carried_by(w, storage) != NULL && !is_turned(w, storage);
 }
 
-/* Is the storage read after node `after`, by nodes, outputs or a commit, perhaps as what a choice
-   has chosen? A loop further on counts, since its body may read. */
+/* Is the storage read after node `after`, by nodes, those in loops further on among them, outputs
+   or a commit, perhaps as what a choice has chosen? */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
     int32_t at = -1, place = fact(w, after)->order;
     NodeId id;
     const Fact *of = fact(w, storage);
-    if (of->committed || of->noutputs > 0 || w->last_region > place) return true;
+    if (of->committed || of->noutputs > 0) return true;
     if (is_carried(w, storage) || of->loop != fact(w, after)->loop) return true; /* the next turn */
     while (next_read(w, storage, &at, &id)) {
         if (choice_is_same(w, id)) continue; /* it reads what is written */
-        if (fact(w, id)->order > place) return true;
+        int32_t at_top = fact(w, id)->order, around = fact(w, id)->within;
+        if (at_top > 0 ? at_top > place : around == 0 || around > place) return true;
         if (graph_node(w->g, id)->op == OP_choose && used_after(w, id, after)) return true;
     }
     return false;
@@ -400,6 +431,43 @@ goes_at_commit(const Writes *w, NodeId id)
     return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
 }
 
+/* Readers of parts of the old version that come behind the scatter, in the same arm, read copies of
+   these parts instead.  ANSWER_NO: there are other readers. */
+static Answer
+detach_parts(Writes *w, NodeId old, NodeId scatter)
+{
+    Graph *g = w->g;
+    VEC(NodeId) readers = {0};
+    int32_t at = -1;
+    NodeId id;
+    if (fact(w, old)->committed || fact(w, old)->noutputs > 0) return ANSWER_NO;
+    while (next_read(w, old, &at, &id)) {
+        const Node *node = graph_node(g, id);
+        if (fact(w, id)->order == 0) return ANSWER_NO;
+        if (fact(w, id)->order <= fact(w, scatter)->order) continue;
+        OpKind kind = op_info(node->op)->kind;
+        bool any_layout = kind == KIND_COPY || kind == KIND_SCATTER ||
+                          (kind == KIND_POINTWISE && node_way(g, node) == WAY_EXPRESSION);
+        if (fact(w, id)->arm != fact(w, scatter)->arm || !any_layout) return ANSWER_NO;
+        for (int k = 0; k < node->nargs; k++)
+            if (node->args[k] == old) return ANSWER_NO;
+        if (VEC_PUSH(g->arena, &readers, id) < 0) return ANSWER_ERROR;
+    }
+    for (int i = 0; i < readers.len; i++)
+        for (int k = 0; k < graph_node(g, readers.at[i])->nargs; k++) {
+            NodeId part = graph_node(g, readers.at[i])->args[k];
+            Type from = graph_node(g, part)->type, type;
+            if (storage_of(w, part) != old) continue;
+            if (fact(w, part)->order > fact(w, scatter)->order) return ANSWER_NO;
+            if (type_like(g, &type, (DType)from.dtype, &from) < 0) return ANSWER_ERROR;
+            type.form = from.form;
+            NodeId copy = kept_copy(w, scatter, part, &type);
+            if (copy == NO_NODE || replace_argument(w, readers.at[i], k, copy) < 0)
+                return ANSWER_ERROR;
+        }
+    return ANSWER_YES;
+}
+
 /* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
@@ -407,9 +475,15 @@ goes_in_place(Writes *w, NodeId id)
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value = graph_node(w->g, id)->args[1];
     bool library = is_library(w, fact(w, old)->root);
-    bool own = storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    bool own = version_is_turned(w, old) ||
+               storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
     if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
     bool in_place = (own || library) && !used_after(w, old, id);
+    if (!in_place && version_is_turned(w, old)) {
+        Answer detached = detach_parts(w, old, id);
+        if (detached == ANSWER_ERROR) return ANSWER_ERROR;
+        in_place = detached == ANSWER_YES;
+    }
     if (library && !in_place) {
         Answer detached = detach_readers(w, old, id);
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
@@ -681,6 +755,58 @@ prepare_loop(Writes *w, NodeId loop)
     return answer == ANSWER_ERROR ? -1 : 0;
 }
 
+/* ---- repeats ---- */
+
+/* The memory that turns write is the plan's own, and nobody else reads it from then on. */
+static int
+prepare_enter(Writes *w, NodeId enter)
+{
+    Graph *g = w->g;
+    for (int k = node_versions_from(graph_node(g, enter)); k < graph_node(g, enter)->nargs; k++) {
+        NodeId old = graph_node(g, enter)->args[k], storage = storage_of(w, old);
+        NodeId root = fact(w, storage)->root;
+        bool own = storage_is_fresh(g, root);
+        bool inside = fact(w, storage)->loop == fact(w, enter)->loop;
+        if (!own || !inside || old != storage || seen_later(w, storage, enter)) {
+            Type type = graph_node(g, old)->type;
+            type.form = FORM_ARRAY;
+            root = insert_before(w, enter, OP_copy, 1, &old, &type, &(Attrs){.index = COPY_KEPT});
+            if (root == NO_NODE || replace_argument(w, enter, k, root) < 0) return -1;
+        }
+        NodeId result = result_of(w, enter, k);
+        if (result != NO_NODE) fact(w, result)->root = root;
+    }
+    return 0;
+}
+
+/* What a turn leaves is in the memory that it began with: a version that went elsewhere is copied
+   there. */
+static int
+prepare_again(Writes *w, NodeId again)
+{
+    Graph *g = w->g;
+    NodeId enter = fact(w, again)->ends;
+    for (int k = node_versions_from(graph_node(g, again)); k + 1 < graph_node(g, again)->nargs;
+         k++) {
+        NodeId left = graph_node(g, again)->args[1 + k], began = result_of(w, enter, k);
+        NodeId result = result_of(w, again, k);
+        if (began == NO_NODE) continue;
+        if (fact(w, storage_of(w, left))->root != fact(w, began)->root) {
+            Type whole = graph_node(g, began)->type;
+            Type *view = arena_copy(g->arena, &whole, sizeof whole);
+            NodeId args[2] = {began, left};
+            Attrs attrs = {.view = view, .index = WRITE_IN_PLACE};
+            if (view == NULL) return -1;
+            view->offset = size_const(g, 0);
+            left = insert_before(w, again, OP_scatter, 2, args, &whole, &attrs);
+            if (left == NO_NODE || replace_argument(w, again, 1 + k, left) < 0) return -1;
+            fact(w, left)->root = fact(w, began)->root;
+        }
+        if (result != NO_NODE) fact(w, result)->root = fact(w, began)->root;
+    }
+    return 0;
+}
+
 int
 pass_writes(Graph *g)
 {
@@ -695,6 +821,8 @@ pass_writes(Graph *g)
         Op op = graph_node(g, id)->op;
         if (op == OP_scatter && prepare_scatter(&w, id) < 0) return -1;
         if (op == OP_loop && prepare_loop(&w, id) < 0) return -1;
+        if (op == OP_enter && prepare_enter(&w, id) < 0) return -1;
+        if (op == OP_again && prepare_again(&w, id) < 0) return -1;
         if (op == OP_join && arm_results(&w, id) < 0) return -1;
     }
     return place_inserted(&w) < 0 ? -1 : pass_dce(g);

@@ -11,6 +11,7 @@ typedef struct {
     int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
     int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
     int32_t loop;   /* the `enter` of the repeat that it is in; 0: none */
+    int32_t ends;   /* of an `again`: the `enter` of its repeat */
     int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
     NodeId first_result,
@@ -43,7 +44,6 @@ typedef struct {
     VEC(Fact) facts;   /* per node */
     VEC(Read) reads;
     VEC(Inserted) inserted;
-    int32_t last_region; /* position of the last loop in the top region */
 } Writes;
 
 static inline Fact *
@@ -70,6 +70,8 @@ choice_is_same(const Writes *w, NodeId id)
 /* Iterates over the nodes other than views that read the storage; a node with two such arguments
    comes twice. *at is -1 at first. False: no more. */
 bool next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id);
+/* Is it one of the versions that turns of a repeat write one after the other? */
+bool version_is_turned(const Writes *w, NodeId storage);
 /* 0 or -1. */
 int replace_argument(Writes *w, NodeId id, int k, NodeId value);
 

@@ -6,11 +6,20 @@
    of the frame, as a debugger's jump to another line does.  A jump for which the callback gives
    DISABLE costs nothing from then on.
 
+   A jump that is told costs as much as a short turn of a loop, so that who counts them rests now
+   and then: with DISABLE, until a thread that sleeps meanwhile has the interpreter make a pending
+   call.
+
    The program does not share the tool: it is given back for good once the program takes a tool or
    asks for one, or registers a callback. */
 #include "internal.h"
 
 #include <opcode.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "step.h"
 
@@ -132,6 +141,45 @@ backedge_end(PyCodeObject *code)
     set_code_events(code, no_events);
 }
 
+/* ---- rests ---- */
+
+static atomic_bool sleeps; /* a thread does, or its pending call is to come */
+static pid_t sleeper;      /* the process that it is in */
+
+static int
+end_rest(void *Py_UNUSED(none))
+{
+    atomic_store(&sleeps, false);
+    if (set_events != NULL) edges->rested();
+    return 0;
+}
+
+static void *
+sleep_for(void *ms)
+{
+    struct timespec time = {(time_t)((intptr_t)ms / 1000), (long)((intptr_t)ms % 1000) * 1000000};
+    nanosleep(&time, NULL);
+    if (interpreter_ends() || Py_AddPendingCall(end_rest, NULL) < 0) atomic_store(&sleeps, false);
+    return NULL;
+}
+
+void
+backedge_rest(int ms)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    if (sleeper != getpid()) atomic_store(&sleeps, false); /* the thread is the parent's */
+    sleeper = getpid();
+    if (atomic_exchange(&sleeps, true)) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, sleep_for, (void *)(intptr_t)ms) == 0)
+        pthread_detach(thread);
+    else
+        atomic_store(&sleeps, false);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void
 backedge_stop(void)
 {
@@ -218,6 +266,12 @@ void
 backedge_end(PyCodeObject *code)
 {
     (void)code;
+}
+
+void
+backedge_rest(int ms)
+{
+    (void)ms;
 }
 
 void

@@ -266,6 +266,7 @@ typedef struct {
        instruction are valid; they may be changed.  `ended`: before no more are told. */
     EdgeVerdict (*taken)(PyThreadState *ts, Frame *frame, int from, int to);
     void (*ended)(void);
+    void (*rested)(void); /* the time of backedge_rest is over */
 } BackEdges;
 
 /* All of this does nothing on 3.11. */
@@ -275,6 +276,8 @@ void backedge_stop(void);                    /* for good */
    done. */
 bool backedge_watch(PyCodeObject *code);
 void backedge_end(PyCodeObject *code);
+/* Asks for `rested`, once, at a jump or call of the main thread some ms later. */
+void backedge_rest(int ms);
 bool code_has_loop(PyCodeObject *code);
 /* The functions of this thread's frames, those of modules included. */
 void frames_visit(void (*visit)(PyFunctionObject *function));

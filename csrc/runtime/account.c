@@ -6,19 +6,22 @@
 
      1. A function's code is captured when CPython has spent TIMES * (P + what captures in it have
         cost so far) in its calls; or P alone, while the process has spent less than its ALLOWANCE;
-        or when the call at hand alone is expected to take that long, as its loops tell.
+        or when the call at hand alone is expected to take that long, as its loops tell; or when
+        its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE.
      3. A capture that comes to nothing doubles the price of the next one of that code; one that
-        needs more instructions than twice its price buys ends.
+        takes twice its price, or needs more instructions than that buys, ends.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
-   for what the last capture has taken longer than expected.  Rule 1 divides it: what is called
+   for what the last capture has taken longer than expected; where that may be more, it has to be
+   afforded.  Rule 1 divides it: what is called
    often and takes long comes first.  P is learnt: the time per Instr of this process's captures so
    far.
 
-   The clock is read around calls of 20 us or more; of shorter ones, around one of some that stands
+   Captures are priced by the time in which their thread ran, and what was waited for.  The clock
+   is read around calls of 20 us or more; of shorter ones, around one of some that stands
    for the others.  Under `fullgraph`, with options that ask for plans at once (mode "wait",
    plan_always, a backend of the program's) and while reports are collected the account decides
    nothing. */
@@ -30,34 +33,43 @@
 enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
-    SHARE = 12,              /* of the time so far, one part in so many */
-    FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
+    SPARED = 8000000,      /* of the bound's 30 ms: for a capture that takes longer than expected */
+    SHARE = 12,            /* of the time so far, one part in so many */
+    FIRST_PRICE = 1500000, /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
     FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
     LEAST_FOLLOWED = 1024,
+    LEAST_NS = 4000000, /* that a capture may take */
     MOST_PRICE_BITS = 40,
     CHEAP_NS = 2000,  /* calls for which the clock is dear, … */
     SHORT_NS = 20000, /* … and those for which it is not nothing */
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
     LOOK_EVERY = 1000000,
+    COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
 };
 
-static int64_t began_ns, spent_ns;
+static int64_t began_ns, began_ran_ns, spent_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
 
+/* Since the first look: the time in which the process ran, as captures are priced, but no more than
+   has gone by, where several threads ran. */
 static int64_t
 elapsed(void)
 {
     int64_t now = pretended_ns > 0 ? pretended_ns : clock_ns();
-    if (began_ns == 0) began_ns = now;
-    return now - began_ns;
+    int64_t ran = pretended_ns > 0 ? pretended_ns : clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (began_ns == 0) {
+        began_ns = now;
+        began_ran_ns = ran;
+    }
+    return Py_MIN(now - began_ns, ran - began_ran_ns);
 }
 
 bool
@@ -65,6 +77,19 @@ account_decides(const Config *config)
 {
     return config->sample && !config->wait && !config->fullgraph && !config->plan_always &&
            !config->capture_all && config->backend_call == NULL && !report_wanted();
+}
+
+bool
+account_counts(int jumps)
+{
+    spent_ns += (int64_t)jumps * COUNTED_NS;
+    return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
+}
+
+void
+account_lost(int64_t ns)
+{
+    spent_ns += ns;
 }
 
 int64_t
@@ -84,19 +109,28 @@ price_of(const Account *account, int instrs)
 bool
 account_affords(const Account *account, int instrs)
 {
-    return spent_ns + price_of(account, instrs) <= elapsed() / SHARE + ALLOWANCE;
+    int64_t price = price_of(account, instrs);
+    int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
+    return spent_ns + most <= elapsed() / SHARE + ALLOWANCE;
 }
 
 bool
 account_allows(const Account *account, int instrs, bool again)
 {
     int64_t price = price_of(account, instrs);
-    if (!account_affords(account, instrs)) return false;
-    if (again) return true;
+    if (again) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
     bool earned = here >= TIMES * (account->paid_ns + price) ||
-                  (here >= account->paid_ns + price && spent_ns + price <= ALLOWANCE / 2);
-    return earned && background_has_room();
+                  (!account->tried && account->known_ns >= TIMES * price) ||
+                  (account->known_ns >= 0 && here >= account->paid_ns + price &&
+                   spent_ns + price <= ALLOWANCE / 2);
+    return earned && account_affords(account, instrs) && background_has_room();
+}
+
+int64_t
+account_most(const Account *account, int instrs)
+{
+    return Py_MAX(2 * price_of(account, instrs), LEAST_NS);
 }
 
 int64_t
@@ -106,13 +140,21 @@ account_effort(const Account *account, int instrs)
 }
 
 void
+account_knows(Account *account, int64_t price_ns, int64_t saved_ns)
+{
+    account->price_ns = price_ns;
+    account->known_ns = saved_ns;
+}
+
+void
 account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful)
 {
-    spent_ns += ns;
-    account->paid_ns += ns;
-    ns -= waited_ns;
+    spent_ns += ns + waited_ns;
+    account->paid_ns += ns + waited_ns;
     learnt_ns += ns - learnt_ns / 8;
     learnt_instrs += instrs - learnt_instrs / 8;
+    account->tried = true;
+    account->fruitless = !fruitful;
     int64_t dearer = 2 * Py_MIN(Py_MAX(ns, account->price_ns), (int64_t)1 << MOST_PRICE_BITS);
     account->price_ns = fruitful ? ns : dearer;
 }
@@ -141,7 +183,6 @@ most_left(PyObject *const *args, Py_ssize_t nargs)
 int32_t
 account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (account->stride > 1 && account->untimed > 0) return account->untimed;
     if (account->stride < CHEAP_STRIDE) return 0;
     account->left = Py_MIN(2 * account->left + 1, most_left(args, nargs));
     return account->left;
@@ -178,13 +219,14 @@ hook_account(PyObject *self, PyObject *args)
     long long now;
     if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
     memset(tested, 0, sizeof(tested));
-    began_ns = spent_ns = learnt_ns = learnt_instrs = 0;
+    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = 0;
     pretended_ns = now;
     elapsed();
     Py_RETURN_NONE;
 }
 
-/* test_account_call(number, instrs, now_ns, again) -> bool: may account `number` capture? */
+/* test_account_call(number, instrs, now_ns, again) -> the most that a capture of account `number`
+   may take now, 0: there is to be none. */
 static PyObject *
 hook_account_call(PyObject *self, PyObject *args)
 {
@@ -193,7 +235,9 @@ hook_account_call(PyObject *self, PyObject *args)
     int number, instrs, again;
     if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &now, &again)) return NULL;
     pretended_ns = now;
-    return PyBool_FromLong(account_allows(&tested[number % TESTED], instrs, again));
+    const Account *account = &tested[number % TESTED];
+    bool may = account_allows(account, instrs, again);
+    return PyLong_FromLongLong(may ? account_most(account, instrs) : 0);
 }
 
 /* test_account_plain(number, ns): a call took so long. */
@@ -221,7 +265,30 @@ hook_account_captured(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* test_account_known(number, price_ns, saved_ns): what a former process has noted. */
+static PyObject *
+hook_account_known(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long price, saved;
+    int number;
+    if (!PyArg_ParseTuple(args, "iLL", &number, &price, &saved)) return NULL;
+    account_knows(&tested[number % TESTED], price, saved);
+    Py_RETURN_NONE;
+}
+
+/* test_account_lost(ns). */
+static PyObject *
+hook_account_lost(PyObject *self, PyObject *ns)
+{
+    (void)self;
+    account_lost(PyLong_AsLongLong(ns));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef account_methods[] = {
+    {"test_account_known", hook_account_known, METH_VARARGS, NULL},
+    {"test_account_lost", hook_account_lost, METH_O, NULL},
     {"test_account", hook_account, METH_VARARGS, NULL},
     {"test_account_call", hook_account_call, METH_VARARGS, NULL},
     {"test_account_plain", hook_account_plain, METH_VARARGS, NULL},

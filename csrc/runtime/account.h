@@ -2,7 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ACCOUNT_H
 #define PYCOMPILE_RUNTIME_ACCOUNT_H
 
-#include "clock.h"
+#include "../clock.h"
 #include "runtime.h"
 
 /* The account of one function's code under one config.  All times in ns. */
@@ -11,10 +11,13 @@ typedef struct {
     int64_t paid_ns;     /* what captures in it have cost */
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
+    int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
     int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
     int32_t left;        /* the last result of account_leaves */
+    bool tried;          /* something was captured, … */
+    bool fruitless;      /* … the last time in vain */
     bool running;        /* a timed call is under way: calls inside are part of it */
 } Account;
 
@@ -26,18 +29,25 @@ bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);
-/* The instructions that this capture may follow. */
+/* The ns that this capture may take, and the instructions that it may follow. */
+int64_t account_most(const Account *account, int instrs);
 int64_t account_effort(const Account *account, int instrs);
-/* A capture has taken so long, of which `waited_ns` for the C compiler.  `fruitful`: it came to a
-   plan, or to kernels that are compiled. */
+/* Known from a former process: what a capture costs there, and what its plans have saved. */
+void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
+/* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`:
+   it came to a plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* A run was undone, or a plan was slower than CPython, by so much. */
+void account_lost(int64_t ns);
+/* So many jumps of loops were counted: may that go on? */
+bool account_counts(int jumps);
 /* All that compiling has cost this process so far. */
 int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
-/* How many calls like this one, which CPython runs, need not be looked at.  The more may change in
-   their work while their arguments stay of the same types, the fewer. */
+/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
+   change in their work while their arguments stay of the same types, the fewer. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);

@@ -13,7 +13,7 @@
 
    Everything runs under the GIL. */
 #include "cache.h"
-#include "clock.h"
+#include "../clock.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -107,6 +107,7 @@ balance_undone(CodeState *state, Plan *plan, int64_t took, bool interrupted)
     if (took > 0) {
         state->deopts_timed++;
         state->undone_ns += took;
+        account_lost(took);
         if (!interrupted) note_lost(&plan->balance.lost_ns, took);
     }
 }

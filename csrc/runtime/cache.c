@@ -389,7 +389,8 @@ cache_info(void)
 static void
 remove_notes(void)
 {
-    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, TRIAL_NOTES, WAKE_UP_NOTES};
+    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, TRIAL_NOTES, WAKE_UP_NOTES,
+                                        PRICE_NOTES};
     enum { ROOM = 64 };
     CacheNoteName names[ROOM];
     for (int kind = 0; kind < (int)COUNT_OF(kinds); kind++) {

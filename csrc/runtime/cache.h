@@ -92,6 +92,7 @@ typedef char CacheNoteName[64];
 #define PRODUCT_NOTES "product-"
 #define TRIAL_NOTES "trials-"
 #define WAKE_UP_NOTES "wake-up-"
+#define PRICE_NOTES "prices-"
 /* The notes whose names begin with `prefix`, in no order; returns how many. */
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
 

@@ -3,7 +3,7 @@
    KeyboardInterrupt and errors that were asked for (fullgraph) are raised. */
 #include "compile.h"
 
-#include "clock.h"
+#include "../clock.h"
 #include "entry.h"
 #include "hooks.h"
 #include "target.h"

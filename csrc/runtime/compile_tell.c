@@ -2,7 +2,7 @@
    failure to report is ignored: it must not keep a program from running. */
 #include "compile.h"
 
-#include "clock.h"
+#include "../clock.h"
 #include "target.h"
 
 void

@@ -2,7 +2,7 @@
    cache as the host's code is, and loaded by the driver. */
 #include "cuda.h"
 #include "runtime.h"
-#include "clock.h"
+#include "../clock.h"
 
 static char problem[256] = "CUDA kernels could not be compiled";
 

@@ -16,7 +16,7 @@
 
    Where a graph costs more than its kernels' launches is found by the first launches of a process,
    a few of each kind, which are timed. */
-#include "clock.h"
+#include "../clock.h"
 #include "cuda.h"
 #include "hooks.h"
 

@@ -1,5 +1,5 @@
 /* Launches of CUDA kernels: on the library's current stream, without waiting for the device. */
-#include "clock.h"
+#include "../clock.h"
 #include "cuda.h"
 
 Answer

@@ -11,7 +11,7 @@
 
    All of this happens with the GIL.  Products are kept for ever, with the addresses of their last
    row: descriptions belong to no launch. */
-#include "clock.h"
+#include "../clock.h"
 #include "cuda.h"
 
 #include <math.h>

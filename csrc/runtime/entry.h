@@ -172,10 +172,12 @@ struct CodeState {
     int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
-    int32_t leaves;       /* so many of the next calls need not be looked at: CPython runs them */
-    bool planned;         /* a place of it has, or had, a plan */
-    CodeTicket ticket;    /* else: what the last capture waits for; 0: nothing */
-    bool judged;          /* `loops` and `open_loop` are known */
+    int32_t leaves;      /* so many of the next calls need not be looked at: CPython runs them … */
+    unsigned left_epoch; /* … in this epoch … */
+    PyTypeObject *left_type; /* … with a first argument of this type, compared only */
+    bool planned;            /* a place of it has, or had, a plan */
+    CodeTicket ticket;       /* else: what the last capture waits for; 0: nothing */
+    bool judged;             /* `loops` and `open_loop` are known */
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */

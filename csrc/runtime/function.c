@@ -20,9 +20,6 @@ typedef struct {
     const Config *config;
     PyCodeObject *code; /* the code of `state`; the program may assign another to the function */
     CodeState *state;   /* freed with the code */
-    int32_t left;       /* calls that are CPython's without a look: left_vectorcall */
-    unsigned left_epoch;
-    PyTypeObject *left_type; /* of their first argument, compared only */
     PyObject *dict, *weakrefs;
 } CompiledFunction;
 
@@ -52,18 +49,17 @@ first_type(PyObject *const *args, size_t nargsf)
     return PyVectorcall_NARGS(nargsf) > 0 ? Py_TYPE(args[0]) : NULL;
 }
 
+/* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
+   them: it may be an array. */
+static inline bool
+is_left(CodeState *state, PyObject *const *args, size_t nargsf)
+{
+    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
+           state->left_type == first_type(args, nargsf);
+}
+
 static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames);
-
-static void
-leave_alone(CompiledFunction *self, CodeState *state, PyObject *const *args, size_t nargsf)
-{
-    self->left = state->leaves;
-    self->left_epoch = entry_epoch;
-    self->left_type = first_type(args, nargsf);
-    self->vectorcall = left_vectorcall;
-    state->leaves = 0;
-}
 
 static PyObject *
 compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -72,21 +68,27 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     CodeState *state = current_state(self);
     PyFunctionObject *function = self->function;
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
+    if (is_left(state, args, nargsf)) { /* another function of this code has found that */
+        self->vectorcall = left_vectorcall;
+        return function->vectorcall((PyObject *)function, args, nargsf, kwnames);
+    }
+    state->leaves = 0;
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
-    if (self->state == state && state->leaves > 0) leave_alone(self, state, args, nargsf);
+    if (self->state != state || state->leaves == 0) return result;
+    state->left_epoch = entry_epoch;
+    state->left_type = first_type(args, nargsf);
+    self->vectorcall = left_vectorcall;
     return result;
 }
 
-/* Calls that nobody looks at cost one jump.  A first argument of another type ends that: it may be
-   an array. */
+/* Calls that nobody looks at cost one jump. */
 static PyObject *
 left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    if (--self->left > 0 && self->left_epoch == entry_epoch &&
-        first_type(args, nargsf) == self->left_type)
+    if (is_left(self->state, args, nargsf))
         return self->function->vectorcall((PyObject *)self->function, args, nargsf, kwnames);
     self->vectorcall = compiled_vectorcall;
     return compiled_vectorcall(object, args, nargsf, kwnames);
@@ -109,6 +111,14 @@ disabled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     if (program_is_running())
         program_leave((PyCodeObject *)((CompiledFunction *)object)->function->func_code);
     return plain_vectorcall(object, args, nargsf, kwnames);
+}
+
+/* Generators and coroutines come back as they are. */
+static bool
+function_suspends(PyFunctionObject *function)
+{
+    const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+    return (((PyCodeObject *)function->func_code)->co_flags & suspends) != 0;
 }
 
 static bool
@@ -148,6 +158,34 @@ compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     self->config = config;
     self->options = options;
+    return (PyObject *)self;
+}
+
+/* compiled_by_default(function, options, /) -> CompiledFunction, or None where more is to be looked
+   at: `function` may be anything, and PYCOMPILE_DISABLE may be set.  `options` are the same dict in
+   each call, which nothing changes.  Closures are made, and decorated, in each turn of a loop. */
+static PyObject *
+compiled_by_default(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    static PyObject *options;
+    static const Config *config;
+    (void)module;
+    if (nargs != 2 || !PyDict_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "compiled_by_default takes an object and a dict");
+        return NULL;
+    }
+    if (!PyFunction_Check(args[0]) || function_suspends((PyFunctionObject *)args[0]))
+        Py_RETURN_NONE;
+    const char *disabled = getenv("PYCOMPILE_DISABLE");
+    if (disabled != NULL && *disabled != '\0') Py_RETURN_NONE;
+    if (options != args[1]) {
+        if ((config = config_from_options(args[1])) == NULL) return NULL;
+        Py_XSETREF(options, Py_NewRef(args[1]));
+    }
+    CompiledFunction *self = make(&CompiledFunction_Type, args[0], compiled_vectorcall);
+    if (self == NULL) return NULL;
+    self->config = config;
+    self->options = Py_NewRef(options);
     return (PyObject *)self;
 }
 
@@ -379,6 +417,8 @@ hook_report_end(PyObject *self, PyObject *none)
 }
 
 PyMethodDef function_methods[] = {
+    {"compiled_by_default", (PyCFunction)(void (*)(void))compiled_by_default, METH_FASTCALL,
+     "compiled_by_default(function, options, /) -> CompiledFunction | None"},
     {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan; memory kept goes back."},
     {"report_begin", hook_report_begin, METH_NOARGS,
      "report_begin() -> int\n\nCollects records; how many there are of those who asked before."},

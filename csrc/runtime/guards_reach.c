@@ -127,6 +127,12 @@ int_in_range(const GuardCheck *check, PyObject *object)
 {
     int overflow;
     if (!PyLong_CheckExact(object)) return false;
+    if (check->low > check->high) { /* 64 bits without a sign */
+        (void)PyLong_AsUnsignedLongLong(object);
+        bool fits = PyErr_Occurred() == NULL;
+        PyErr_Clear();
+        return fits;
+    }
     int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
     return !overflow && value >= check->low && value <= check->high;
 }

@@ -50,7 +50,9 @@ put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, 
 static void
 put_range(Text *out, int64_t low, int64_t high)
 {
-    if (low == INT64_MIN && high == INT64_MAX)
+    if (low > high)
+        text_put(out, "fits 64 bits without a sign");
+    else if (low == INT64_MIN && high == INT64_MAX)
         text_put(out, "fits 64 bits");
     else if (low == INT64_MIN)
         text_printf(out, "<= %lld", (long long)high);

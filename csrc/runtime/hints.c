@@ -2,7 +2,7 @@
    what its code has been through. */
 #include "entry.h"
 #include "hooks.h"
-#include "clock.h"
+#include "../clock.h"
 
 enum { MAX_PLACES = 16, MAX_VARIED_NOTES = 8 };
 

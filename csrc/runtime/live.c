@@ -15,6 +15,9 @@
    CPython then goes on, at the end of the loop or where the plan was left.  Nothing is stepped
    here.  When the loop comes to its header again, its plans are tried at once.
 
+   To count a jump takes as long as a short turn.  So where the account decides, loops are counted
+   as far as that allows, and rest while the compiler runs for them.
+
    Variables of a module are entries of its dict.  Those that its loops store are handed to capture
    as locals (python/stand_in.c), read before the plan and stored behind it; they have been bound
    before, so the dict's order stays. */
@@ -42,6 +45,8 @@ enum {
     LEAST_EFFORT = 4,    /* bodies */
     FULL_EFFORT = 1 << 15,
     MOST_LOOPS = 32,
+    COUNTED = 256, /* jumps that are told to the account together */
+    REST_MS = 20,
 };
 
 typedef struct {
@@ -49,6 +54,7 @@ typedef struct {
     PyObject *globals; /* of the frame that made the last turn; compared only */
     int64_t turns, next;
     uint8_t looks, tries, deopts;
+    bool done;    /* nothing is wanted of it any more */
     bool put_off; /* a loop around was to be tried first */
     bool entered; /* told */
 } LiveLoop;
@@ -58,6 +64,7 @@ struct LiveCode {
     PyCodeObject *stand_in; /* owned; NULL: of a function */
     PyObject *names;        /* owned: the stand-in's variables */
     bool useless;
+    bool rests;                /* some of its loops are not counted until rests end */
     LiveCode *next, *previous; /* all */
     int nloops;
     LiveLoop loops[MOST_LOOPS];
@@ -139,6 +146,37 @@ on_ended(void)
         live->useless = true;
         backedge_end(live->code);
     }
+}
+
+/* Jumps that are not told any more are told again. */
+static void
+on_rested(void)
+{
+    for (LiveCode *live = all; live != NULL; live = live->next) {
+        if (!live->rests || live->useless) continue;
+        live->rests = false;
+        backedge_end(live->code);
+        backedge_watch(live->code);
+    }
+}
+
+static EdgeVerdict
+rest(LiveCode *live)
+{
+    if (!account_decides(config)) return EDGE_GO;
+    live->rests = true;
+    backedge_rest(REST_MS);
+    return EDGE_DONE;
+}
+
+/* It is counted and no more. */
+static EdgeVerdict
+go_on(LiveCode *live)
+{
+    static int jumps;
+    if (++jumps < COUNTED) return EDGE_GO;
+    jumps = 0;
+    return account_counts(COUNTED) ? EDGE_GO : rest(live);
 }
 
 static LiveLoop *
@@ -659,10 +697,11 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
     if (!config->plan_always) patience = earn_live_patience(runs);
     if (accounts)
         request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
-    int64_t began = clock_ns();
+    int64_t began = clock_ran_ns();
+    if (accounts) request.until = began + account_most(account, l->decoded->count);
     Answer answer = compile_plan(&request, NULL, patience, plan, note);
     if (accounts)
-        account_captured(account, l->decoded->count, clock_ns() - began, note->waited_ns,
+        account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
                          answer == ANSWER_YES || note->ticket != 0);
     return answer;
 }
@@ -684,6 +723,17 @@ look_later(LiveLoop *loop, const LoopSight *sight)
     return ++loop->looks >= (sight->told ? LOOKS_TOLD : LOOKS) ? EDGE_DONE : EDGE_GO;
 }
 
+/* The compiler runs, or the account does not allow more. */
+static EdgeVerdict
+wait_for(Live *l)
+{
+    LiveLoop *loop = l->loop;
+    EdgeVerdict verdict = rest(l->live);
+    int64_t turns = Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
+    loop->next = loop->turns + (verdict == EDGE_GO ? turns : 1);
+    return verdict;
+}
+
 static EdgeVerdict
 try_capture(Live *l, Entry *entry, const LoopSight *sight)
 {
@@ -693,10 +743,8 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     Roots roots = live_roots(l);
     int64_t limit = config->recompile_limit;
     if (!credit_allows(entry, limit, &roots, 1) || loop->tries >= TRIES) return EDGE_DONE;
-    if (account_decides(config) && !account_affords(&l->state->account, l->decoded->count)) {
-        loop->next = loop->turns + Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
-        return EDGE_GO;
-    }
+    if (account_decides(config) && !account_affords(&l->state->account, l->decoded->count))
+        return wait_for(l);
     counts.looks++;
     loop->tries++;
     if (l->failed != NULL) entry_varied(entry, plan_guards(l->failed), l->failed_guard);
@@ -707,8 +755,7 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     if (answer == ANSWER_ERROR) return EDGE_ERROR;
     if (note.ticket != 0) {
         loop->tries--;
-        loop->next = loop->turns + Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
-        return EDGE_GO;
+        return wait_for(l);
     }
     if (note.postponed) return look_later(loop, sight);
     l->state->compiles++;
@@ -752,10 +799,7 @@ look_closer(Live *l)
     EdgeVerdict verdict = EDGE_GO;
     if (entry == NULL) return EDGE_DONE;
     if (entry->nplans > 0 && try_plans(l, entry, &verdict) == ANSWER_YES) return verdict;
-    if (entry->ticket != 0 && background_runs(entry->ticket)) {
-        l->loop->next = l->loop->turns + Py_MAX(WAIT_LEAST, l->loop->turns / WAIT_SHARE);
-        return EDGE_GO;
-    }
+    if (entry->ticket != 0 && background_runs(entry->ticket)) return wait_for(l);
     LoopSight sight =
         earn_loop(l->state, l->head, frame_stack(l), l->depth, l->loop->turns * AHEAD);
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))
@@ -800,8 +844,8 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
     CodeNote *note = code_note_peek(code);
     LiveCode *live = note != NULL ? note->live : NULL;
     LiveLoop *loop = live != NULL && !live->useless ? loop_at(live, to) : NULL;
-    if (loop == NULL) return EDGE_DONE;
-    if (++loop->turns < loop->next) return EDGE_GO;
+    if (loop == NULL || loop->done) return EDGE_DONE;
+    if (++loop->turns < loop->next) return go_on(live);
     if (loop->globals != frame_globals(frame)) loop->tries = 0; /* plans are each namespace's own */
     loop->globals = frame_globals(frame);
     if (calls_are_left() || live_rests > 0 || thread_is_observed(ts, code) ||
@@ -812,10 +856,11 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
     Live l = {.ts = ts, .frame = frame, .live = live, .loop = loop};
     EdgeVerdict verdict = look(&l);
     if (verdict != EDGE_ERROR) PyErr_Clear();
+    loop->done = verdict == EDGE_DONE && !live->rests;
     return verdict;
 }
 
-const BackEdges live_edges = {on_back_edge, on_ended};
+const BackEdges live_edges = {on_back_edge, on_ended, on_rested};
 
 /* ---- what Python sees ---- */
 

@@ -28,11 +28,9 @@ read_dynamic_sizes(Run *run, int64_t *value)
     memcpy(value, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
     for (int i = 0; i < plan->ndynamic; i++) {
         const PlanSize *size = &plan->dynamic[i];
-        if (size->kind == SIZE_ADD) {
-            value[size->id] = value[size->a] + value[size->b];
-        } else if (size->kind == SIZE_MUL) {
-            value[size->id] = value[size->a] * value[size->b];
-        } else {
+        if (size->kind >= SIZE_ADD) {
+            value[size->id] = size_apply(size->kind, value[size->a], value[size->b]);
+        } else if (size->kind != SIZE_NUMBER) { /* which a step makes known */
             ArrayHeader header;
             const char *why;
             PyObject *array = run->reached[plan->input_source[size->input]];
@@ -78,6 +76,15 @@ run_read_scalar(PyObject *object, const Type *type, char *out)
         int overflow;
         long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
         if (overflow) return ANSWER_NO;
+        memcpy(out, &number, sizeof(number));
+        return ANSWER_YES;
+    }
+    case DT_U64: {
+        if (!PyLong_CheckExact(object)) return ANSWER_NO;
+        unsigned long long number = PyLong_AsUnsignedLongLong(object);
+        bool fits = PyErr_Occurred() == NULL;
+        PyErr_Clear();
+        if (!fits) return ANSWER_NO;
         memcpy(out, &number, sizeof(number));
         return ANSWER_YES;
     }
@@ -327,6 +334,27 @@ run_commits(Run *run)
     return 0;
 }
 
+/* Sizes that have the int at the place get their values of now. */
+static Answer
+run_measure(Run *run, const PlanMeasure *step)
+{
+    const Plan *plan = run->plan;
+    int64_t *value = run->measured;
+    if (step->id == NO_SIZE) return ANSWER_YES; /* no size has it any more */
+    memcpy(&value[step->id], run->data[step->from.buffer] + run_size(run, step->from.offset),
+           sizeof(int64_t));
+    for (int i = 0; i < step->nsizes; i++) {
+        const PlanSize *size = &plan->dynamic[step->sizes[i]];
+        value[size->id] = size_apply(size->kind, value[size->a], value[size->b]);
+    }
+    for (int i = 0; i < step->nfresh; i++) {
+        Py_CLEAR(run->object[step->fresh[i]]);
+        Answer made = run_make_array(run, step->fresh[i]);
+        if (made != ANSWER_YES) return made;
+    }
+    return ANSWER_YES;
+}
+
 static bool
 jump_is_taken(const Run *run, const PlanJump *jump)
 {
@@ -500,6 +528,10 @@ run_steps(Run *run)
         if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
         if (step->kind == STEP_JUMP) {
             if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
+            continue;
+        }
+        if (step->kind == STEP_MEASURE) {
+            if (run_measure(run, &step->measure) != ANSWER_YES) return ANSWER_ERROR;
             continue;
         }
         if (step->kind == STEP_CHOOSE) {
@@ -707,7 +739,7 @@ run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
 {
     if (run->plan->ndynamic != 0) {
         if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return PLAN_DEOPT;
-        run->size = sizes;
+        run->size = run->measured = sizes;
     }
     if (hold_sources(run) != ANSWER_YES ||
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||

@@ -12,7 +12,7 @@
 enum { BOX_BYTES = 16 }; /* room of one scalar */
 
 typedef struct {
-    SizeKind kind; /* DIM, STRIDE, ADD or MUL: constants are in the template */
+    SizeKind kind; /* constants are in the template */
     int32_t id;
     int32_t input, axis;
     int32_t a, b;
@@ -107,6 +107,14 @@ typedef struct {
     int32_t target;
 } PlanCarry;
 
+/* A MeasureStep: the int, sizes that have it (index into Plan.dynamic), and arrays that are made.
+ */
+typedef struct {
+    PlanPlace from;
+    int32_t id, nsizes, nfresh;
+    int32_t *sizes, *fresh;
+} PlanMeasure;
+
 /* ---- plan_chain.c ---- */
 
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
@@ -143,6 +151,7 @@ typedef struct PlanStep {
         PlanJump jump;
         PlanChoice choose;
         PlanCarry carry;
+        PlanMeasure measure;
         PlanKernel kernel;
         PlanExtern external;
     };
@@ -248,6 +257,7 @@ typedef struct {
     Plan *plan;
     PyObject *const *reached;
     const int64_t *size;
+    int64_t *measured; /* the same, where sizes change during the run */
     char **data;       /* by buffer */
     PyObject **object; /* by buffer, owned; NULL until asked for */
     PyObject **memory; /* by buffer, owned: an output's on a device until there is its object */

@@ -36,7 +36,8 @@ static bool
 size_is_fixed(const Graph *g, const Size *size, const bool *fixed)
 {
     if (size->kind == SIZE_CONST) return true;
-    if (size->kind == SIZE_ADD || size->kind == SIZE_MUL) return fixed[size->a] && fixed[size->b];
+    if (size->kind == SIZE_NUMBER) return false;
+    if (size->kind >= SIZE_ADD) return fixed[size->a] && fixed[size->b];
     const Type *type = &graph_node(g, size->node)->type;
     return size_is_const(g, (size->kind == SIZE_DIM ? type->shape : type->stride)[size->axis]);
 }
@@ -357,6 +358,39 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
     return 0;
 }
 
+static int32_t
+number_of(const Graph *g, NodeId node)
+{
+    for (int32_t i = 0; i < g->sizes.len; i++)
+        if (g->sizes.at[i].kind == SIZE_NUMBER && g->sizes.at[i].node == node) return i;
+    return NO_SIZE;
+}
+
+/* Sizes come behind those that they are of. */
+static int
+make_measure(Maker *m, const MeasureStep *from, PlanMeasure *out)
+{
+    Plan *plan = m->plan;
+    const Graph *g = m->capture->graph;
+    bool *has = arena_alloc(plan->memory, (size_t)(plan->nsizes + 1));
+    *out = (PlanMeasure){
+        .from = {from->from.buffer, from->from.offset},
+        .id = number_of(g, from->node),
+        .nfresh = from->fresh.len,
+        .fresh = copy_of(plan, from->fresh.at, sizeof(int32_t) * (size_t)from->fresh.len)};
+    out->sizes = arena_alloc(plan->memory, sizeof(int32_t) * (size_t)(plan->ndynamic + 1));
+    if (has == NULL || out->fresh == NULL || out->sizes == NULL) return -1;
+    if (out->id == NO_SIZE) return 0;
+    has[out->id] = true;
+    for (int i = 0; i < plan->ndynamic; i++) {
+        const PlanSize *size = &plan->dynamic[i];
+        if (size->kind < SIZE_ADD || !(has[size->a] || has[size->b])) continue;
+        has[size->id] = true;
+        out->sizes[out->nsizes++] = i;
+    }
+    return 0;
+}
+
 /* Sets the line that is reported for a run that this step undoes. */
 static int
 make_place(Maker *m, const Step *from, PlanStep *out)
@@ -392,6 +426,8 @@ make_steps(Maker *m)
             make_choice(&from->choose, &out->choose);
         else if (from->kind == STEP_CARRY)
             failed = make_carry(plan, &from->carry, &out->carry);
+        else if (from->kind == STEP_MEASURE)
+            failed = make_measure(m, &from->measure, &out->measure);
         else
             failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
                                                : make_extern(m, &from->external, &out->external);

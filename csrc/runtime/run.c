@@ -640,9 +640,11 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         patience.later = earned == NULL;
         request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
-    int64_t began = clock_ns();
+    int64_t began = clock_ran_ns();
+    if (r->held->accounts)
+        request.until = began + account_most(&r->state->account, r->decoded->count);
     Answer answer = compile_plan(&request, reason, patience, plan, note);
-    account_captured(&r->state->account, r->decoded->count, clock_ns() - began, note->waited_ns,
+    account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;

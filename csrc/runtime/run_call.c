@@ -4,7 +4,9 @@
 
 #include "balance.h"
 #include "earn.h"
+#include "hooks.h"
 #include "live.h"
+#include "prices.h"
 
 #include <alloca.h>
 
@@ -163,6 +165,15 @@ raise_aside(const CodeState *state)
     return NULL;
 }
 
+/* What a former process has learnt of the function that is called first. */
+static void
+learn_prices(CodeState *state)
+{
+    int64_t price_ns, saved_ns;
+    if (!state->account.tried && prices_find(state->code, &price_ns, &saved_ns))
+        account_knows(&state->account, price_ns, saved_ns);
+}
+
 /* Would a look for entries come to nothing?  There are no plans, and none may be made now. */
 static bool
 waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const *args,
@@ -172,6 +183,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     if (state->planned) return false;
     if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
+    if (account->stride == 0) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
 }
@@ -185,6 +197,25 @@ call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, s
                          : call_sampled(held, function, args, nargsf, kwnames);
 }
 
+/* There is nothing to compile in such calls: CPython has them. */
+static PyObject *
+call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
+{
+    Account *account = &state->account;
+    if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
+    bool timed = account_times(account);
+    if (!timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
+    int64_t began = timed ? clock_ns() : 0;
+    account->running = account->running || timed;
+    PyObject *result = function_call(function, args, nargsf, kwnames);
+    if (timed) {
+        account->running = false;
+        account_plain(account, clock_ns() - began);
+    }
+    return result;
+}
+
 /* A call that no plan covers: CPython's time in it is what compiling is earned with. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
@@ -194,7 +225,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Account *account = &state->account;
     bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
     bool timed = account_times(account);
-    if (plain && !timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
+    if (plain && !timed && account->stride > 1) state->leaves = account->untimed;
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -217,6 +248,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (state->aside && state->config->fullgraph) return raise_aside(state);
+    if (state->aside) state->leaves = INT32_MAX;
     if (state->aside || calls_are_left()) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
@@ -231,8 +263,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
                               : call_with_frame(held, function, args, nargsf, kwnames);
     }
-    if (account_decides(state->config))
-        state->leaves = account_leaves(&state->account, args, PyVectorcall_NARGS(nargsf));
+    return call_refused(state, function, args, nargsf, kwnames);
 plain:
     return function_call(function, args, nargsf, kwnames);
 }
@@ -263,3 +294,48 @@ run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
     *ran = held.ran;
     return result;
 }
+
+/* ---- what this process has learnt ---- */
+
+enum { LEAST_SAVES = 64 }; /* of a run, in the units of capture/control/worth.c */
+
+/* What the runs of its plans have saved, by the model, in ns, of which it knows little in short
+   calls; -1: captures came to nothing. */
+static int64_t
+saved_by(const CodeState *state)
+{
+    int64_t saves = 0;
+    int plans = 0;
+    for (int i = 0; i < state->decoded->count; i++) {
+        const Entry *entry = state->entries[i];
+        for (int k = 0; entry != NULL && k < entry->nplans; k++, plans++) {
+            const Plan *plan = entry->plans[k];
+            if (plan->saves >= LEAST_SAVES && !plan->sample.slower) saves += plan->saves;
+        }
+    }
+    if (state->plan_runs == 0 && state->account.fruitless) return -1;
+    return plans == 0 ? 0 : state->plan_runs * (saves / plans) * UNIT_NS;
+}
+
+static void
+put_price(const CodeState *state, void *Py_UNUSED(context))
+{
+    const Account *account = &state->account;
+    if (account->tried && account_decides(state->config))
+        prices_put(state->code, account->price_ns, saved_by(state));
+}
+
+static PyObject *
+prices_keep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    states_visit(put_price, NULL);
+    prices_write();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef prices_methods[] = {
+    {"prices_keep", prices_keep, METH_NOARGS,
+     "prices_keep()\n\nNotes what captures have cost and plans have saved, beside the disk cache: "
+     "at exit."},
+    {NULL, NULL, 0, NULL},
+};

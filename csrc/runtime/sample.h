@@ -2,7 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_SAMPLE_H
 #define PYCOMPILE_RUNTIME_SAMPLE_H
 
-#include "clock.h"
+#include "../clock.h"
 #include "runtime.h"
 
 enum {

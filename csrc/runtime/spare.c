@@ -7,7 +7,7 @@
    back; under the GIL. */
 #include "hooks.h"
 #include "plan.h"
-#include "clock.h"
+#include "../clock.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -25,7 +25,7 @@
 #endif
 #include "cache.h"
 #include "hooks.h"
-#include "clock.h"
+#include "../clock.h"
 
 #include <errno.h>
 #include <fenv.h>

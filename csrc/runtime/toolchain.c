@@ -20,7 +20,7 @@
 #endif
 #include "cache.h"
 #include "compile.h"
-#include "clock.h"
+#include "../clock.h"
 #include "target.h"
 
 #include <errno.h>

@@ -14,8 +14,9 @@
      3. If CPython's turns took less time, such turns are left to it from the next call on, as soon
         as one begins.  Either verdict is looked at again after a number of calls, which doubles.
 
-   CPython's turns are no slower than plain ones, so a comparison loses nothing but what the plans
-   would have saved in that one call. */
+   Timed is what this thread ran: few turns are compared with many, in which other threads and
+   processes may have had the processor.  CPython's turns are no slower than plain ones, so a
+   comparison loses nothing but what the plans would have saved in that one call. */
 #include "turns.h"
 
 #include "earn.h"
@@ -23,8 +24,6 @@
 #include "run.h"
 
 #include "live.h"
-
-#include <time.h>
 
 enum {
     TURNS = 32,
@@ -36,16 +35,6 @@ enum {
     MOST_REST = 1 << 16,
     SLOWER_PERCENT = 103,
 };
-
-/* Time in which this thread ran: that of few turns is compared with that of many, in which other
-   threads and processes may have had the processor. */
-static int64_t
-ran_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Does a loop begin behind those around the Instr? */
 static bool
@@ -82,7 +71,7 @@ begin_window(Turns *t, const CodeState *state)
     t->loops = timed_loops;
     t->saved = thread_saved;
     t->compiles = state->compiles;
-    t->began = ran_ns();
+    t->began = clock_ran_ns();
 }
 
 static bool
@@ -119,7 +108,7 @@ is_doubtful(const Turns *t, int64_t took, int64_t turns)
 static void
 end_window(Turns *t, const CodeState *state, int64_t turns)
 {
-    int64_t took = sample_took(clock_ns() - (ran_ns() - t->began));
+    int64_t took = sample_took(clock_ns() - (clock_ran_ns() - t->began));
     if (state->compiles == t->compiles) {
         t->doubtful = t->doubtful || is_doubtful(t, took, turns);
         if (t->windows++ == 0 || took * t->plan_turns < t->plan_ns * turns) {
@@ -150,7 +139,7 @@ turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject 
 void
 turns_judge(Turns *t, const CodeState *state)
 {
-    int64_t took = sample_plain_took(clock_ns() - (ran_ns() - t->began));
+    int64_t took = sample_plain_took(clock_ns() - (clock_ran_ns() - t->began));
     int64_t made = t->left - earn_turns_left(t->iterator);
     if (made < TURNS) return;
     TurnsNote *note = &t->entry->turns;
@@ -161,6 +150,7 @@ turns_judge(Turns *t, const CodeState *state)
                  "the loop until they are compared again",
                  text_of_str(state->code->co_qualname), (long long)(t->plan_ns / t->plan_turns),
                  (long long)(took / made));
+    if (slower) account_lost((t->plan_ns / t->plan_turns - took / made) * t->runs);
     if (slower != note->slower) note->length = 0;
     note->slower = slower;
     rest(t->entry);

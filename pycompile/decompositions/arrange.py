@@ -18,7 +18,9 @@ def _is_axis(axis, rank):
 
 def outer(a, b, out=None):
     """np.outer"""
-    return np.multiply(np.asarray(a).ravel()[:, None], np.asarray(b).ravel()[None, :], out)
+    a = a if type(a) is np.ndarray and a.ndim == 1 else np.asarray(a).ravel()
+    b = b if type(b) is np.ndarray and b.ndim == 1 else np.asarray(b).ravel()
+    return np.multiply(a[:, None], b[None, :], out)
 
 
 def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING):

@@ -146,7 +146,7 @@ U64 = np.arange(30000, dtype=np.uint64)
 
 
 def hashes(x):
-    h = 14695981039346656037
+    h = 144066263297769815596495629667062367629
     for i in range(len(x)):
         h = h ^ int(x[i])  # here
     return h

@@ -409,7 +409,7 @@ def warning_of(function, calls):
         warnings.simplefilter("always")
         for args in calls:
             compiled(*args)
-    return " ".join(str(item.message) for item in caught)
+    return " ".join(item.message.details for item in caught)
 
 
 def test_members_of_an_enum_are_not_made_anew():

@@ -24,7 +24,7 @@ def told(compiled, calls):
         warnings.simplefilter("always")
         for args in calls:
             compiled(*args)
-    return [str(w.message) for w in seen if w.category is pycompile.PycompileWarning]
+    return [w.message.details for w in seen if w.category is pycompile.PycompileWarning]
 
 
 def filtered(x, taps):

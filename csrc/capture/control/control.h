@@ -109,6 +109,9 @@ void loop_to_end(Graph *g, RegionId region, NodeId loop);
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
 Answer loop_writes(Interp *in, Value *array);
+/* The same of Above for attributes. */
+Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot,
+                             const Value *value);
 
 /* loop_picked.c: what a list of ints selects, read and stored. */
 bool key_is_picked(Interp *in, const Value *array, const Value *key);
@@ -152,6 +155,8 @@ Value *choice_zero(Interp *in, const Type *type);
 /* The branch, by which the bottom's loop goes on or ends, is on an array's value: the loop is to be
    tried as one.  ANSWER_BREAK: capture starts again with that; NO: it is none, or cannot be. */
 Answer repeat_learn(Interp *in);
+/* The same where unrolling the loop around the Instr has come to an end. */
+Answer repeat_learn_turns(Interp *in, int at);
 /* Why a loop over whole arrays is not one plan, of a variable by its quoted name: its class changes
    in a turn, or a turn may end before it is set.  NULL with the error set. */
 const char *repeat_changes(Arena *arena, const char *name, const char *before, const char *behind);
@@ -161,6 +166,8 @@ const char *repeat_leaves_unset(Arena *arena, const char *name);
 int repeat_refusal(Interp *in, const LoopNote **out);
 /* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
 Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
+/* The same of what is left of a range after the first turn. */
+Answer repeat_keep_rest(Interp *in, const Value *iterator);
 
 /* The `while` of which the current Instr begins the second turn, where it is to be tried from there
    on; else *out is NULL.  -1: error set. */

@@ -2,6 +2,7 @@
 
    An instruction's handler looks at its operands on the stack and takes them off only when it has
    succeeded, so that a break leaves the frame as it was before the instruction. */
+#include "../../clock.h"
 #include "control.h"
 
 #include <assert.h>
@@ -251,7 +252,20 @@ follow(Interp *in, const Instr *instr)
     }
 }
 
-enum { LOOK_AFTER = 64 }; /* instructions between two looks for a signal */
+enum { LOOK_AFTER = 64 }; /* instructions between two looks for a signal, and at the clock */
+
+/* ANSWER_NO: a signal has come, or it takes too long, so that no instruction may be followed. */
+static Answer
+look_up(Interp *in)
+{
+    if (signal_is_pending(PyThreadState_Get())) {
+        in->attempt.learn->interrupted = true;
+        return interp_break(in, BREAK_TOO_LONG, "a signal came");
+    }
+    int64_t until = in->request->until;
+    if (until > 0 && clock_ran_ns() > until) in->attempt.budget = 0;
+    return ANSWER_YES;
+}
 
 /* Counts the budget, stops where earlier attempts said so or a signal has come, and sets the
    position for nodes and guards. */
@@ -277,10 +291,7 @@ before(Interp *in, const Instr *instr)
         in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
         in->writes.dirty = false;
     }
-    if (in->attempt.budget % LOOK_AFTER == 0 && signal_is_pending(PyThreadState_Get())) {
-        in->attempt.learn->interrupted = true;
-        return interp_break(in, BREAK_TOO_LONG, "a signal came");
-    }
+    if (in->attempt.budget % LOOK_AFTER == 0 && look_up(in) != ANSWER_YES) return ANSWER_NO;
     if (--in->attempt.budget >= 0) return ANSWER_YES;
     in->attempt.learn->recurses = in->attempt.learn->recurses || is_recursion(a);
     return instructions_spent(in);

@@ -156,6 +156,8 @@ unrolled_too_far(Interp *in, int most)
     Answer answer = interp_break(in, BREAK_UNROLL, what, most);
     if (answer == ANSWER_ERROR || a != in->bottom || in->loop != NULL) return answer;
     int head = outermost_unrolled(in, in->attempt.marks->stop_at);
+    Answer repeats = repeat_learn_turns(in, head >= 0 ? head : a->number);
+    if (repeats != ANSWER_NO) return repeats;
     if (head >= 0) {
         in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
         if (tell_loop(in, head) < 0) return ANSWER_ERROR;
@@ -316,6 +318,8 @@ for_iter(Interp *in, const Instr *instr)
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO) return answer;
     }
+    Answer rest = repeat_keep_rest(in, iterator);
+    if (rest != ANSWER_NO) return rest;
     bool unrolls = in->loop == NULL || iterator_unrolls(in, iterator);
     if (!unrolls && (loop_goes_over(in, iterator) || in->top != in->turn->of))
         return inner_loop_unkept(in, in->top->number);

@@ -187,17 +187,21 @@ no_number(Interp *in, const Body *b, int i, Value *value)
 }
 
 static Answer
-body_results(Interp *in, const Body *b, Value *leaves)
+body_results(Interp *in, Body *b, Value *leaves)
 {
     Graph *g = in->graph;
     for (int i = 0; i < b->ncarried; i++) {
         int carried = b->carried[i];
-        Value *value = carried >= 0 ? in->top->slots[carried] : leaves;
+        const LoopAttribute *attribute = loop_attribute(b, carried);
+        Value *value = attribute != NULL ? attribute->now
+                       : carried >= 0    ? in->top->slots[carried]
+                                         : leaves;
         NodeId node;
         if (carried < CARRIED_EXIT) TRY(loop_beside(in, b, carried, &value));
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return no_number(in, b, i, value);
+        TRY(loop_widened(in, b->args[3 + i], &node));
         const Type *type = &graph_node(g, node)->type;
         if (b->unset[i] && type->rank > 0) return no_number(in, b, i, value);
         if (!loop_same_scalar(type, &graph_node(g, b->args[3 + i])->type))
@@ -235,6 +239,19 @@ note_zero(Interp *in, const Body *b, NodeId node)
     return VEC_PUSH(in->arena, &b->loop->zeros, node);
 }
 
+/* The local, or the attribute in its place, is what the node says. */
+static Answer
+set_local(Interp *in, Body *b, int slot, NodeId node)
+{
+    const LoopAttribute *attribute = loop_attribute(b, slot);
+    Value *value = value_node(in, node);
+    if (value == NULL) return ANSWER_ERROR;
+    if (attribute != NULL)
+        return own_put(in, attribute->object, attribute->name, attribute->slot, value);
+    in->top->slots[slot] = value;
+    return ANSWER_YES;
+}
+
 /* Makes the params that stand for what is carried. */
 static Answer
 make_params(Interp *in, Body *b, Value **item)
@@ -251,7 +268,7 @@ make_params(Interp *in, Body *b, Value **item)
         if (param == NO_NODE) return ANSWER_ERROR;
         if (i >= b->ncarried)
             b->loop->version[b->array[i - b->ncarried]] = param;
-        else if (b->carried[i] >= 0 && ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
+        else if (b->carried[i] >= 0 && (set_local(in, b, b->carried[i], param) != ANSWER_YES ||
                                         note_local(in, b, i, param) < 0 ||
                                         (b->is_zero[i] && note_zero(in, b, param) < 0) ||
                                         (b->keeps_type[i] && note_either(in, b, i, param) < 0)))
@@ -277,8 +294,12 @@ follow_body(Interp *in, Body *b, Value **leaves)
     b->position = item;
     Loop *outer = in->loop;
     const LoopShape *shape = b->scan.shape;
-    Turn turn = {
-        .shape = b->scan.shape, .of = in->top, .made = in->attempt.values.len, .around = in->turn};
+    Turn turn = {.shape = b->scan.shape,
+                 .of = in->top,
+                 .made = in->attempt.values.len,
+                 .attributes = b->attribute,
+                 .nattributes = b->nattributes,
+                 .around = in->turn};
     for (int i = 0; i < b->narrays; i++) turn.writes |= 1u << b->array[i];
     in->region = b->region;
     in->loop = b->loop;
@@ -329,12 +350,16 @@ take_results(Interp *in, Body *b, Leaving *leaving)
     Activation *a = in->top;
     Loop *loop = b->loop;
     for (int i = 0; i < b->scan.nslots; i++)
-        a->slots[b->scan.slot[i]] = in->unbound; /* temporaries are not kept */
+        if (loop_attribute(b, b->scan.slot[i]) == NULL)
+            a->slots[b->scan.slot[i]] = in->unbound; /* temporaries are not kept */
     for (int i = 0; i < b->ncarried + b->narrays; i++) {
         NodeId result;
         if (loop_result(in, b, i, &result) != ANSWER_YES) return ANSWER_ERROR;
         if (i < b->ncarried) {
-            Value **to = b->carried[i] < 0 ? &leaving->number : &a->slots[b->carried[i]];
+            LoopAttribute *attribute = loop_attribute(b, b->carried[i]);
+            Value **to = attribute != NULL   ? &attribute->now
+                         : b->carried[i] < 0 ? &leaving->number
+                                             : &a->slots[b->carried[i]];
             Value *beside = b->carried[i] < CARRIED_EXIT ? value_node(in, result) : NULL;
             if (beside != NULL) {
                 loop_take_beside(b->carried[i], beside, leaving);
@@ -343,6 +368,8 @@ take_results(Interp *in, Body *b, Leaving *leaving)
             if ((*to = value_node(in, result)) == NULL) return ANSWER_ERROR;
             Answer answer = in->loop == NULL ? take_class(in, b, i, to) : ANSWER_YES;
             if (answer != ANSWER_YES) return answer;
+            if (attribute != NULL)
+                TRY(own_store(in, attribute->object, attribute->name, attribute->slot, *to));
             if (b->is_zero[i] && in->loop != NULL && note_zero(in, b, result) < 0)
                 return ANSWER_ERROR;
             if (b->keeps_type[i] && in->loop != NULL && note_either(in, b, i, result) < 0)
@@ -366,6 +393,7 @@ begin_loop(Interp *in, Body *b)
     if (answer == ANSWER_YES) answer = bounds(in, range, b->args);
     if (answer == ANSWER_NO)
         return loop_not_kept(in, b->scan.number, "its range is none of plain ints");
+    if (answer == ANSWER_YES) answer = loop_attributes_begin(in, b);
     for (int i = 0; answer == ANSWER_YES && i < b->scan.nslots; i++)
         if (b->scan.read_first[i] || b->scan.read_after[i]) answer = loop_carried_start(in, b, i);
     b->leaves = b->scan.shape->nexits > 1;
@@ -402,6 +430,7 @@ end_loop(Interp *in, Body *b)
     b->turn = &turn;
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
     Answer answer = follow_body(in, b, &leaves);
+    if (answer == ANSWER_YES) answer = loop_attributes_end(in, b);
     if (answer == ANSWER_ERROR) return answer;
     if (answer != ANSWER_YES || in->writes.effects.len != effects || world_changed(&before))
         return loop_learn_effect(in, number, effects, &turn);
@@ -435,7 +464,8 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
     bool reads_items = iterator != NULL && loop_reads_items(in, iterator);
     b.iterator = iterator;
-    if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
+    bool in_turn = in->turn != NULL && in->turn->region != 0 && in->turn->region == in->region;
+    if (in->region != 0 && in->loop == NULL && !in_turn) return ANSWER_NO;
     if (loop_refused(in, shape->top) != NULL) return ANSWER_NO;
     bool reached = false;
     if (iterator != NULL) TRY(loop_iterator_is_reached(in, iterator, &reached));

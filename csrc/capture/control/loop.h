@@ -6,8 +6,10 @@
 #include "control.h"
 
 enum {
+    LOOP_ATTRIBUTE = 1
+        << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
     MOST = LOOP_ARRAYS,             /* arrays that a loop writes */
-    LOCALS = 128,                   /* that it stores */
+    LOCALS = 128,                   /* that it stores, and attributes */
     RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
     CARRIED = LOCALS + 2 + RESTS,   /* all that a loop carries, but for arrays */
 };
@@ -48,6 +50,8 @@ typedef struct {
     bool was_weak[CARRIED];          /* … and was Python's number */
     LoopClass class[CARRIED];
     bool leaves;
+    int nattributes;
+    LoopAttribute attribute[MOST];
     int narrays, array[MOST]; /* indices into loop->array */
     bool hides[CARRIED];      /* a turn does not see what the turn before left in the local */
     bool needs_a_turn;
@@ -66,11 +70,15 @@ find(const int *at, int n, int what)
 static inline const char *
 loop_slot_text(Interp *in, int slot)
 {
+    if (slot >= LOOP_ATTRIBUTE)
+        return text_of_str(in->attempt.marks->loop_attributes.at[slot - LOOP_ATTRIBUTE].name);
     return text_of_str(code_slot_name(in->top->decoded->code, slot));
 }
 
 /* loop_types.c: the types of what is carried. */
 bool loop_same_scalar(const Type *a, const Type *b);
+/* What a turn leaves of an int that is carried without a sign (DT_U64), as that. */
+Answer loop_widened(Interp *in, NodeId carried, NodeId *number);
 /* The initial value of the carried local scan.slot[i], as a node of the type that the local keeps.
  */
 Answer loop_carried_start(Interp *in, Body *b, int i);
@@ -113,6 +121,13 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 int loop_written(Interp *in, int number, Value **arrays);
 /* Are they one list, or one generator? */
 bool loop_is_same(const Value *a, const Value *b);
+
+/* The attributes that the loop carries, behind the locals that it stores. */
+Answer loop_attributes_begin(Interp *in, Body *b);
+/* What the body left in them, which have again what they had before it. */
+Answer loop_attributes_end(Interp *in, Body *b);
+/* NULL: it is a local. */
+LoopAttribute *loop_attribute(Body *b, int slot);
 
 /* loop_side.c: the value that the turn leaves in a place of what is carried beside locals, but for
    the number of the exit. */
@@ -158,6 +173,8 @@ Answer loop_has(Interp *in, const Scan *scan);
 
 /* loop_items.c: what a kept loop goes over. */
 bool loop_is_range(const Value *iterator);
+/* One of which turns have been followed. */
+bool loop_is_begun_range(const Value *iterator);
 /* Does it read elements of arrays? */
 bool loop_reads_items(Interp *in, const Value *iterator);
 /* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */

@@ -91,8 +91,10 @@ flag_of_known(Classes *c, NodeId id)
     for (int i = 0; i < c->loop->python.len; i++)
         if (c->loop->python.at[i] == id) node = graph_node(c->g, node->args[0]);
     if (node->type.form != FORM_PYTHON) return c->constant[1];
-    bool exact = node->type.dtype == graph_node(c->g, id)->type.dtype ||
-                 loop_const_fits(node, (DType)graph_node(c->g, id)->type.dtype);
+    DType own = (DType)graph_node(c->g, id)->type.dtype;
+    bool exact =
+        node->type.dtype == own || loop_const_fits(node, own) ||
+        (node->type.dtype == DT_I64 && dtype_is_integer(own)); /* which it was seen to fit */
     if (!exact) c->met.differs = true;
     meet(c, node->type.dtype);
     return c->constant[0];
@@ -248,7 +250,8 @@ class_of(Classes *c, NodeId loop, LoopClass *out)
     classes_remember(c);
     out->python = c->met.python < 0 ? dtype : (DType)c->met.python;
     out->flag = (int)graph_node(c->g, flag)->attrs.index - 1;
-    bool same = out->python == dtype || (out->python == DT_I64 && !c->met.computes);
+    bool same = out->python == dtype ||
+                (out->python == DT_I64 && (dtype_is_integer(dtype) || !c->met.computes));
     return same && !c->met.differs ? ANSWER_YES : ANSWER_NO;
 }
 

@@ -45,9 +45,11 @@ loop_const_fits(const Node *node, DType to)
         return (double)(float)PyFloat_AS_DOUBLE(object) == PyFloat_AS_DOUBLE(object);
     if (node->type.dtype != DT_I64) return false;
     if (to == DT_F64 || to == DT_F32) return int_has_bits(object, to == DT_F64 ? 52 : 24);
-    int half = 8 * (int)dtype_size(to) - 2; /* so that both ends are in the range */
-    return dtype_is_integer(to) && int_has_bits(object, half) &&
-           (dtype_is_signed(to) || PyLong_AsLongLong(object) >= 0);
+    int overflow = 0, bits = 8 * (int)dtype_size(to) - dtype_is_signed(to);
+    long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!dtype_is_integer(to) || overflow != 0) return false;
+    if (bits >= 63) return dtype_is_signed(to) || number >= 0;
+    return number < 1LL << bits && number >= (dtype_is_signed(to) ? -(1LL << bits) : 0);
 }
 
 Answer
@@ -102,6 +104,53 @@ promotes_alike(DType own, DType with)
     if (is_narrow(own)) return false;
     if (with == DT_BOOL) return true;
     return own == DT_F64 ? dtype_is_integer(with) : with == DT_F64;
+}
+
+/* An int of the code, as Python's or as NumPy's. */
+static bool
+const_as_int(const Graph *g, NodeId id, long long *out)
+{
+    const Node *node = graph_node(g, id);
+    if (node->op != OP_const) return false;
+    PyObject *number = PyNumber_Index(node->attrs.object);
+    int overflow = 0;
+    *out = number != NULL ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+    bool known = number != NULL && overflow == 0;
+    PyErr_Clear();
+    Py_XDECREF(number);
+    return known;
+}
+
+/* Do Python and NumPy compute the same of ints of NumPy's dtype, where that does not overflow?  An
+   overflow leaves the loop. */
+static bool
+ints_compute_alike(const Graph *g, const Node *node)
+{
+    DType dtype = (DType)graph_node(g, node->args[0])->type.dtype;
+    long long number;
+    if (!dtype_is_integer(dtype) || errors_ignore_overflow(node->errors)) return false;
+    switch (node->op) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute:
+    case OP_bitwise_and:
+    case OP_bitwise_or:
+    case OP_bitwise_xor: return true;
+    case OP_invert: return dtype_is_signed(dtype);
+    case OP_right_shift: return const_as_int(g, node->args[1], &number) && number >= 0;
+    case OP_floor_divide:
+    case OP_remainder: return const_as_int(g, node->args[1], &number) && number > 0;
+    default: return false;
+    }
+}
+
+static bool
+compares(Op op)
+{
+    return op == OP_less || op == OP_less_equal || op == OP_greater || op == OP_greater_equal ||
+           op == OP_equal || op == OP_not_equal;
 }
 
 typedef enum { USE_WRONG, USE_SAME, USE_EITHER } Use;
@@ -187,6 +236,7 @@ static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
     bool ints = loop->asks_ints, narrow = false;
+    DType own = (DType)node->type.dtype;
     if (loop->asks_zeros) return use_of_zero(g, loop, node);
     bool product = node->op == OP_py_mul || node->op == OP_multiply;
     bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
@@ -194,6 +244,8 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     if (ints && (node->op == OP_py_neg || node->op == OP_negative)) return USE_WRONG;
     if (ints && (product || sum)) return use_of_int(g, loop, node, product);
     switch (node->op) {
+    case OP_cast: /* nodes_widen */
+        return is_python(loop, (NodeId)(node - graph_node(g, 0))) ? USE_EITHER : USE_WRONG;
     case OP_py_bool:
     case OP_py_float: /* math.sqrt(s), float(s) … */
     case OP_py_int: return USE_SAME;
@@ -204,7 +256,18 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     case OP_py_neg:
     case OP_negative:
     case OP_absolute:
-        return is_narrow(node->type.dtype) && node->type.dtype != DT_F32 ? USE_WRONG : USE_EITHER;
+    case OP_invert:
+        return node->op == OP_invert || (is_narrow(own) && own != DT_F32)
+                   ? ints_compute_alike(g, node) ? USE_EITHER : USE_WRONG
+                   : USE_EITHER;
+    case OP_bitwise_and:
+    case OP_bitwise_or:
+    case OP_bitwise_xor:
+    case OP_right_shift:
+    case OP_floor_divide:
+    case OP_remainder:
+        if (!ints_compute_alike(g, node)) return USE_WRONG;
+        break;
     case OP_py_add:
     case OP_py_sub:
     case OP_py_mul:
@@ -227,9 +290,10 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     for (int k = 0; k < 2; k++) {
         NodeId other = converted_from(g, loop, node->args[k]);
         const Node *from = graph_node(g, other);
-        DType own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
         if (!loop_is_either(loop, node->args[1 - k])) continue;
-        narrow |= is_narrow(own);
+        own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
+        narrow |= is_narrow(own) && !ints_compute_alike(g, node) &&
+                  !(compares(node->op) && dtype_is_integer(own));
         if (loop_is_either(loop, other) || from->type.form != FORM_SCALAR) continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
         /* A constant in the loop may have been Python's. */
@@ -249,13 +313,18 @@ use_in_call(const Graph *g, const Loop *loop, const Node *node)
     return USE_SAME;
 }
 
-/* An operation of Python's on complex numbers, made NumPy's: numbers/complexes.c. */
+/* An operation of Python's on complex numbers or on int64, made NumPy's: numbers/complexes.c and
+   numpy/ops.c. */
 static bool
-is_of_complex(const Graph *g, const Node *copy)
+is_computed(const Graph *g, const Node *copy)
 {
     const Node *node = graph_node(g, copy->args[0]);
-    return op_info(node->op)->kind == KIND_PYTHON && node->nargs > 0 &&
-           graph_node(g, node->args[0])->type.dtype == DT_C128;
+    bool numpy = false;
+    if (op_info(node->op)->kind != KIND_PYTHON || node->nargs == 0) return false;
+    for (int i = 0; i < node->nargs; i++)
+        numpy |= graph_node(g, node->args[i])->type.form == FORM_SCALAR;
+    return graph_node(g, node->args[0])->type.dtype == DT_C128 ||
+           (node->type.dtype == DT_I64 && numpy);
 }
 
 /* How the node uses its argument number `k`, which is such a number. */
@@ -267,7 +336,7 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_POINTWISE:
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
-    case KIND_COPY: return loop->asks_zeros || is_of_complex(g, node) ? USE_EITHER : USE_WRONG;
+    case KIND_COPY: return loop->asks_zeros || is_computed(g, node) ? USE_EITHER : USE_WRONG;
     case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: /* an index, or what is stored; a list has it with its class */
         return node->op == OP_element_append ? USE_WRONG : USE_SAME;

@@ -23,6 +23,10 @@ loop_index(Interp *in, Value *key, NodeId *out)
     if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
     const Type *type = &graph_node(in->graph, *out)->type;
     DType dtype = (DType)type->dtype;
+    if (dtype == DT_U64 && type->form == FORM_PYTHON) { /* leaves the loop if it is that large */
+        Value *index = scalar_emit(in, OP_py_int, DT_I64, 1, &key, NULL);
+        return index == NULL ? ANSWER_ERROR : value_as_loose_node(in, index, out);
+    }
     if (!dtype_is_integer(dtype) || dtype == DT_U64 || type->rank != 0 || type->form == FORM_ARRAY)
         return not_a_loop(in, "an index that is no int");
     if (dtype == DT_I64) return ANSWER_YES;
@@ -164,19 +168,6 @@ holds_all(DType to, DType from)
     return !dtype_is_signed(from) ? wide > narrow : wide >= narrow;
 }
 
-/* 1 if it is a constant int that the dtype holds, else 0; -1. */
-static int
-is_held(const Node *node, DType to)
-{
-    int overflow = 0, bits = 8 * (int)dtype_size(to) - dtype_is_signed(to);
-    if (node->op != OP_const || !PyLong_Check(node->attrs.object)) return 0;
-    long long number = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
-    if (number == -1 && PyErr_Occurred()) return -1;
-    if (overflow != 0) return 0;
-    long long low = !dtype_is_signed(to) ? 0 : -(1LL << bits);
-    return number >= low && (bits > 62 || number < 1LL << bits);
-}
-
 static Answer
 cast_number(Interp *in, NodeId number, DType to, NodeId *out)
 {
@@ -193,18 +184,21 @@ stored_int(Interp *in, NodeId *number, DType to)
     const Node *node = graph_node(in->graph, *number);
     DType from = (DType)node->type.dtype;
     NodeId wide = *number, back;
-    int held = holds_all(to, from) ? 1 : is_held(node, to);
-    if (held < 0) return ANSWER_ERROR;
-    if (from == DT_U64 && !held) return ANSWER_NO;
+    bool held = holds_all(to, from) || loop_const_fits(node, to);
+    bool is_unsigned = from == DT_U64;
+    if (is_unsigned && !held && node->type.form != FORM_PYTHON) return ANSWER_NO;
     if (from != DT_I64 && !held && cast_number(in, *number, DT_I64, &wide) != ANSWER_YES)
         return ANSWER_ERROR;
     if (cast_number(in, *number, to, number) != ANSWER_YES) return ANSWER_ERROR;
     if (held) return ANSWER_YES;
     if (cast_number(in, *number, DT_I64, &back) != ANSWER_YES) return ANSWER_ERROR;
     Value *given = value_node(in, wide), *expected;
-    expected = to == DT_U64 ? value_const_new(in, PyLong_FromLong(0)) : value_node(in, back);
-    if (given == NULL || expected == NULL) return ANSWER_ERROR;
-    return loop_assert(in, to == DT_U64 ? OP_py_le : OP_py_eq, expected, given);
+    Value *zero = value_const_new(in, PyLong_FromLong(0));
+    if (given == NULL || zero == NULL) return ANSWER_ERROR;
+    if (is_unsigned || to == DT_U64) TRY(loop_assert(in, OP_py_le, zero, given));
+    if (to == DT_U64) return ANSWER_YES;
+    expected = value_node(in, back);
+    return expected == NULL ? ANSWER_ERROR : loop_assert(in, OP_py_eq, expected, given);
 }
 
 static bool
@@ -301,7 +295,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
         if (!widens) return not_stored(in, args[nargs], type.dtype);
         Type scalar = {.dtype = DT_F64, .form = FORM_SCALAR, .offset = NO_SIZE};
         /* NumPy converts a Python int to a float through double, which rounds twice. */
-        if (from.form == FORM_PYTHON && from.dtype == DT_I64 && type.dtype != DT_F64 &&
+        if (from.form == FORM_PYTHON && is_int((DType)from.dtype) && type.dtype != DT_F64 &&
             (args[nargs] = graph_add(in->graph, in->region, OP_cast, 1, &args[nargs], &scalar,
                                      NULL)) == NO_NODE)
             return ANSWER_ERROR;

@@ -49,6 +49,14 @@ loop_is_range(const Value *iterator)
 }
 
 bool
+loop_is_begun_range(const Value *iterator)
+{
+    return iterator->kind == V_ITER && iterator->name == NULL && iterator->walked != NULL &&
+           iterator->walked->kind == V_RANGE && iterator->position > 0 && iterator->at == NULL &&
+           !iterator->mutated;
+}
+
+bool
 loop_goes_over(Interp *in, const Value *iterator)
 {
     return is_range(iterator) || has_known_items(in, iterator);

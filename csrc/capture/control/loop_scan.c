@@ -30,6 +30,7 @@ is_followed(const Instr *instr)
     case I_IS:
     case I_SUBSCRIPT:
     case I_STORE_SUBSCRIPT:
+    case I_STORE_ATTR:
     case I_SLICE_LOAD:
     case I_SLICE_STORE:
     case I_BUILD_SLICE:

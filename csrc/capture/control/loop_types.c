@@ -44,6 +44,9 @@ holds_array(Interp *in, const Value *value)
 static Answer
 not_a_number(Interp *in, const Scan *scan, int slot, Value *value)
 {
+    if (slot >= LOOP_ATTRIBUTE)
+        return loop_not_kept(in, scan->number, "it stores the attribute '%s', which holds %s",
+                             loop_slot_text(in, slot), value_describe(in, value));
     int at = first_store(in, scan, slot);
     const Instr *made = &in->top->decoded->instrs[at - 1]; /* by what the stored value is made */
     if (holds_array(in, value) && made->kind == I_BINARY && made->arg >= IN_PLACE)
@@ -80,6 +83,34 @@ may_become(DType from, DType to)
     if (to == DT_F32) return from == DT_F64 || from == DT_I64;
     return to == DT_F64 || to == DT_BOOL ||
            (dtype_is_integer(to) && (from == DT_I64 || to == DT_I64));
+}
+
+static bool
+is_unsigned_int(const Type *type)
+{
+    return type->form == FORM_PYTHON && type->dtype == DT_U64;
+}
+
+static bool
+is_int(const Type *type)
+{
+    return type->form == FORM_PYTHON && type->dtype == DT_I64;
+}
+
+static Answer
+without_sign(Interp *in, NodeId *number)
+{
+    Type type = type_scalar(DT_U64, FORM_PYTHON);
+    *number = graph_add(in->graph, in->region, OP_py_int, 1, number, &type, NULL);
+    return *number == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+loop_widened(Interp *in, NodeId carried, NodeId *number)
+{
+    bool widens = is_unsigned_int(&graph_node(in->graph, carried)->type) &&
+                  is_int(&graph_node(in->graph, *number)->type);
+    return widens ? without_sign(in, number) : ANSWER_YES;
 }
 
 /* A carried local has another type after the body than before it. */
@@ -154,6 +185,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     const Type *from = &graph_node(in->graph, *start)->type;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (loop_same_scalar(&type, from)) return ANSWER_YES;
+    if (is_unsigned_int(&type) && is_int(from)) return without_sign(in, start);
     if (type.dtype == DT_C128 && from->dtype != DT_C128)
         return complex_start(in, b, &type, i, start);
     bool elsewhere = learnt->loop.calls != in->top->calls;
@@ -225,7 +257,8 @@ loop_carried_start(Interp *in, Body *b, int i)
     NodeId *start = &b->args[3 + b->ncarried];
     LoopName loop = loop_name(in->top, b->scan.number);
     const LoopType *learnt = loop_learnt_type(in, &loop, slot);
-    Value *value = in->top->slots[slot];
+    const LoopAttribute *attribute = loop_attribute(b, slot);
+    Value *value = attribute != NULL ? attribute->start : in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND || value->kind == V_LOST) {
         /* Stored before it is read: its initial value is not used.  What seems to be read first may
@@ -242,7 +275,8 @@ loop_carried_start(Interp *in, Body *b, int i)
     if (holds_array(in, value)) return not_a_number(in, &b->scan, slot, value);
     const LoopPick *pick = picked_before(in, value);
     Answer answer =
-        pick != NULL ? picked_start(in, b, pick, i, start) : value_as_loose_node(in, value, start);
+        pick != NULL ? picked_start(in, b, pick, i, start) : value_wide_node(in, value, start);
+    if (answer == ANSWER_NO) answer = value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot, value);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
         return loop_not_kept(

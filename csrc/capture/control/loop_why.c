@@ -151,16 +151,16 @@ type_words(Interp *in, const Type *type)
     const char *name = dtype_long_name((DType)type->dtype);
     if (type->rank > 0 || type->form == FORM_ARRAY) return "an array";
     if (type->form != FORM_PYTHON) return arena_printf(in->arena, "a numpy.%s", name);
-    return type->dtype == DT_I64    ? "Python's int"
-           : type->dtype == DT_F64  ? "Python's float"
-           : type->dtype == DT_BOOL ? "Python's bool"
-                                    : "Python's complex";
+    return dtype_is_integer((DType)type->dtype) ? "Python's int"
+           : type->dtype == DT_F64              ? "Python's float"
+           : type->dtype == DT_BOOL             ? "Python's bool"
+                                                : "Python's complex";
 }
 
 const char *
 loop_type_changes(Interp *in, int slot, const Type *from, const Type *to)
 {
-    const char *name = text_of_str(code_slot_name(in->top->decoded->code, slot));
+    const char *name = loop_slot_text(in, slot);
     const char *before = type_words(in, from), *after = type_words(in, to);
     if (before == NULL || after == NULL) return NULL;
     bool numpy = to->rank == 0 && to->form == FORM_SCALAR;

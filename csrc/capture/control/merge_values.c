@@ -81,14 +81,28 @@ int_and_float(const Graph *g, NodeId number, NodeId other)
     return type->dtype == DT_F64 && type->form == FORM_SCALAR && loop_const_fits(node, DT_F64);
 }
 
+/* Python's int, and NumPy's of whatever dtype. */
+static bool
+int_and_int(const Graph *g, NodeId number, NodeId other)
+{
+    const Node *node = graph_node(g, number);
+    const Type *type = &graph_node(g, other)->type;
+    DType dtype = (DType)type->dtype;
+    return node->type.dtype == DT_I64 && node->type.form == FORM_PYTHON &&
+           type->form == FORM_SCALAR && dtype_is_integer(dtype) &&
+           (node->op != OP_const || loop_const_fits(node, dtype));
+}
+
 /* The same number as Python's and as NumPy's: loop_either.c. */
 static bool
 only_classes_differ(const Graph *g, const NodeId *nodes)
 {
     const Type *a = &graph_node(g, nodes[0])->type, *b = &graph_node(g, nodes[1])->type;
-    if (int_and_float(g, nodes[0], nodes[1]) || int_and_float(g, nodes[1], nodes[0])) return true;
-    return a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_I64) &&
-           a->form != b->form && (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
+    for (int k = 0; k < 2; k++)
+        if (int_and_float(g, nodes[k], nodes[1 - k]) || int_and_int(g, nodes[k], nodes[1 - k]))
+            return true;
+    return a->dtype == b->dtype && a->dtype == DT_F64 && a->form != b->form &&
+           (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
            (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
 }
 
@@ -99,12 +113,37 @@ as_scalars(Merge *m, bool outer, NodeId *nodes)
     for (int arm = 0; arm < 2; arm++) {
         Type type = graph_node(g, nodes[arm])->type;
         if (type.form == FORM_SCALAR) continue;
+        if (int_and_int(g, nodes[arm], nodes[1 - arm])) {
+            DType dtype = (DType)graph_node(g, nodes[1 - arm])->type.dtype;
+            m->in->region = outer ? m->outer : m->arm[arm];
+            Answer answer = node_weak(m->in, nodes[arm], dtype, &nodes[arm]);
+            m->in->region = m->outer;
+            if (answer != ANSWER_YES) return -1;
+            continue;
+        }
         Op op = type.dtype == graph_node(g, nodes[1 - arm])->type.dtype ? OP_copy : OP_cast;
         type.form = FORM_SCALAR;
         type.dtype = graph_node(g, nodes[1 - arm])->type.dtype;
         nodes[arm] = graph_add(g, outer ? m->outer : m->arm[arm], op, 1, &nodes[arm], &type, NULL);
         if (nodes[arm] == NO_NODE || VEC_PUSH(m->in->arena, &m->in->loop->python, nodes[arm]) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* Of two of Python's ints, one of which is without a sign, the other as such: it leaves the loop if
+   it is negative. */
+static int
+widen_arm(Merge *m, bool outer, NodeId *nodes)
+{
+    Graph *g = m->in->graph;
+    for (int arm = 0; arm < 2; arm++) {
+        Type type = graph_node(g, nodes[arm])->type, wide = graph_node(g, nodes[1 - arm])->type;
+        bool ints = type.form == FORM_PYTHON && wide.form == FORM_PYTHON;
+        if (!ints || type.dtype != DT_I64 || wide.dtype != DT_U64) continue;
+        RegionId region = outer ? m->outer : m->arm[arm];
+        nodes[arm] = graph_add(g, region, OP_py_int, 1, &nodes[arm], &wide, NULL);
+        if (nodes[arm] == NO_NODE) return -1;
     }
     return 0;
 }
@@ -118,9 +157,10 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     Answer answer = merge_node(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
+    if (in->loop != NULL && widen_arm(m, outer, nodes) < 0) return ANSWER_ERROR;
     bool either = in->loop != NULL && only_classes_differ(in->graph, nodes);
-    bool ints = either && graph_node(in->graph, nodes[0])->type.dtype !=
-                              graph_node(in->graph, nodes[1])->type.dtype;
+    bool ints = either && (int_and_float(in->graph, nodes[0], nodes[1]) ||
+                           int_and_float(in->graph, nodes[1], nodes[0]));
     if (either && as_scalars(m, outer, nodes) < 0) return ANSWER_ERROR;
     Type type = graph_node(in->graph, nodes[0])->type;
     if (!type_same_layout(&type, &graph_node(in->graph, nodes[1])->type))

@@ -9,8 +9,9 @@
    Nothing is copied where the arm was not taken, and where nobody reads %8 there is no %8.
 
    At commit what the arm wrote is written, and nothing else, and only if the arm was taken: other
-   threads could tell.  InterpMemory.writes lists all writes in program order; those of an arm get
-   their condition here, and the values that they store become results of the cond. */
+   threads could tell.  (A loop whose turns write is written back as it leaves the array: repeat.c.)
+   InterpMemory.writes lists all writes in program order; those of an arm get their condition here,
+   and the values that they store become results of the cond. */
 #include "merge.h"
 
 /* ---- which arrays ---- */
@@ -20,7 +21,7 @@ storage_is_mergeable(const Interp *in, const Storage *storage)
 {
     const Graph *g = in->graph;
     const Node *root = graph_node(g, storage->root);
-    if (in->loop != NULL || in->turn != NULL) return false;
+    if (in->loop != NULL || (in->turn != NULL && in->turn->region == 0)) return false;
     if (root->type.device != DEVICE_HOST || !type_is_known(g, &root->type)) return false;
     switch (op_info(root->op)->kind) {
     case KIND_CONST:
@@ -150,7 +151,8 @@ merge_storage(Merge *m, int which, const World *arm, int number, Value *when)
     const Storage *storage = &arm->storages[number];
     Type whole = graph_node(in->graph, storage->root)->type;
     Value *left = NULL;
-    Answer listed = leave_writes(m, which, arm, number, when, &left);
+    /* a turn leaves versions, and nothing is written at commit but the last one */
+    Answer listed = in->turn != NULL ? ANSWER_NO : leave_writes(m, which, arm, number, when, &left);
     if (answer_stops(listed)) return listed;
     if (left == NULL) TRY(version_leaves(m, which, storage->version, &left));
     ArrayWrite all = {.storage = number, .value = left, .place = whole, .when = when};

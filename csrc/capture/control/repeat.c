@@ -21,14 +21,22 @@
 /* In one graph: each takes an attempt, which follows again all that is before it. */
 enum { MOST_LOOPS = 12 };
 
+/* Memory from before the loop that turns write. */
+typedef struct {
+    int storage;
+    NodeId first, last; /* the version before the loop, and the one that the turn leaves */
+} TurnedStorage;
+
 typedef struct {
     Scan scan;
     const Value *iterator; /* NULL: a `while` */
     RegionId region;
     VEC(NodeId) args; /* start, stop, step, and what is carried at first */
     VEC(NodeId) results;
-    VEC(int) slots;  /* by what is carried; -1: the number of the exit */
+    VEC(int) slots; /* by what is carried; -1: the number of the exit */
+    VEC(TurnedStorage) turned;
     int nread;       /* of these, the locals that a turn reads first */
+    int64_t step;    /* of the range */
     const char *why; /* it is none, where that is known; or NULL */
     BreakHint hint;
 } Repeat;
@@ -107,6 +115,36 @@ repeat_learn(Interp *in)
     return start_again(in, shape);
 }
 
+/* The outermost loop that the Instr is in of those that were not tried yet, if capture did not
+   begin in it. */
+static int
+loop_at(Interp *in, int at, LoopShape **out)
+{
+    const Decoded *d = in->bottom->decoded;
+    *out = NULL;
+    for (int top = 0; top <= at && *out == NULL; top++) {
+        LoopShape *shape;
+        if (loop_shape(in, d, top, &shape) < 0) return -1;
+        if (shape != NULL && shape->top == top && shape->inside[at] &&
+            !shape->inside[in->request->number] && note_of(in, top) == NULL)
+            *out = shape;
+    }
+    return 0;
+}
+
+Answer
+repeat_learn_turns(Interp *in, int at)
+{
+    LoopShape *shape;
+    if (in->leaving != NULL || in->loop != NULL || in->top != in->bottom) return ANSWER_NO;
+    if (loop_at(in, at, &shape) < 0) return ANSWER_ERROR;
+    if (shape == NULL || in->attempt.learn->repeats.len == MOST_LOOPS) return ANSWER_NO;
+    LoopNote note = {.loop = loop_name(in->top, shape->top)};
+    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
+        return ANSWER_ERROR;
+    return start_again(in, shape);
+}
+
 int
 repeat_refusal(Interp *in, const LoopNote **out)
 {
@@ -136,8 +174,8 @@ begin_later(Interp *in, const Repeat *r, NodeId first)
 {
     const LoopShape *shape = r->scan.shape;
     LoopNote *note = note_of(in, shape->top);
-    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || r->iterator != NULL ||
-        note->later || shape->begin == shape->top)
+    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || note->later ||
+        (r->iterator == NULL && shape->begin == shape->top))
         return ANSWER_NO;
     note->later = true;
     return start_again(in, shape);
@@ -232,16 +270,35 @@ int_node(Interp *in, int64_t number, NodeId *out)
     return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
 }
 
+/* Have turns been followed before it? */
+static bool
+is_under_way(const Repeat *r)
+{
+    return r->iterator != NULL && r->iterator->position > 0;
+}
+
+/* The first item of the range that no turn has had. */
+static Answer
+next_item(Interp *in, const Repeat *r, NodeId *out)
+{
+    Value *moved = value_const_new(in, PyLong_FromLongLong(r->iterator->position * r->step)), *item;
+    if (moved == NULL) return ANSWER_ERROR;
+    TRY(operate_binary(in, OPERATOR_ADD, r->iterator->walked->items[0], moved, &item));
+    return value_as_loose_node(in, item, out);
+}
+
 /* Start, stop and step; the step is a constant. */
 static Answer
 add_range(Interp *in, Repeat *r)
 {
     static const int64_t endless[3] = {0, INT64_MAX, 1};
     int64_t step = 1;
-    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &step));
+    if (r->iterator != NULL) step = r->step;
     for (int i = 0; i < 3; i++) {
         NodeId node;
-        if (r->iterator != NULL && i < 2)
+        if (i == 0 && is_under_way(r))
+            TRY(next_item(in, r, &node));
+        else if (r->iterator != NULL && i < 2)
             TRY(value_as_loose_node(in, r->iterator->walked->items[i], &node));
         else
             TRY(int_node(in, i == 2 ? step : endless[i], &node));
@@ -251,13 +308,20 @@ add_range(Interp *in, Repeat *r)
     return step != 0 ? ANSWER_YES : ANSWER_NO;
 }
 
+/* Is the local's value from before the loop read, in a turn or where there is none? */
+static bool
+is_read(const Repeat *r, int i)
+{
+    return r->scan.read_first[i] || (is_under_way(r) && r->scan.read_end[i]);
+}
+
 /* Locals that a turn reads before it stores them. */
 static Answer
 add_read(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId first;
-        if (!r->scan.read_first[i]) continue;
+        if (!is_read(r, i)) continue;
         TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
@@ -270,7 +334,7 @@ static Answer
 makes_its_turn(Interp *in, const Repeat *r)
 {
     bool needs = false, holds = true;
-    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !r->scan.read_first[i];
+    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(r, i);
     if (!needs) return ANSWER_YES;
     if (r->iterator == NULL) return ANSWER_NO;
     TRY(loop_makes_a_turn(in, r->iterator, &holds));
@@ -333,14 +397,18 @@ static Answer
 follow_turn(Interp *in, Repeat *r, Value *index, Value **leaves)
 {
     const LoopShape *shape = r->scan.shape;
-    Turn turn = {.shape = r->scan.shape, .of = in->top, .made = in->attempt.values.len};
+    Turn turn = {.shape = r->scan.shape,
+                 .of = in->top,
+                 .made = in->attempt.values.len,
+                 .around = in->turn,
+                 .region = r->region};
     RegionId outer = in->region;
     in->region = r->region;
     in->turn = &turn;
     in->top->number = shape->begin + shape->counts;
     Answer answer = shape->counts && push(in, index) < 0 ? ANSWER_ERROR : interp_turn(in);
     in->region = outer;
-    in->turn = NULL;
+    in->turn = turn.around;
     *leaves = turn.leaves;
     return answer;
 }
@@ -352,12 +420,169 @@ is_followed(const Graph *g, RegionId region)
     const Region *body = &g->regions.at[region];
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *node = graph_node(g, body->nodes.at[i]);
-        if (node->op == OP_loop || node->op == OP_repeat || node->type.device != DEVICE_HOST)
-            return false;
+        if (node->type.device != DEVICE_HOST) return false;
+        if (node->op == OP_loop) continue; /* it is one kernel */
         for (int k = 0; k < 2; k++)
             if (node->region[k] != NO_REGION && !is_followed(g, node->region[k])) return false;
     }
     return true;
+}
+
+/* ---- memory that turns write ---- */
+
+static Answer
+add_result(Interp *in, Repeat *r, NodeId node)
+{
+    return VEC_PUSH(in->arena, &r->results, node) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* May turns write a copy of the memory, which is written back at commit? */
+static bool
+is_copied_back(const Graph *g, NodeId root)
+{
+    const Node *node = graph_node(g, root);
+    if (node->type.device != DEVICE_HOST || !type_is_copyable(g, &node->type)) return false;
+    switch (op_info(node->op)->kind) {
+    case KIND_CONST:
+    case KIND_EXTERN: /* others may have the memory, too */
+    case KIND_CHOICE: return false;
+    case KIND_RESULT: {
+        Op of = graph_node(g, node->args[0])->op;
+        return of == OP_cond || of == OP_repeat || of == OP_loop;
+    }
+    default: return true;
+    }
+}
+
+/* Takes the writes of the turn back, and notes them as versions that are carried. */
+static Answer
+take_turned(Interp *in, Repeat *r, const World *before)
+{
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        Storage *storage = &in->memory.storages.at[i];
+        bool known = i < before->nstorages;
+        NodeId first = known ? before->storages[i].version : storage->root;
+        if (!world_is_older(in, before, storage) || storage->version == first) continue;
+        if (!is_copied_back(in->graph, storage->root)) return ANSWER_NO;
+        TurnedStorage turned = {.storage = i, .first = first, .last = storage->version};
+        if (VEC_PUSH(in->arena, &r->turned, turned) < 0) return ANSWER_ERROR;
+        storage->version = first;
+        storage->written = known && before->storages[i].written;
+    }
+    in->memory.writes.len = before->nwrites;
+    return ANSWER_YES;
+}
+
+static void
+mark_inside(const Graph *g, RegionId id, bool *inside)
+{
+    const Region *region = &g->regions.at[id];
+    for (int i = 0; i < region->params.len; i++) inside[region->params.at[i]] = true;
+    for (int i = 0; i < region->nodes.len; i++) {
+        const Node *node = graph_node(g, region->nodes.at[i]);
+        inside[region->nodes.at[i]] = true;
+        for (int k = 0; k < 2; k++)
+            if (node->region[k] != NO_REGION) mark_inside(g, node->region[k], inside);
+    }
+}
+
+/* What in the body reads the memory as it was before the loop reads the param instead. */
+typedef struct {
+    Interp *in;
+    RegionId body;
+    NodeId before, param;
+    const bool *inside;
+    int count;     /* length of the two arrays */
+    NodeId *moved; /* by a view from outside: the same view of the param, or NO_NODE */
+    int views;
+} Redirect;
+
+/* The value, as what is in the body reads it; NO_NODE with the error set. */
+static NodeId
+redirected(Redirect *r, NodeId value)
+{
+    Graph *g = r->in->graph;
+    if (value == r->before) return r->param;
+    bool outer = value < r->count && !r->inside[value];
+    if (!outer || graph_node(g, value)->storage != r->before) return value;
+    if (r->moved[value] != NO_NODE) return r->moved[value];
+    Type type = graph_node(g, value)->type;
+    Op op = graph_view_is_readonly(g, value) ? OP_broadcast : OP_as_strided;
+    NodeId view = graph_make(g, op, 1, &r->param, &type, NULL);
+    Region *region = &g->regions.at[r->body];
+    if (view == NO_NODE || VEC_PUSH(g->arena, &region->nodes, view) < 0) return NO_NODE;
+    memmove(&region->nodes.at[1], &region->nodes.at[0],
+            sizeof(NodeId) * (size_t)(region->nodes.len - 1));
+    region->nodes.at[0] = view;
+    r->views++;
+    return r->moved[value] = view;
+}
+
+static int
+redirect_region(Redirect *r, RegionId id)
+{
+    Graph *g = r->in->graph;
+    for (int i = 0; i < g->regions.at[id].nodes.len; i++) {
+        int views = r->views;
+        NodeId at = g->regions.at[id].nodes.at[i];
+        for (int k = 0; k < graph_node(g, at)->nargs; k++) {
+            NodeId to = redirected(r, graph_node(g, at)->args[k]);
+            if (to == NO_NODE) return -1;
+            graph_node(g, at)->args[k] = to;
+        }
+        if (id == r->body) i += r->views - views; /* they are put in front */
+        Node *node = graph_node(g, at);
+        if (node->storage == r->before) node->storage = r->param;
+        for (int k = 0; k < 2; k++)
+            if (node->region[k] != NO_REGION && redirect_region(r, node->region[k]) < 0) return -1;
+    }
+    return 0;
+}
+
+static int
+redirect(Interp *in, RegionId body, NodeId before, NodeId param)
+{
+    Graph *g = in->graph;
+    size_t count = (size_t)g->nodes.len;
+    bool *inside = arena_alloc(in->arena, count + 1);
+    Redirect r = {.in = in, .body = body, .before = before, .param = param, .inside = inside};
+    r.count = (int)count;
+    r.moved = arena_alloc(in->arena, sizeof(NodeId) * (count + 1));
+    if (inside == NULL || r.moved == NULL) return -1;
+    for (size_t i = 0; i < count; i++) r.moved[i] = NO_NODE;
+    mark_inside(g, body, inside);
+    return redirect_region(&r, body);
+}
+
+/* The versions are carried behind all else. */
+static Answer
+carry_turned(Interp *in, Repeat *r)
+{
+    for (int i = 0; i < r->turned.len; i++) {
+        const TurnedStorage *turned = &r->turned.at[i];
+        NodeId param = param_like(in, r, turned->first);
+        if (param == NO_NODE || redirect(in, r->region, turned->first, param) < 0 ||
+            VEC_PUSH(in->arena, &r->args, turned->first) < 0)
+            return ANSWER_ERROR;
+        TRY(add_result(in, r, turned->last));
+    }
+    return ANSWER_YES;
+}
+
+/* Behind the loop the memory is as the last turn has left it. */
+static Answer
+leave_turned(Interp *in, const Repeat *r, NodeId repeat)
+{
+    for (int i = 0; i < r->turned.len; i++) {
+        const TurnedStorage *turned = &r->turned.at[i];
+        NodeId root = in->memory.storages.at[turned->storage].root;
+        Type type = graph_node(in->graph, turned->first)->type;
+        Attrs attrs = {.index = r->slots.len + i};
+        type.offset = NO_SIZE;
+        NodeId node = graph_add(in->graph, in->region, OP_result, 1, &repeat, &type, &attrs);
+        if (node == NO_NODE || storage_write(in, root, node) < 0) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
 }
 
 /* 1. */
@@ -367,11 +592,15 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     Type index_type = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
     if ((r->region = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
     NodeId param = graph_input(in->graph, r->region, &index_type);
+    if (param != NO_NODE && r->iterator != NULL &&
+        range_note(in, param, r->args.at[0], r->args.at[1], r->step) < 0)
+        return ANSWER_ERROR;
     Value *index = param == NO_NODE ? NULL : value_node(in, param), *changed;
     World before;
     if (index == NULL || make_params(in, r) != ANSWER_YES || world_save(in, &before) < 0)
         return ANSWER_ERROR;
     TRY(follow_turn(in, r, index, leaves));
+    TRY(take_turned(in, r, &before));
     bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
     return pure && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
@@ -392,12 +621,6 @@ any_value(Interp *in, const Type *of, NodeId *out)
         return zero == NULL ? ANSWER_ERROR : value_as_loose_node(in, zero, out);
     }
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
-add_result(Interp *in, Repeat *r, NodeId node)
-{
-    return VEC_PUSH(in->arena, &r->results, node) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer
@@ -493,7 +716,7 @@ stored_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId node, first;
-        if (r->scan.read_first[i] || !r->scan.read_after[i]) continue;
+        if (is_read(r, i) || !r->scan.read_after[i]) continue;
         Answer answer = value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node);
         if (answer == ANSWER_NO) return tell_unset(in, r, r->scan.slot[i]);
         if (answer != ANSWER_YES) return answer;
@@ -520,7 +743,8 @@ add_repeat(Interp *in, Repeat *r, NodeId *out)
 {
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int64_t last = r->results.len - 1;
-    Attrs attrs = {.nints = 1, .ints = &last};
+    Attrs attrs = {.nints = 1, .ints = &last, .index = r->turned.len};
+    if (carry_turned(in, r) != ANSWER_YES) return ANSWER_ERROR;
     *out = graph_add(in->graph, in->region, OP_repeat, r->args.len, r->args.at, &none, &attrs);
     if (*out == NO_NODE) return ANSWER_ERROR;
     graph_own(in->graph, *out, r->region);
@@ -555,6 +779,7 @@ static Answer
 begin(Interp *in, Repeat *r)
 {
     bool reached = false;
+    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &r->step));
     int fits = loop_scan_stores(in, in->top->decoded, r->scan.shape, &r->scan);
     if (fits < 0) return ANSWER_ERROR;
     if (fits == 0) return ANSWER_NO;
@@ -579,12 +804,14 @@ static bool
 is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
 {
     const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
-    if (note == NULL || note->why != NULL || in->region != 0 || in->turn != NULL) return false;
-    if (note->later && in->top->number != shape->begin) return false;
+    bool here = in->region == (in->turn != NULL ? in->turn->region : 0);
+    if (note == NULL || note->why != NULL || !here || in->loop != NULL) return false;
+    if (note->later && iterator == NULL && in->top->number != shape->begin) return false;
+    if (note->later && iterator != NULL && iterator->position == 0) return false;
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
-    return iterator == NULL || loop_is_range(iterator);
+    return iterator == NULL || loop_is_range(iterator) || loop_is_begun_range(iterator);
 }
 
 int
@@ -604,12 +831,43 @@ repeat_begins(Interp *in, LoopShape **out)
     return 0;
 }
 
+/* A loop in a turn, over a range of which the turns are not known, cannot be unrolled. */
+static Answer
+learn_inner(Interp *in, const LoopShape *shape, const Value *iterator)
+{
+    if (in->turn == NULL || in->turn->region == 0 || in->turn->region != in->region)
+        return ANSWER_YES;
+    if (in->top != in->bottom || note_of(in, shape->top) != NULL) return ANSWER_YES;
+    for (int i = 0; iterator != NULL && loop_is_range(iterator) && i < 3; i++) {
+        int64_t known;
+        Answer answer = value_as_int(in, iterator->walked->items[i], &known);
+        if (answer == ANSWER_YES) continue;
+        if (answer != ANSWER_NO) return answer;
+        LoopNote note = {.loop = loop_name(in->top, shape->top)};
+        return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0
+                   ? ANSWER_ERROR
+                   : ANSWER_YES;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+repeat_keep_rest(Interp *in, const Value *iterator)
+{
+    LoopShape *shape;
+    if (in->top != in->bottom || !loop_is_begun_range(iterator)) return ANSWER_NO;
+    if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
+    const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
+    return note != NULL && note->later ? repeat_keep(in, shape, iterator) : ANSWER_NO;
+}
+
 Answer
 repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
 {
     Repeat r = {.scan = {.shape = shape, .number = shape->top}, .iterator = iterator};
     Value *leaves = NULL;
     NodeId repeat = NO_NODE;
+    TRY(learn_inner(in, shape, iterator));
     if (!is_tried(in, shape, iterator)) return ANSWER_NO;
     Answer answer = begin(in, &r);
     r.scan.number = shape->top;
@@ -619,6 +877,7 @@ repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
     if (r.why == NULL) tell_branch_inside(in, &r);
     if (answer != ANSWER_YES) return refuse(in, &r, r.why != NULL ? r.why : "");
     TRY(take_results(in, &r, repeat, &leaves));
+    TRY(leave_turned(in, &r, repeat));
     Leaving leaving = {.shape = shape, .number = leaves};
     return loop_leave(in, &leaving);
 }

@@ -31,4 +31,5 @@ const Above things_above = {
     .append_in_loop = loop_append,
     .draw_in_loop = loop_draw,
     .draw_compiled = loop_draw_compiled,
+    .attribute_in_loop = loop_attribute_stored,
 };

@@ -144,11 +144,13 @@ elements_written(const Graph *g, const Node *node)
     return type_elements(g, node->attrs.view != NULL ? node->attrs.view : &node->type);
 }
 
-/* Does the scatter go into memory that is an input's as it was when the graph began? */
+/* Is it the memory of an input as it was when the graph began? */
 static bool
-writes_input(const Graph *g, const Node *scatter)
+is_of_caller(const Graph *g, NodeId version)
 {
-    return op_info(graph_node(g, scatter->args[0])->op)->kind == KIND_INPUT;
+    const Node *node = graph_node(g, version);
+    return op_info(node->op)->kind == KIND_INPUT && node->attrs.index < g->inputs.len &&
+           g->inputs.at[node->attrs.index] == version;
 }
 
 /* What copying an array of the caller's takes that the program does not copy. */
@@ -169,7 +171,8 @@ write_weight(const Scale *scale, NodeId id)
     int64_t part = elements_written(g, node), whole = type_elements(g, &node->type);
     int per_unit = scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT;
     bool read = scale->arms > 0 ? scale->live[id] : scale->used[id];
-    int copied = writes_input(g, node) && read && part < whole ? copied_weight(g, node) : 0;
+    int copied =
+        is_of_caller(g, node->args[0]) && read && part < whole ? copied_weight(g, node) : 0;
     int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0, made = ARRAY_MADE;
     if (scale->arms > 0 && device == 0 && part == 1) made = 0;
     return made + device + (int)Py_MIN(part / per_unit, MANY) + copied;
@@ -395,14 +398,26 @@ node_weight(Scale *scale, NodeId id)
 
 static int64_t region_weight(Scale *scale, RegionId id);
 
+/* Does it make all turns of its range? */
+static bool
+makes_all_turns(const Graph *g, const Node *repeat)
+{
+    NodeId leaves = g->regions.at[repeat->region[0]].results.at[repeat->attrs.ints[0]];
+    return graph_node(g, leaves)->op == OP_const;
+}
+
 /* All turns of a loop over whole arrays. */
 static int64_t
 repeat_weight(Scale *scale, const Node *node)
 {
     int64_t middle, trips = seen_trips(scale, node, &middle);
     int64_t once = region_weight(scale, node->region[0]);
-    if (trips < 0 || trips > REPEATED) trips = REPEATED;
-    return trips * (once - TURN_MADE);
+    if (trips < 0 || (trips > REPEATED && !makes_all_turns(scale->graph, node))) trips = REPEATED;
+    int64_t copied = 0;
+    for (int i = 3 + node_versions_from(node); i < node->nargs; i++)
+        if (is_of_caller(scale->graph, node->args[i]))
+            copied += copied_weight(scale->graph, graph_node(scale->graph, node->args[i]));
+    return Py_MIN(trips, MOST) * (once - TURN_MADE) + copied;
 }
 
 /* A branch's arms, each as likely as the other. */

@@ -16,6 +16,8 @@ type_is_heap(const PyTypeObject *type)
 PyTypeObject *value_type(Interp *in, Value *value);
 /* A known int that does not fit int64: it has no node. */
 bool value_is_wide(const Value *value);
+/* Does the int fit 64 bits without a sign?  In kept loops it has a node then, of dtype DT_U64. */
+bool int_is_unsigned(PyObject *number);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 /* "'found' (list)" where a local of the function that is followed holds it, else "list"; NULL with
    the error set. */
@@ -225,6 +227,8 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
 /* As value_as_node, without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
+/* A known int of 64 bits without a sign as a node, also outside of loops; ANSWER_NO: others. */
+Answer value_wide_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
 bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
@@ -533,6 +537,24 @@ int note_data_length(Interp *in, const Value *value);
 bool value_is_data_length(Interp *in, const Value *value);
 /* At the end of capture: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
+
+/* ---- measured.c: ints that change from turn to turn, as sizes ---- */
+/* May sizes depend on such ints where capture is now? */
+bool sizes_may_vary(const Interp *in);
+/* Has the array a length or stride that depends on one? */
+static inline bool
+type_varies(const Interp *in, const Type *type)
+{
+    return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
+}
+/* The param of a repeat's body goes over a range, of which the step is known.  0 or -1. */
+int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step);
+/* ANSWER_NO: it is none that sizes may have. */
+Answer size_of_number(Interp *in, Value *value, SizeId *out);
+Answer number_of_size(Interp *in, SizeId size, Value **out);
+/* The plan goes on only where it is so. */
+Answer sizes_assert_at_most(Interp *in, SizeId a, SizeId b);
+Answer sizes_assert_same(Interp *in, SizeId a, SizeId b);
 
 /* ---- effects.c ---- */
 int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,

@@ -30,6 +30,15 @@ value_is_wide(const Value *value)
     return overflow != 0;
 }
 
+bool
+int_is_unsigned(PyObject *number)
+{
+    (void)PyLong_AsUnsignedLongLong(number);
+    bool fits = PyErr_Occurred() == NULL;
+    PyErr_Clear();
+    return fits;
+}
+
 const char *
 value_describe(Interp *in, Value *value)
 {

@@ -258,6 +258,10 @@ scalar_value(Interp *in, SourceId source, PyObject *object, DType dtype, Form fo
     if (form == FORM_SCALAR) {
         guard.kind = GUARD_SCALAR;
         guard.array.dtype = dtype;
+    } else if (dtype == DT_U64) {
+        guard.kind = GUARD_INT_RANGE; /* of 64 bits without a sign */
+        guard.low = 0;
+        guard.high = -1;
     } else if (dtype == DT_I64) {
         guard.kind = GUARD_INT_RANGE; /* an exact int in the range */
         guard.low = INT64_MIN;
@@ -347,6 +351,7 @@ python_scalar_value(Interp *in, SourceId source, PyObject *object)
     int overflow;
     (void)PyLong_AsLongLongAndOverflow(object, &overflow);
     if (!overflow) return scalar_value(in, source, object, DT_I64, FORM_PYTHON);
+    if (int_is_unsigned(object)) return scalar_value(in, source, object, DT_U64, FORM_PYTHON);
     if (guard_simple(in, GUARD_VALUE, source, object) < 0) return NULL;
     Value *value = value_const(in, object);
     if (value != NULL) value->source = source;

@@ -239,7 +239,8 @@ python_type(DType dtype)
 {
     switch (dtype) {
     case DT_BOOL: return &PyBool_Type;
-    case DT_I64: return &PyLong_Type;
+    case DT_I64:
+    case DT_U64: return &PyLong_Type;
     case DT_F64: return &PyFloat_Type;
     default: return &PyComplex_Type;
     }
@@ -510,9 +511,10 @@ value_as_int(Interp *in, Value *value, int64_t *out)
 
 /* ---- as nodes ---- */
 
-/* The type of a constant scalar; ANSWER_NO when it is none that the graph takes. */
+/* The type of a constant scalar; ANSWER_NO when it is none that the graph takes.  `wide`: ints of
+   up to 64 bits without a sign are taken. */
 static Answer
-const_type(PyObject *object, Type *type)
+const_type(PyObject *object, bool wide, Type *type)
 {
     *type = (Type){.form = FORM_PYTHON, .offset = NO_SIZE};
     DType dtype;
@@ -522,8 +524,8 @@ const_type(PyObject *object, Type *type)
     } else if (PyLong_CheckExact(object)) {
         int overflow;
         (void)PyLong_AsLongLongAndOverflow(object, &overflow);
-        if (overflow) return ANSWER_NO;
-        type->dtype = DT_I64;
+        if (overflow && !(wide && int_is_unsigned(object))) return ANSWER_NO;
+        type->dtype = overflow ? DT_U64 : DT_I64;
     } else if (PyFloat_CheckExact(object)) {
         type->dtype = DT_F64;
     } else if (PyComplex_CheckExact(object)) {
@@ -543,7 +545,7 @@ const_node(Interp *in, Value *value, NodeId *out)
     Type type;
     /* The node of a scalar that became known is kept, since it has the same value. */
     if (value->node == NO_NODE || in->region != 0) {
-        if (const_type(value->object, &type) != ANSWER_YES) return ANSWER_NO;
+        if (const_type(value->object, in->loop != NULL, &type) != ANSWER_YES) return ANSWER_NO;
         *out = graph_const(in->graph, in->region, value->object, &type);
         /* In a kept loop a constant alone may be Python's, converted: loop_either.c. */
         if (in->loop != NULL && type.form == FORM_SCALAR && *out != NO_NODE)
@@ -554,6 +556,15 @@ const_node(Interp *in, Value *value, NodeId *out)
     }
     *out = value->node;
     return ANSWER_YES;
+}
+
+Answer
+value_wide_node(Interp *in, Value *value, NodeId *out)
+{
+    Type type = type_scalar(DT_U64, FORM_PYTHON);
+    if (!value_is_wide(value) || !int_is_unsigned(value->object)) return ANSWER_NO;
+    *out = graph_const(in->graph, in->region, value->object, &type);
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
@@ -573,6 +584,8 @@ Answer
 value_as_node(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_NODE && !value->pinned && value_pin(in, value) < 0) return ANSWER_ERROR;
+    if (value->kind == V_NODE && !in->memory.varies && type_varies(in, node_type(in, value)))
+        return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
     return value_as_loose_node(in, value, out);
 }
 

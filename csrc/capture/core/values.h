@@ -135,6 +135,8 @@ typedef struct {
     BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
+    Value *selected; /* the same as an array whose length is a number of the turn; NULL: none yet */
+    RegionId made_in; /* the region that has made that */
     Value *of, *key;  /* a view of this array at a place that only the run tells (places.c) … */
     NodeId version;   /* … of this version of its memory; or NULL */
     Type part;        /* its shape and dtype */
@@ -217,15 +219,28 @@ typedef struct {
 
 /* An iteration of a kept loop that is being followed.  It ends where the next one would begin, or
    where the loop is left. */
+/* An attribute with a number that the body of a kept loop stores, of an object from before it. */
+typedef struct {
+    Value *object;
+    PyObject *name; /* borrowed from Marks.keep */
+    bool slot;      /* the object's class has a slot for it */
+    int number;     /* in Marks.loop_attributes */
+    Value *start;   /* what it is before the loop … */
+    Value *now;     /* … and behind a turn */
+} LoopAttribute;
+
 typedef struct Turn {
     LoopShape *shape;
     const Activation *of;
     Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
-    Rest rest[LOOP_DEEP]; /* of the loops inside, at a side exit out of them */
-    int made;             /* values that were made before it */
-    unsigned writes;      /* a bit for each of Loop.array that the loop carries */
-    const char *change;   /* the first of an object from before it, in words: change_note */
-    struct Turn *around;  /* of the loop around this one; NULL: it is the outermost */
+    Rest rest[LOOP_DEEP];            /* of the loops inside, at a side exit out of them */
+    int made;                        /* values that were made before it */
+    unsigned writes;                 /* a bit for each of Loop.array that the loop carries */
+    const LoopAttribute *attributes; /* that the loop carries */
+    int nattributes;
+    const char *change;  /* the first of an object from before it, in words: change_note */
+    struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
+    RegionId region;     /* of a repeat's body; 0: of a kept loop's */
 } Turn;
 
 /* A loop as attempts know it. */
@@ -361,10 +376,25 @@ typedef struct {
     /* In a kept loop, or one that may be kept; NO: it is a step, or cannot be done. */
     Answer (*draw_in_loop)(Interp *in, Value *generator, const char *name, int nargs,
                            Value *const *args, PyObject *kwnames, Value **out);
-    /* The same by a method of random.Random that is C. */
+    /* As draw_in_loop, by a method of random.Random that is C. */
     Answer (*draw_compiled)(Interp *in, Value *self, const char *name, int nargs,
                             Value *const *args, Value **out);
+    /* In a kept loop a value is stored as an object's attribute, or deleted (NULL): YES: the loop
+       carries it, so it is no effect. */
+    Answer (*attribute_in_loop)(Interp *in, Value *object, PyObject *name, bool slot,
+                                const Value *value);
 } Above;
+
+/* An int that sizes have; a param of a repeat's body that goes over a range: measured.c. */
+typedef struct {
+    NodeId number;
+    SizeId size;
+    RegionId region; /* where one of NumPy's became one of Python's; NO_REGION: it is one itself */
+} Measured;
+typedef struct {
+    NodeId param, start, stop;
+    int64_t step;
+} Ranged;
 
 /* Arrays and their memory. */
 typedef struct {
@@ -377,6 +407,9 @@ typedef struct {
     PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;   /* by graph input index */
+    VEC(Measured) measured;
+    VEC(Ranged) ranged;
+    bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
 } InterpMemory;
@@ -550,6 +583,13 @@ typedef struct {
     int nparts, part[LOOP_PARTS]; /* … and the way through its parts; -1: to the attributes */
 } LoopWrite;
 
+/* An attribute that the body stores. */
+typedef struct {
+    LoopWrite object;
+    PyObject *name;
+    bool slot;
+} LoopStored;
+
 /* A branch on an array's value that is merged including locals that nobody reads, or not merged. */
 typedef struct {
     PyCodeObject *code;
@@ -592,6 +632,7 @@ typedef struct Marks {
     VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
     VEC(LoopType) loop_types;
     VEC(LoopWrite) loop_writes;
+    VEC(LoopStored) loop_attributes;
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
@@ -609,6 +650,13 @@ typedef struct Marks {
         Answer answer_ = (call);                                                                   \
         if (answer_ != ANSWER_YES) return answer_;                                                 \
     } while (0)
+
+/* `answer` is what the call gives, which takes arrays whose lengths change from turn to turn. */
+#define VARYING(in, answer, call)                                                                  \
+    bool varied_ = (in)->memory.varies;                                                            \
+    (in)->memory.varies = true;                                                                    \
+    Answer answer = (call);                                                                        \
+    (in)->memory.varies = varied_
 
 /* A step returns ANSWER_BREAK exactly where it has recorded why.  The exception are facts that only
    make capture start again (type_of_choice): following then stops at the end of the instruction. */

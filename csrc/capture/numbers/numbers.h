@@ -16,6 +16,9 @@ python_conversion(DType dtype)
    or NULL. */
 Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands,
                    PyObject *seen);
+/* The scalar as the given dtype, `exact`: of the same number; ANSWER_NO where Python would not
+   convert it so. */
+Answer scalar_as(Interp *in, Value *value, DType dtype, bool exact, Value **out);
 /* float(v), int(v), bool(v) of a scalar that stays symbolic. */
 Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
 /* The value of a symbolic scalar while capturing; borrowed, or NULL. */

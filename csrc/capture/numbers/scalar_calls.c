@@ -396,6 +396,12 @@ scalar_unary_step(Interp *in, InstrKind operator_, Value *operand, Value **out)
     bool invert = operator_ == I_UNARY_INVERT;
     if (dtype == DT_F64 || (dtype == DT_BOOL && invert) || (dtype == DT_C128 && invert))
         return ANSWER_NO;
+    if (invert && dtype == DT_U64) { /* ~x == -x - 1 */
+        Value *negated = scalar_emit(in, OP_py_neg, DT_U64, 1, &operand, NULL);
+        Value *one = value_const_new(in, PyLong_FromLong(1));
+        return negated == NULL || one == NULL ? ANSWER_ERROR
+                                              : scalar_binary(in, OPERATOR_SUB, negated, one, out);
+    }
     if (invert && dtype == DT_I64) { /* ~x == -1 - x */
         Value *minus_one = value_const_new(in, PyLong_FromLong(-1));
         return minus_one == NULL ? ANSWER_ERROR

@@ -11,7 +11,8 @@ scalar_dtype(Interp *in, Value *value)
 {
     if (value->kind == V_NODE) return graph_node(in->graph, value->node)->type.dtype;
     if (PyBool_Check(value->object)) return DT_BOOL;
-    if (PyLong_CheckExact(value->object)) return DT_I64;
+    if (PyLong_CheckExact(value->object))
+        return value_is_wide(value) && int_is_unsigned(value->object) ? DT_U64 : DT_I64;
     return PyFloat_CheckExact(value->object) ? DT_F64 : DT_C128;
 }
 
@@ -47,12 +48,20 @@ scalar_seen(const Value *value)
 
 /* The scalar as the given dtype, so that an operation's arguments have one type; ANSWER_NO where
    the conversion could differ from what Python does with mixed operands. */
-static Answer
-as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
+Answer
+scalar_as(Interp *in, Value *value, DType dtype, bool exact, Value **out)
 {
     *out = value;
     DType from = scalar_dtype(in, value);
     if (from == dtype) return ANSWER_YES;
+    if (value->kind == V_CONST && dtype == DT_U64) {
+        Type type = type_scalar(dtype, FORM_PYTHON);
+        if (!PyLong_Check(value->object) || !int_is_unsigned(value->object)) return ANSWER_NO;
+        PyObject *number = keep(in, PyNumber_Long(value->object));
+        NodeId node = number ? graph_const(in->graph, in->region, number, &type) : NO_NODE;
+        *out = node == NO_NODE ? NULL : value_node(in, node);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (value->kind == V_CONST) {
         PyObject *converted = NULL;
         if (dtype == DT_F64)
@@ -73,6 +82,7 @@ as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (dtype == DT_C128) return ANSWER_NO;
+    if (dtype == DT_F64 && from == DT_U64 && exact) return ANSWER_NO;
     if (dtype == DT_F64 && from == DT_I64 && exact) {
         Answer answer = value_in_range(in, value, -(1LL << 53), 1LL << 53);
         if (answer != ANSWER_YES) return answer;
@@ -85,6 +95,8 @@ as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
             return ANSWER_NO;
         }
     }
+    bool fits = seen == NULL || dtype != DT_U64 || int_is_unsigned(seen);
+    if (!fits) Py_CLEAR(seen);
     *out = scalar_emit(in, dtype == DT_F64 ? OP_py_float : OP_py_int, dtype, 1, &value, seen);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -135,14 +147,159 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     return true;
 }
 
+/* ---- ints of 64 bits without a sign ----
+
+   In kept loops Python's ints from 2**63 to 2**64 - 1 are nodes of DT_U64, and so is what is
+   computed of such: where that is no such int the loop is left, unless its lowest 64 bits alone are
+   used (lower/region_modulo.c). */
+
+static bool
+is_unsigned(Interp *in, Value *value)
+{
+    return value->kind == V_NODE && scalar_dtype(in, value) == DT_U64;
+}
+
+/* n - 1 of a constant n that is a power of two; NULL: it is none. */
+static PyObject *
+mask_below(const Value *value)
+{
+    if (value->kind != V_CONST || !PyLong_CheckExact(value->object)) return NULL;
+    PyObject *one = PyLong_FromLong(1), *less = one ? PyNumber_Subtract(value->object, one) : NULL;
+    PyObject *both = less ? PyNumber_And(less, value->object) : NULL;
+    bool power = both != NULL && PyObject_Not(both) == 1 &&
+                 PyObject_RichCompareBool(value->object, one, Py_GE) == 1;
+    Py_XDECREF(one);
+    Py_XDECREF(both);
+    if (!power) Py_CLEAR(less);
+    PyErr_Clear();
+    return less;
+}
+
+/* The number's lowest 64 bits as an int of this dtype. */
+static Answer
+wrapped(Interp *in, Value *value, DType dtype, Value **out)
+{
+    *out = value;
+    if (scalar_dtype(in, value) == dtype) return ANSWER_YES;
+    *out = scalar_emit(in, OP_cast, dtype, 1, &value, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* a & b: one may be a constant. */
+static Answer
+unsigned_and(Interp *in, Value *a, Value *b, Value **out)
+{
+    if (a->kind == V_CONST) {
+        Value *constant = a;
+        a = b;
+        b = constant;
+    }
+    DType dtype = DT_U64;
+    if (b->kind == V_CONST && !value_is_wide(b)) {
+        if (!int_is_unsigned(b->object)) return ANSWER_NO;
+        dtype = DT_I64;
+    }
+    Value *both[2];
+    TRY(wrapped(in, a, dtype, &both[0]));
+    TRY(wrapped(in, b, dtype, &both[1]));
+    *out = scalar_emit(in, OP_bitwise_and, dtype, 2, both, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An int divided by a power of two: rounded once. */
+static Answer
+divided_by_power(Interp *in, Value *value, Value *power, Value **out)
+{
+    double divisor = PyLong_AsDouble(power->object);
+    PyErr_Clear();
+    if (!(divisor > 0 && divisor < 0x1p900)) return ANSWER_NO;
+    Value *both[2];
+    TRY(scalar_as(in, value, DT_F64, false, &both[0]));
+    if ((both[1] = value_const_new(in, PyFloat_FromDouble(divisor))) == NULL) return ANSWER_ERROR;
+    *out = scalar_emit(in, OP_py_div, DT_F64, 2, both, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Is the result below 2**63 whatever the left operand is? */
+static bool
+fits_signed(Interp *in, int operator_, Value *right)
+{
+    int64_t number;
+    if (operator_ == OPERATOR_MOD) return scalar_dtype(in, right) != DT_U64;
+    bool divides = operator_ == OPERATOR_FLOORDIV || operator_ == OPERATOR_RSHIFT;
+    return divides && right->kind == V_CONST && value_as_int(in, right, &number) == ANSWER_YES &&
+           number >= (operator_ == OPERATOR_FLOORDIV ? 2 : 1);
+}
+
+static Op
+unsigned_op(int operator_)
+{
+    switch (operator_) {
+    case OPERATOR_ADD: return OP_py_add;
+    case OPERATOR_SUB: return OP_py_sub;
+    case OPERATOR_MUL: return OP_py_mul;
+    case OPERATOR_DIV: return OP_py_div;
+    case OPERATOR_FLOORDIV: return OP_py_floordiv;
+    case OPERATOR_MOD: return OP_py_mod;
+    case OPERATOR_LSHIFT: return OP_py_lshift;
+    case OPERATOR_RSHIFT: return OP_py_rshift;
+    case OPERATOR_OR: return OP_bitwise_or;
+    case OPERATOR_XOR: return OP_bitwise_xor;
+    default: return OP_COUNT;
+    }
+}
+
+static Answer
+unsigned_operation(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Op op = unsigned_op(operator_);
+    Value *both[2];
+    if (op == OP_COUNT) return ANSWER_NO;
+    TRY(scalar_as(in, left, DT_U64, true, &both[0]));
+    TRY(scalar_as(in, right, DT_U64, true, &both[1]));
+    *out = scalar_emit(in, op, op == OP_py_div ? DT_F64 : DT_U64, 2, both, NULL);
+    if (*out == NULL) return ANSWER_ERROR;
+    return fits_signed(in, operator_, right) ? wrapped(in, *out, DT_I64, out) : ANSWER_YES;
+}
+
+/* Of ints, one of which is of 64 bits without a sign, or is brought to such.  ANSWER_NO: others. */
+static Answer
+unsigned_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    DType l = scalar_dtype(in, left), r = scalar_dtype(in, right);
+    bool ints = (l == DT_BOOL || dtype_is_integer(l)) && (r == DT_BOOL || dtype_is_integer(r));
+    bool wide = value_is_wide(left) || value_is_wide(right);
+    if (!ints || !(is_unsigned(in, left) || is_unsigned(in, right) || wide)) return ANSWER_NO;
+    bool grows = operator_ == OPERATOR_ADD || operator_ == OPERATOR_SUB ||
+                 operator_ == OPERATOR_MUL || operator_ == OPERATOR_LSHIFT;
+    if (in->loop == NULL && (wide || grows)) return ANSWER_NO;
+    bool by_power = operator_ == OPERATOR_MOD || operator_ == OPERATOR_DIV;
+    PyObject *mask = by_power ? mask_below(right) : NULL;
+    if (mask != NULL && operator_ == OPERATOR_DIV) {
+        Py_DECREF(mask);
+        return divided_by_power(in, left, right, out);
+    }
+    if (mask != NULL) {
+        if ((right = value_const_new(in, mask)) == NULL) return ANSWER_ERROR;
+        operator_ = OPERATOR_AND;
+    }
+    Value *both[2] = {left, right};
+    for (int k = 0; k < 2; k++)
+        if (value_is_wide(both[k]) && !int_is_unsigned(both[k]->object)) return ANSWER_NO;
+    return operator_ == OPERATOR_AND ? unsigned_and(in, left, right, out)
+                                     : unsigned_operation(in, operator_, left, right, out);
+}
+
 /* ANSWER_NO: not kept symbolic. */
 Answer
 scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
+    Answer answer = unsigned_binary(in, operator_, left, right, out);
+    if (answer != ANSWER_NO) return answer;
     DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r, dtype;
     Op op;
-    if (value_is_wide(left) || value_is_wide(right) ||
-        !scalar_rule(operator_, &work, right, &op, &dtype))
+    if (is_unsigned(in, left) || is_unsigned(in, right) || value_is_wide(left) ||
+        value_is_wide(right) || !scalar_rule(operator_, &work, right, &op, &dtype))
         return ANSWER_NO;
     PyObject *seen = NULL, *a = scalar_seen(left), *b = scalar_seen(right);
     if (a != NULL && b != NULL) {
@@ -153,14 +310,16 @@ scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
         }
         int overflow = 0;
         if (PyLong_CheckExact(seen)) (void)PyLong_AsLongLongAndOverflow(seen, &overflow);
-        if (overflow || (dtype == DT_F64) != PyFloat_CheckExact(seen)) {
+        if (overflow && in->loop != NULL) {
+            Py_CLEAR(seen); /* its lowest bits may do: lower/region_modulo.c */
+        } else if (overflow || (dtype == DT_F64) != PyFloat_CheckExact(seen)) {
             Py_DECREF(seen);
             return ANSWER_NO;
         }
     }
     Value *operands[2];
-    Answer answer = as_dtype(in, left, work, false, &operands[0]);
-    if (answer == ANSWER_YES) answer = as_dtype(in, right, work, false, &operands[1]);
+    answer = scalar_as(in, left, work, false, &operands[0]);
+    if (answer == ANSWER_YES) answer = scalar_as(in, right, work, false, &operands[1]);
     if (answer != ANSWER_YES) {
         Py_XDECREF(seen);
         return answer;
@@ -181,17 +340,31 @@ compare_op(int operator_, bool *swap)
     return ops[operator_];
 }
 
-/* A symbolic int has 64 bits: a constant that does not fit compares with it as with 0. */
+/* A symbolic int has 64 bits: a constant that does not fit compares with it as with 0, and so does
+   a negative one with an int without a sign. */
 static Answer
 compare_wide(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     PyObject *zero = PyLong_FromLong(0);
     if (zero == NULL) return ANSWER_ERROR;
-    PyObject *a = value_is_wide(left) ? left->object : zero,
-             *b = value_is_wide(right) ? right->object : zero;
+    PyObject *a = left->kind == V_CONST ? left->object : zero,
+             *b = right->kind == V_CONST ? right->object : zero;
     Answer answer = operator_result(in, PyObject_RichCompare(a, b, operator_), out);
     Py_DECREF(zero);
     return answer;
+}
+
+/* Is one a constant that no int of the other's type is? */
+static bool
+is_beyond(Interp *in, Value *left, Value *right)
+{
+    Value *both[2] = {left, right};
+    for (int k = 0; k < 2; k++) {
+        if (both[k]->kind != V_CONST) continue;
+        bool is_signed = !is_unsigned(in, both[1 - k]);
+        if (is_signed ? value_is_wide(both[k]) : !int_is_unsigned(both[k]->object)) return true;
+    }
+    return false;
 }
 
 Answer
@@ -199,13 +372,14 @@ scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
 {
     DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r;
     if (work == DT_C128) return ANSWER_NO;
-    if (work != DT_F64 && (value_is_wide(left) || value_is_wide(right)))
+    if (work != DT_F64 && is_beyond(in, left, right))
         return compare_wide(in, operator_, left, right, out);
+    if (in->loop == NULL && (value_is_wide(left) || value_is_wide(right))) return ANSWER_NO;
     bool swap;
     Op op = compare_op(operator_, &swap);
     Value *operands[2];
-    Answer answer = as_dtype(in, left, work, true, &operands[swap]);
-    if (answer == ANSWER_YES) answer = as_dtype(in, right, work, true, &operands[!swap]);
+    Answer answer = scalar_as(in, left, work, true, &operands[swap]);
+    if (answer == ANSWER_YES) answer = scalar_as(in, right, work, true, &operands[!swap]);
     if (answer != ANSWER_YES) return answer;
     PyObject *a = scalar_seen(left), *b = scalar_seen(right), *seen = NULL;
     if (a != NULL && b != NULL && (seen = PyObject_RichCompare(a, b, operator_)) == NULL)
@@ -236,7 +410,8 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     Answer answer = value_as_node(in, value, &node);
     if (answer != ANSWER_YES) return answer;
     Type from = graph_node(in->graph, node)->type;
-    if (from.dtype == dtype && from.form == FORM_PYTHON) {
+    bool same = from.dtype == dtype || (from.dtype == DT_U64 && dtype == DT_I64);
+    if (same && from.form == FORM_PYTHON) {
         *out = value;
         return ANSWER_YES;
     }

@@ -15,11 +15,8 @@ static Answer
 push_sizes(Interp *in, int n, const SizeId *sizes, Value **out)
 {
     *out = value_sequence(in, V_TUPLE, n, NULL);
-    for (int i = 0; *out != NULL && i < n; i++) {
-        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        (*out)->items[i] = value_const_new(in, size);
-        if ((*out)->items[i] == NULL) return ANSWER_ERROR;
-    }
+    for (int i = 0; *out != NULL && i < n; i++)
+        TRY(number_of_size(in, sizes[i], &(*out)->items[i]));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -62,8 +59,9 @@ part_view(Interp *in, NodeId node, bool imaginary, Value **out)
         return push_node(in, node, out);
     }
     type.dtype = (uint8_t)real;
-    int64_t offset = size_value(in->graph, type.offset);
-    type.offset = size_const(in->graph, offset + (imaginary ? (int64_t)dtype_size(real) : 0));
+    SizeId behind = size_const(in->graph, imaginary ? (int64_t)dtype_size(real) : 0);
+    type.offset = size_add(in->graph, type.offset, behind);
+    if (type.offset == NO_SIZE) return ANSWER_ERROR;
     TRY(node_view(in, OP_as_strided, node, &type, 0, NULL, &node));
     return push_node(in, node, out);
 }
@@ -100,6 +98,12 @@ not_followed(Interp *in, const char *name)
 static Answer
 number_attribute(Interp *in, const Type *type, const char *name, Value **out)
 {
+    if (strcmp(name, "size") == 0 && type_varies(in, type)) {
+        SizeId all = size_const(in->graph, 1);
+        for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
+        return all == NO_SIZE ? ANSWER_ERROR : number_of_size(in, all, out);
+    }
+    if (strcmp(name, "nbytes") == 0 && type_varies(in, type)) return not_followed(in, name);
     int64_t elements = type_elements(in->graph, type);
     int64_t itemsize = (int64_t)dtype_size((DType)type->dtype);
     int64_t number;
@@ -288,7 +292,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     }
     if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
     if (strcmp(name, "base") == 0) return array_base_of(in, array, out);
-    TRY(array_operand(in, array, &node));
+    VARYING(in, answer, array_operand(in, array, &node));
+    if (answer != ANSWER_YES) return answer;
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;
     if (strcmp(name, "shape") == 0) return push_sizes(in, type.rank, type.shape, out);

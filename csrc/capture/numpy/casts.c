@@ -190,70 +190,6 @@ frame_input(Interp *in, const Node *node, NodeId id)
     return value->node == id ? value : NULL;
 }
 
-/* The local that holds the number, or NULL. */
-static const char *
-name_of_number(const Interp *in, NodeId node)
-{
-    for (int i = 0; i < in->top->decoded->nlocalsplus; i++) {
-        const Value *value = in->top->slots[i];
-        if (value != NULL && value->kind == V_NODE && value->node == node)
-            return text_of_str(code_slot_name(in->top->decoded->code, i));
-    }
-    return NULL;
-}
-
-/* Python's int that the graph computes meets an integer of another dtype: NumPy would check whether
-   it fits.  In a kept loop, what is carried is told by its name and how it may begin. */
-static Answer
-break_narrow(Interp *in, NodeId node, DType dtype)
-{
-    const char *to = dtype_long_name(dtype), *name = name_of_number(in, node);
-    const Node *number = graph_node(in->graph, node);
-    bool carried = in->loop != NULL && in->top == in->turn->of && number->op == OP_input &&
-                   number->attrs.index > 0;
-    if (in->loop == NULL)
-        return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
-                            "Python's int, which is computed here, meets numpy.%s", to);
-    if (carried && name != NULL)
-        return interp_break(
-            in, BREAK_UNROLL,
-            "'%s' begins as Python's int and meets a numpy.%s (begin with "
-            "np.%s(...); int(...) of the other, if that is no row, keeps the loop, too, but "
-            "is slower)",
-            name, to, to);
-    if (dtype == DT_U64)
-        return interp_break(
-            in, BREAK_UNROLL, "Python's int%s%s%s meets a numpy.uint64, and may be negative",
-            name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "");
-    if (name == NULL)
-        return interp_break(in, BREAK_UNROLL,
-                            "Python's int is computed and meets a numpy.%s, which it may not fit "
-                            "(take np.int64(...) of it)",
-                            to);
-    return interp_break(in, BREAK_UNROLL,
-                        "'%s' is Python's int and meets a numpy.%s, which it may not fit (take "
-                        "np.int64(%s) in its place)",
-                        name, to, name);
-}
-
-/* A symbolic Python int converted to an integer of another width. */
-static Answer
-guard_weak_range(Interp *in, NodeId node, DType dtype)
-{
-    if (dtype == DT_I64) return ANSWER_YES;
-    int bits = 8 * (int)dtype_size(dtype);
-    bool is_signed = dtype_is_signed(dtype);
-    int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
-    int64_t low = is_signed ? -high - 1 : 0;
-    if (node_in_range(in, node, low, high)) return ANSWER_YES;
-    Value *input = frame_input(in, graph_node(in->graph, node), node);
-    if (input == NULL) return break_narrow(in, node, dtype);
-    Answer answer = value_in_range(in, input, low, high);
-    if (answer != ANSWER_NO) return answer;
-    return interp_break(in, BREAK_SHAPE, "a Python int that does not fit %s",
-                        dtype_long_name(dtype));
-}
-
 static Answer
 cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
 {
@@ -266,6 +202,55 @@ cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
         return ANSWER_ERROR;
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
     return ANSWER_YES;
+}
+
+/* In a kept loop Python's int that meets an integer of another dtype must fit it: NumPy raises
+   where it does not, and so the loop is left. */
+static Answer
+assert_fits(Interp *in, NodeId node, DType dtype)
+{
+    Type wide = type_scalar(DT_I64, FORM_SCALAR), truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    NodeId both[2] = {node, node}, test;
+    if (dtype == DT_U64) {
+        TRY_NODE(both[0], const_node(in, PyLong_FromLong(0), DT_I64, FORM_PYTHON));
+    } else {
+        TRY(cast_node(in, node, dtype, &both[0]));
+        TRY_NODE(both[0], graph_add(in->graph, in->region, OP_cast, 1, &both[0], &wide, NULL));
+    }
+    Op op = dtype == DT_U64 ? OP_py_le : OP_py_eq;
+    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
+    return ANSWER_YES;
+}
+
+/* The ints that are of the dtype and fit int64. */
+static void
+range_of(DType dtype, int64_t *low, int64_t *high)
+{
+    int bits = 8 * (int)dtype_size(dtype);
+    bool is_signed = dtype_is_signed(dtype);
+    *high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
+    *low = is_signed ? -*high - 1 : 0;
+}
+
+/* A symbolic Python int converted to an integer of another width. */
+static Answer
+guard_weak_range(Interp *in, NodeId node, DType dtype)
+{
+    int64_t low, high;
+    if (dtype == DT_I64) return ANSWER_YES;
+    range_of(dtype, &low, &high);
+    if (node_in_range(in, node, low, high)) return ANSWER_YES;
+    Value *input = frame_input(in, graph_node(in->graph, node), node);
+    if (input == NULL && in->loop != NULL) return assert_fits(in, node, dtype);
+    if (input == NULL)
+        return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
+                            "Python's int, which is computed here, meets numpy.%s",
+                            dtype_long_name(dtype));
+    Answer answer = value_in_range(in, input, low, high);
+    if (answer != ANSWER_NO) return answer;
+    return interp_break(in, BREAK_SHAPE, "a Python int that does not fit %s",
+                        dtype_long_name(dtype));
 }
 
 Answer
@@ -281,12 +266,47 @@ node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
     }
     if (dtype_is_complex(type.dtype) && !dtype_is_complex(dtype) && dtype != DT_BOOL)
         return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_long_name(dtype));
+    if (python && type.dtype == DT_U64 && dtype_is_integer(dtype)) {
+        Type wide = type_scalar(DT_I64, FORM_PYTHON); /* leaves the loop where it does not fit */
+        TRY_NODE(node, graph_add(in->graph, in->region, OP_py_int, 1, &node, &wide, NULL));
+        type.dtype = DT_I64;
+        if (dtype == DT_I64) return node_form(in, node, FORM_SCALAR, out);
+    }
     if (python && type.dtype == DT_I64 && dtype_is_integer(dtype))
         TRY(guard_weak_range(in, node, dtype));
     /* NumPy converts a Python int to a float through double, which rounds twice. */
-    if (python && type.dtype == DT_I64 && dtype_is_float(dtype) && dtype != DT_F64)
+    if (python && dtype_is_integer((DType)type.dtype) && dtype_is_float(dtype) && dtype != DT_F64)
         TRY(cast_node(in, node, DT_F64, &node));
     return cast_node(in, node, dtype, out);
+}
+
+Answer
+node_weak(Interp *in, NodeId number, DType dtype, NodeId *out)
+{
+    TRY(guard_weak_range(in, number, dtype));
+    Type type = type_scalar(dtype, FORM_SCALAR);
+    Op op = dtype == DT_I64 ? OP_copy : OP_cast;
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &number, &type, NULL));
+    return VEC_PUSH(in->arena, &in->loop->python, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+nodes_widen(Interp *in, NodeId *args)
+{
+    for (int k = 0; k < 2; k++) {
+        const Type *weak = &graph_node(in->graph, args[k])->type;
+        const Type *other = &graph_node(in->graph, args[1 - k])->type;
+        int64_t low, high;
+        bool ints = weak->form == FORM_PYTHON && weak->dtype == DT_I64 &&
+                    other->form == FORM_SCALAR && dtype_is_integer((DType)other->dtype);
+        if (!ints || dtype_size((DType)other->dtype) == 8) continue;
+        range_of((DType)other->dtype, &low, &high);
+        if (node_in_range(in, args[k], low, high)) continue;
+        TRY(node_weak(in, args[k], DT_I64, &args[k]));
+        TRY(cast_node(in, args[1 - k], DT_I64, &args[1 - k]));
+        return VEC_PUSH(in->arena, &in->loop->python, args[1 - k]) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return ANSWER_YES;
 }
 
 Answer

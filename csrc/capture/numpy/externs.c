@@ -44,6 +44,9 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
                        .direct = true,
                        .fresh = true};
     PyObject *ignored;
+    for (int i = 0; i < nargs; i++)
+        if (type_varies(in, &graph_node(in->graph, args[i])->type))
+            return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
     if (!holes || !attempt.args || !attempt.kwargs || !attempt.changed) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++) {
         PyObject *argument = trial_argument(in, args[i], &attempt, holes);

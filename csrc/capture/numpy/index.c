@@ -9,6 +9,7 @@
 typedef struct {
     Type type;    /* type of the view */
     bool element; /* ints for all axes and no Ellipsis: an array scalar */
+    bool known;   /* it is of known numbers only */
     int nints;    /* start, stop, step per axis of the argument, for the printed form */
     int64_t ints[3 * MAX_RANK];
 } BasicIndex;
@@ -17,19 +18,31 @@ typedef enum { ITEM_INT, ITEM_SLICE, ITEM_NEW, ITEM_ELLIPSIS, ITEM_MASK, ITEM_AR
 
 typedef struct {
     ItemKind kind;
-    int64_t start, stop, step;
-    bool has_start, has_stop;
+    SizeId start, stop; /* NO_SIZE: not given */
+    int64_t step;
     Value *value; /* ITEM_MASK, ITEM_ARRAY */
 } Item;
 
 enum { MAX_ITEMS = 2 * MAX_RANK + 2 };
 
+/* An int as a size: a number that is known from now on, or one that changes from turn to turn. */
 static Answer
-slice_bound(Interp *in, Value *value, int64_t *out, bool *given)
+int_as_size(Interp *in, Value *value, SizeId *out)
 {
-    *given = !value_absent(value);
-    if (!*given) return ANSWER_YES;
-    Answer answer = value_as_int(in, value, out);
+    int64_t number;
+    Answer answer = value_as_int(in, value, &number);
+    if (answer == ANSWER_NO) return size_of_number(in, value, out);
+    if (answer != ANSWER_YES) return answer;
+    *out = size_const(in->graph, number);
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+slice_bound(Interp *in, Value *value, SizeId *out)
+{
+    *out = NO_SIZE;
+    if (value_absent(value)) return ANSWER_YES;
+    Answer answer = int_as_size(in, value, out);
     if (answer != ANSWER_NO) return answer;
     answer = break_unknown_number(in, BREAK_INDEX, value, "a bound of a slice");
     if (in->told.hint == HINT_COMPUTED) in->told.hint = HINT_COMPUTED_BOUND;
@@ -49,12 +62,14 @@ parse_slice(Interp *in, Value *value, Item *item)
         for (int i = 0; i < value->nitems && i < 3; i++)
             if ((parts[i] = value_item(in, value, i)) == NULL) return ANSWER_ERROR;
     }
-    bool has_step;
+    SizeId step;
     item->kind = ITEM_SLICE;
-    item->step = 1;
-    TRY(slice_bound(in, parts[0], &item->start, &item->has_start));
-    TRY(slice_bound(in, parts[1], &item->stop, &item->has_stop));
-    TRY(slice_bound(in, parts[2], &item->step, &has_step));
+    TRY(slice_bound(in, parts[0], &item->start));
+    TRY(slice_bound(in, parts[1], &item->stop));
+    TRY(slice_bound(in, parts[2], &step));
+    if (!size_is_const(in->graph, step))
+        return break_unknown_number(in, BREAK_INDEX, parts[2], "the step of a slice");
+    item->step = step == NO_SIZE ? 1 : size_value(in->graph, step);
     if (item->step == 0) return interp_break(in, BREAK_SHAPE, "a slice of step 0");
     return ANSWER_YES;
 }
@@ -95,7 +110,7 @@ parse_item(Interp *in, Value *value, Item *item)
             return interp_break(in, BREAK_INDEX, "an index that is no integer");
         if (type.form == FORM_ARRAY || type.dtype == DT_BOOL) return ANSWER_YES;
     }
-    Answer answer = value_as_int(in, value, &item->start);
+    Answer answer = int_as_size(in, value, &item->start);
     if (answer == ANSWER_YES && !(value->kind == V_CONST && PyBool_Check(value->object))) {
         item->kind = ITEM_INT;
         return answer;
@@ -127,28 +142,117 @@ parse_key(Interp *in, Value *key, Item *items, int *n, bool *advanced)
 }
 
 static Answer
-add_axis(Interp *in, Type *type, int64_t shape, int64_t stride)
+add_axis(Interp *in, Type *type, SizeId shape, SizeId stride)
 {
     if (type->rank == MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
-    type->shape[type->rank] = size_const(in->graph, shape);
-    type->stride[type->rank] = size_const(in->graph, stride);
+    if (shape == NO_SIZE || stride == NO_SIZE) return ANSWER_ERROR;
+    type->shape[type->rank] = shape;
+    type->stride[type->rank] = stride;
     type->rank++;
     return ANSWER_YES;
 }
 
+/* The printed form is of known numbers only. */
 static void
-note(BasicIndex *out, int64_t start, int64_t stop, int64_t step)
+note(Interp *in, BasicIndex *out, SizeId start, SizeId stop, int64_t step)
 {
     if (out->nints + 3 > COUNT_OF(out->ints)) return;
-    out->ints[out->nints++] = start;
-    out->ints[out->nints++] = stop;
+    out->known = out->known && size_is_const(in->graph, start) && size_is_const(in->graph, stop);
+    out->ints[out->nints++] = size_value(in->graph, start);
+    out->ints[out->nints++] = size_value(in->graph, stop);
     out->ints[out->nints++] = step;
+}
+
+/* offset + count * stride */
+static Answer
+move(Interp *in, Type *type, SizeId count, SizeId stride)
+{
+    type->offset = size_add(in->graph, type->offset, size_mul(in->graph, count, stride));
+    return type->offset == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An index that may be negative, as one from the beginning. */
+static Answer
+index_from_start(Interp *in, SizeId index, SizeId length, SizeId *out)
+{
+    Graph *g = in->graph;
+    SizeId zero = size_const(g, 0), last = size_add(g, length, size_const(g, -1));
+    bool known = size_is_const(g, index) && size_is_const(g, length);
+    int64_t at = size_value(g, index), n = size_value(g, length);
+    if (known && (at < -n || at >= n))
+        return interp_break(in, BREAK_SHAPE, "index %lld is out of bounds", (long long)at);
+    TRY(sizes_assert_at_most(in, index, last));
+    *out = index;
+    if (size_at_most(g, zero, index)) return ANSWER_YES;
+    TRY(sizes_assert_at_most(in, size_sub(g, zero, length), index));
+    *out = size_at_most(g, index, size_const(g, -1))
+               ? size_add(g, index, length)
+               : size_quotient(g, SIZE_MOD, index, length); /* -length <= index < length */
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A bound of a slice that may be negative: `length` is added to it then. */
+static SizeId
+bound_from_start(Graph *g, SizeId bound, SizeId length)
+{
+    SizeId zero = size_const(g, 0), one_less = size_const(g, -1);
+    if (size_at_most(g, zero, bound)) return bound;
+    if (size_at_most(g, bound, one_less)) return size_add(g, bound, length);
+    /* -1 where it is negative, else 0 */
+    SizeId sign = size_extreme(g, SIZE_MOST, size_extreme(g, SIZE_LEAST, bound, zero), one_less);
+    return sign == NO_SIZE ? NO_SIZE : size_sub(g, bound, size_mul(g, sign, length));
+}
+
+/* Between the sizes `low` and `high`, as Python clips it. */
+static SizeId
+clipped(Graph *g, SizeId bound, SizeId low, SizeId high)
+{
+    SizeId below = bound == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_LEAST, bound, high);
+    return below == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, below, low);
+}
+
+/* CPython Objects/sliceobject.c, PySlice_AdjustIndices, of sizes: the first index and the number of
+   elements; *stop is where it would end. */
+static Answer
+slice_range(Interp *in, const Item *item, SizeId length, SizeId *start, SizeId *stop, SizeId *count)
+{
+    Graph *g = in->graph;
+    bool down = item->step < 0;
+    SizeId low = size_const(g, down ? -1 : 0), high = size_add(g, length, low);
+    SizeId step = size_const(g, down ? -item->step : item->step);
+    if (low == NO_SIZE || high == NO_SIZE || step == NO_SIZE) return ANSWER_ERROR;
+    *start = item->start == NO_SIZE
+                 ? (down ? high : low)
+                 : clipped(g, bound_from_start(g, item->start, length), low, high);
+    *stop = item->stop == NO_SIZE ? (down ? low : high)
+                                  : clipped(g, bound_from_start(g, item->stop, length), low, high);
+    if (*start == NO_SIZE || *stop == NO_SIZE) return ANSWER_ERROR;
+    SizeId reach = down ? size_sub(g, *start, *stop) : size_sub(g, *stop, *start);
+    SizeId steps = size_add(g, reach, size_add(g, step, size_const(g, -1)));
+    if (reach == NO_SIZE || steps == NO_SIZE) return ANSWER_ERROR;
+    SizeId whole = size_quotient(g, SIZE_FLOOR_DIV, steps, step);
+    *count = whole == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, whole, size_const(g, 0));
+    return *count == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+take_slice(Interp *in, const Item *item, SizeId length, SizeId stride, BasicIndex *out)
+{
+    Graph *g = in->graph;
+    SizeId start, stop, count;
+    TRY(slice_range(in, item, length, &start, &stop, &count));
+    bool none = size_is_zero(g, count);
+    if (!none) TRY(move(in, &out->type, start, stride));
+    note(in, out, start, stop, item->step);
+    /* NumPy mapping.c, get_view_from_index: nothing is multiplied where the step is 1 */
+    SizeId walked = none ? stride : size_mul(g, stride, size_const(g, item->step));
+    return add_axis(in, &out->type, count, walked);
 }
 
 static Answer
 basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *out)
 {
-    const Graph *g = in->graph;
+    Graph *g = in->graph;
     int taken = 0, axis = 0;
     bool ellipsis = false;
     for (int i = 0; i < n; i++) {
@@ -158,46 +262,36 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
         ellipsis = ellipsis || items[i].kind == ITEM_ELLIPSIS;
     }
     if (taken > from->rank) return interp_break(in, BREAK_SHAPE, "too many indices");
-    *out = (BasicIndex){.type = type_scalar((DType)from->dtype, FORM_ARRAY)};
+    *out = (BasicIndex){.type = type_scalar((DType)from->dtype, FORM_ARRAY), .known = true};
     out->type.device = from->device;
-    int64_t offset = size_value(g, from->offset);
+    SizeId one = size_const(g, 1), zero = size_const(g, 0);
+    out->type.offset = from->offset == NO_SIZE ? zero : from->offset;
+    if (one == NO_SIZE || zero == NO_SIZE) return ANSWER_ERROR;
     for (int i = 0; i <= n; i++) {
         Item all = {.kind = ITEM_ELLIPSIS};
         const Item *item = i < n ? &items[i] : &all;
         if (i == n && ellipsis) break;
-        int64_t length = axis < from->rank ? size_value(g, from->shape[axis]) : 0;
-        int64_t stride = axis < from->rank ? size_value(g, from->stride[axis]) : 0;
+        SizeId length = axis < from->rank ? from->shape[axis] : zero;
+        SizeId stride = axis < from->rank ? from->stride[axis] : zero;
         if (item->kind == ITEM_NEW) {
-            TRY(add_axis(in, &out->type, 1, 0));
+            TRY(add_axis(in, &out->type, one, zero));
         } else if (item->kind == ITEM_INT) {
-            int64_t index = item->start < 0 ? item->start + length : item->start;
-            if (index < 0 || index >= length)
-                return interp_break(in, BREAK_SHAPE, "index %lld is out of bounds",
-                                    (long long)item->start);
-            offset += index * stride;
-            note(out, index, index + 1, 0);
+            SizeId index = NO_SIZE;
+            TRY(index_from_start(in, item->start, length, &index));
+            TRY(move(in, &out->type, index, stride));
+            note(in, out, index, size_add(g, index, one), 0);
             axis++;
         } else if (item->kind == ITEM_SLICE) {
-            Py_ssize_t start = item->has_start ? item->start : item->step < 0 ? PY_SSIZE_T_MAX : 0;
-            Py_ssize_t stop = item->has_stop   ? item->stop
-                              : item->step < 0 ? PY_SSIZE_T_MIN
-                                               : PY_SSIZE_T_MAX;
-            Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, item->step);
-            if (count > 0) offset += start * stride;
-            /* NumPy mapping.c, get_view_from_index: nothing is multiplied where the step is 1 */
-            TRY(add_axis(in, &out->type, count, count > 0 ? stride * item->step : stride));
-            note(out, start, stop, item->step);
+            TRY(take_slice(in, item, length, stride, out));
             axis++;
         } else {
             int rest = i == n ? from->rank - axis : from->rank - taken;
             for (int k = 0; k < rest; k++, axis++) {
-                int64_t whole = size_value(g, from->shape[axis]);
-                TRY(add_axis(in, &out->type, whole, size_value(g, from->stride[axis])));
-                note(out, 0, whole, 1);
+                TRY(add_axis(in, &out->type, from->shape[axis], from->stride[axis]));
+                note(in, out, zero, from->shape[axis], 1);
             }
         }
     }
-    out->type.offset = size_const(in->graph, offset);
     out->element = out->type.rank == 0 && !ellipsis;
     return ANSWER_YES;
 }
@@ -214,6 +308,7 @@ node_index(Interp *in, NodeId array, Value *key, bool *element, NodeId *out)
     if (advanced) return ANSWER_NO;
     TRY(basic_index(in, &from, items, n, &index));
     *element = index.element;
+    if (!index.known) return node_view(in, OP_as_strided, array, &index.type, 0, NULL, out);
     return node_view(in, OP_slice, array, &index.type, index.nints, index.ints, out);
 }
 
@@ -366,7 +461,8 @@ placed_view(Interp *in, Value *array, Value *key, Type *part)
     if (!type_is_known(in->graph, &from) || unknown_place(in, &from, items, n) == NULL)
         return ANSWER_NO;
     for (int i = 0; i < n; i++)
-        if (items[i].kind == ITEM_ARRAY) items[i] = (Item){.kind = ITEM_INT};
+        if (items[i].kind == ITEM_ARRAY)
+            items[i] = (Item){.kind = ITEM_INT, .start = size_const(in->graph, 0)};
     TRY(basic_index(in, &from, items, n, &index));
     *part = index.type;
     part->offset = NO_SIZE;
@@ -376,8 +472,9 @@ placed_view(Interp *in, Value *array, Value *key, Type *part)
 Answer
 emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 {
-    Answer answer = subscript_node(in, array, key, out);
-    if (answer != ANSWER_BREAK) return answer;
+    VARYING(in, made, subscript_node(in, array, key, out));
+    if (made != ANSWER_BREAK) return made;
+    Answer answer;
     Value *args[2] = {array, key};
     WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
@@ -408,7 +505,7 @@ is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
     if (!type_same_shape(&node->type, place)) return false;
     for (int i = 0; i < place->rank; i++)
         if (node->type.stride[i] != place->stride[i]) return false;
-    return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
+    return size_same(in->graph, node->type.offset, place->offset);
 }
 
 /* NumPy stores a scalar in integers by way of a Python int, which must be in range, while a cast of
@@ -437,7 +534,7 @@ static Answer
 write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeId value)
 {
     Type whole = node_type(in, version);
-    if (in->loop != NULL)
+    if (in->loop != NULL || !size_is_const(in->graph, place->offset))
         return interp_break(in, BREAK_STORE, "a write through a view of another dtype");
     PyObject *class_ = calls_object(in, "WriteThrough"), *writer = NULL;
     PyObject *dtype = keep(in, array_dtype_object((DType)place->dtype));
@@ -451,6 +548,26 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
     NodeId args[2] = {version, value}, written;
     TRY(node_extern(in, writer, 2, args, &whole, &written));
     return write_place(in, array, &whole, written);
+}
+
+/* Where lengths that change from turn to turn cannot be shown to be equal, they are asserted to be,
+   and *value becomes a view of the target's shape. */
+static Answer
+value_fits(Interp *in, NodeId *value, const Type *place)
+{
+    Graph *g = in->graph;
+    Type have = node_type(in, *value), view = have;
+    bool same = true;
+    for (int i = 1; i <= have.rank; i++) {
+        SizeId from = have.shape[have.rank - i], to = place->shape[place->rank - i];
+        if (from == to || size_is_one(g, from)) continue;
+        if (size_is_const(g, from) && size_is_const(g, to))
+            return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
+        TRY(sizes_assert_same(in, from, to));
+        view.shape[have.rank - i] = to;
+        same = false;
+    }
+    return same ? ANSWER_YES : node_view(in, OP_as_strided, *value, &view, 0, NULL, value);
 }
 
 /* Writes `value` to a view `place` of `array`: casts as item assignment does, broadcasts, and makes
@@ -473,7 +590,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     if (have.rank > place->rank) { /* leading axes of length 1 are dropped */
         int extra = have.rank - place->rank;
         for (int i = 0; i < extra; i++)
-            if (size_value(in->graph, have.shape[i]) != 1)
+            if (!size_is_one(in->graph, have.shape[i]))
                 return interp_break(in, BREAK_SHAPE, "a value of more dimensions than its target");
         Type view = have;
         view.rank = place->rank;
@@ -484,10 +601,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
         TRY(node_view(in, OP_squeeze, value, &view, 0, NULL, &value));
         have = view;
     }
-    for (int i = 1; i <= have.rank; i++)
-        if (have.shape[have.rank - i] != place->shape[place->rank - i] &&
-            size_value(in->graph, have.shape[have.rank - i]) != 1)
-            return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
+    TRY(value_fits(in, &value, place));
     Type view = *place;
     NodeId args[2] = {in->memory.storages.at[storage].version, value};
     Type whole = node_type(in, args[0]);
@@ -623,7 +737,7 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
 static Answer
 store_or_step(Interp *in, Value *array, Value *key, Value *value)
 {
-    Answer answer = store_node(in, array, key, value);
+    VARYING(in, answer, store_node(in, array, key, value));
     if (answer != ANSWER_BREAK) return answer;
     Value *args[3] = {array, key, value}, *none;
     WholeCall call = {.callable = module_kept(in, "operator", "setitem"), .nargs = 3, .args = args};

@@ -129,6 +129,56 @@ masked_read(Interp *in, NodeId array, NodeId mask, Value **out)
     return masked_value(in, array, mask, out);
 }
 
+/* How many elements the mask selects, as a size. */
+static Answer
+selected_count(Interp *in, NodeId mask, SizeId *out)
+{
+    Type by = node_type(in, mask), number = type_scalar(DT_I64, FORM_SCALAR);
+    int64_t axes[MAX_RANK], most = type_elements(in->graph, &by);
+    for (int i = 0; i < by.rank; i++) axes[i] = i;
+    Attrs attrs = {.ints = axes, .nints = by.rank};
+    NodeId ends[2];
+    TRY(node_cast(in, mask, DT_I64, &mask));
+    TRY_NODE(mask, graph_add(in->graph, in->region, OP_sum, 1, &mask, &number, &attrs));
+    TRY(node_form(in, mask, FORM_PYTHON, &mask));
+    number.form = FORM_PYTHON;
+    for (int i = 0; i < 2; i++) {
+        PyObject *end = keep(in, PyLong_FromLongLong(i == 0 ? 0 : most + 1));
+        if (end == NULL) return ANSWER_ERROR;
+        TRY_NODE(ends[i], graph_const(in->graph, in->region, end, &number));
+    }
+    Value *count = value_node(in, mask);
+    if (count == NULL || range_note(in, mask, ends[0], ends[1], 1) < 0) return ANSWER_ERROR;
+    return size_of_number(in, count, out);
+}
+
+Answer
+masked_selected(Interp *in, Value *value, Value **out)
+{
+    const Opaque *opaque = masked_of(in, value);
+    if (opaque == NULL || !sizes_may_vary(in) || opaque->viewed) return ANSWER_NO;
+    if (opaque->selected != NULL && opaque->made_in == in->region) {
+        *out = opaque->selected;
+        return ANSWER_YES;
+    }
+    NodeId args[2] = {opaque->whole, opaque->mask}, node;
+    Type whole = node_type(in, args[0]), by = node_type(in, args[1]), type;
+    if (!type_is_known(in->graph, &by) || !type_is_known(in->graph, &whole)) return ANSWER_NO;
+    SizeId shape[MAX_RANK + 1];
+    int rank = whole.rank - by.rank + 1;
+    TRY(selected_count(in, args[1], &shape[0]));
+    for (int i = 1; i < rank; i++) shape[i] = whole.shape[by.rank + i - 1];
+    if (type_contiguous(in->graph, &type, (DType)whole.dtype, rank, shape) < 0) return ANSWER_ERROR;
+    Attrs attrs = {.object = module_kept(in, "pycompile._C", "array_select")};
+    if (attrs.object == NULL) return ANSWER_ERROR;
+    TRY_NODE(node, graph_add(in->graph, in->region, OP_compress, 2, args, &type, &attrs));
+    if ((*out = value_node(in, node)) == NULL) return ANSWER_ERROR;
+    Opaque *made = opaque_of(in, value->node);
+    made->selected = *out;
+    made->made_in = in->region;
+    return ANSWER_YES;
+}
+
 /* ---- operations under a mask ---- */
 
 typedef struct {

@@ -269,6 +269,12 @@ NodeId node_float(Interp *in, double value, DType dtype);
 NodeId node_object(Interp *in, PyObject *object);
 /* Casts as `astype` does (fresh array; the same node when nothing changes). */
 Answer node_cast(Interp *in, NodeId node, DType dtype, NodeId *out);
+/* Before a comparison: Python's int and NumPy's narrower one as int64, unless the former fits the
+   latter's dtype: NumPy compares the numbers. */
+Answer nodes_widen(Interp *in, NodeId *args);
+/* In a kept loop Python's int as NumPy's scalar of the dtype, which it must fit, else the loop is
+   left: one of two numbers whose classes differ (Loop.python). */
+Answer node_weak(Interp *in, NodeId number, DType dtype, NodeId *out);
 /* A cast to a fresh array in this order, as `astype` makes it: what an operation would make of the
    same strides differs where some are 0. */
 Answer cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out);
@@ -431,6 +437,8 @@ Answer opaque_value(Interp *in, NodeId node, PyObject *sample, bool viewed, Valu
 /* array[mask], of a mask that fits the array.  ANSWER_NO: it does not. */
 Answer masked_read(Interp *in, NodeId array, NodeId mask, Value **out);
 /* The array of which the value is what a mask selects; NO_NODE: it is another value. */
+/* In a turn of a repeat: what the mask selects, as an array whose length is a size of the turn. */
+Answer masked_selected(Interp *in, Value *value, Value **out);
 NodeId masked_whole(Interp *in, const Value *value);
 /* The ufunc of operands of which some are read through one mask, as one over all elements under
    that mask, where that is cheap.  ANSWER_NO: a step does it. */

@@ -180,14 +180,35 @@ break_is_ours(BreakCode code)
            code == BREAK_STORE;
 }
 
+/* The rule's own nodes; whether it takes arrays whose lengths change from turn to turn, it says. */
+static Answer
+by_rule(Interp *in, const Rule *rule, Value *const *bound, Value **out)
+{
+    bool outer = in->memory.varies;
+    in->memory.varies = (rule->traits & FN_VARIES) != 0;
+    Answer answer = rule->handler(in, rule, bound, out);
+    in->memory.varies = outer;
+    return answer;
+}
+
 Answer
 rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
 {
-    Value *bound[MAX_ARGS];
+    Value *bound[MAX_ARGS], *selected[MAX_ARGS];
     if (rule->handler == NULL) return call_step(in, rule, callable, nargs, args, kwnames, out);
+    if (nargs > 0 && nargs < MAX_ARGS - 4 && (rule->traits & FN_VARIES)) {
+        Py_ssize_t nkw = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+        bool fits = nargs + nkw <= MAX_ARGS;
+        for (int i = 0; fits && i < nargs + nkw; i++) {
+            selected[i] = args[i];
+            Answer taken = masked_selected(in, args[i], &selected[i]);
+            if (answer_stops(taken)) return taken;
+        }
+        if (fits) args = selected;
+    }
     Answer answer = bind(in, rule, nargs, args, kwnames, bound);
-    if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
+    if (answer == ANSWER_YES) answer = by_rule(in, rule, bound, out);
     if (answer != ANSWER_BREAK || !break_is_ours(in->break_code) || callable == NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = rule->traits & FN_OPAQUE;
@@ -304,7 +325,33 @@ reduce_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObj
     int npos = axis && nargs == 1 ? 1 : 2;
     for (int k = 0; k < nkw; k++) all[npos + k] = args[nargs + k];
     TRY(bind(in, rule, npos, all, kwnames, bound));
-    return rule->handler(in, rule, bound, out);
+    return by_rule(in, rule, bound, out);
+}
+
+/* NumPy umath/ufunc_object.c, ufunc_outer: an axis of one element for each of the second operand's
+   is behind those of the first, and the ufunc is called.  ANSWER_NO: its rule is another one. */
+static Answer
+outer_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+              Value **out)
+{
+    NodeId nodes[2], result;
+    if (nargs != 2 || kwnames != NULL || PyErr_Occurred()) return ANSWER_NO;
+    for (int i = 0; i < 2; i++) {
+        if (!value_is_array(in, args[i]) || value_is_opaque(in, args[i])) return ANSWER_NO;
+        TRY(operand(in, args[i], &nodes[i]));
+    }
+    Type first = node_type(in, nodes[0]), second = node_type(in, nodes[1]);
+    if (first.rank == 0 || second.rank == 0 || first.rank + second.rank > MAX_RANK)
+        return ANSWER_NO;
+    for (int i = 0; i < second.rank; i++, first.rank++) {
+        first.shape[first.rank] = size_const(in->graph, 1);
+        first.stride[first.rank] = size_const(in->graph, 0);
+        if (first.shape[first.rank] == NO_SIZE || first.stride[first.rank] == NO_SIZE)
+            return ANSWER_ERROR;
+    }
+    TRY(node_view(in, OP_expand_dims, nodes[0], &first, 0, NULL, &nodes[0]));
+    TRY(node_ufunc(in, ufunc, 2, nodes, -1, &result));
+    return push_node(in, result, out);
 }
 
 static Answer
@@ -322,6 +369,11 @@ call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args, P
     if (strcmp(name, "reduceat") == 0) call.changes = 1 << 4;
     if (strcmp(name, "reduce") == 0) {
         Answer answer = reduce_by_rule(in, ufunc, nargs, args, kwnames, out);
+        if (answer == ANSWER_BREAK) return call_whole_instead(in, &call, out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    if (strcmp(name, "outer") == 0) {
+        VARYING(in, answer, outer_by_rule(in, ufunc, nargs, args, kwnames, out));
         if (answer == ANSWER_BREAK) return call_whole_instead(in, &call, out);
         if (answer != ANSWER_NO) return answer;
     }
@@ -615,6 +667,11 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    if (rule->traits & FN_VARIES) {
+        Answer answer = masked_selected(in, array, &all[0]);
+        if (answer_stops(answer)) return answer;
+        array = all[0];
+    }
     if (strcmp(name, "copy") == 0 && nargs + nkw == 0 && value_is_opaque(in, array)) {
         NodeId copy;
         Answer answer = place_copy(in, array, &copy);

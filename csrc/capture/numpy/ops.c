@@ -132,6 +132,47 @@ push_node(Interp *in, NodeId node, Value **out)
     return ANSWER_YES;
 }
 
+/* ---- arrays whose lengths change from turn to turn ---- */
+
+/* May the operation be done whatever the lengths are?  Of one element, or backwards, NumPy's own
+   loops may take other paths, with other bits. */
+static bool
+varies_well(Interp *in, int op, DType loop, int nargs, const NodeId *args, const Type *result)
+{
+    bool varies = type_varies(in, result), backwards = false;
+    for (int i = 0; i < nargs; i++) {
+        Type type = node_type(in, args[i]);
+        varies = varies || type_varies(in, &type);
+        backwards = backwards || type_has_negative_stride(in->graph, &type);
+    }
+    if (!varies || ufunc_has_expression(op, loop)) return true;
+    bool real = loop == DT_F32 || loop == DT_F64;
+    return real && !backwards && op != OP_fmax && op != OP_fmin;
+}
+
+/* Lengths that cannot be shown to be equal are asserted to be: an operand becomes a view that has
+   those of the one before it. */
+static Answer
+lengths_agree(Interp *in, int nargs, NodeId *args)
+{
+    Graph *g = in->graph;
+    for (int k = 1; k < nargs; k++)
+        for (int m = 0; m < k; m++) {
+            Type type = node_type(in, args[k]), with = node_type(in, args[m]);
+            bool changed = false;
+            for (int i = 1; i <= type.rank && i <= with.rank; i++) {
+                SizeId *own = &type.shape[type.rank - i], to = with.shape[with.rank - i];
+                if (*own == to || size_is_one(g, *own) || size_is_one(g, to)) continue;
+                if (size_is_const(g, *own) && size_is_const(g, to)) continue;
+                TRY(sizes_assert_same(in, *own, to));
+                *own = to;
+                changed = true;
+            }
+            if (changed) TRY(node_view(in, OP_as_strided, args[k], &type, 0, NULL, &args[k]));
+        }
+    return ANSWER_YES;
+}
+
 /* ---- ufuncs as nodes ---- */
 
 /* Whether the op stands for the ufunc's loop of this dtype, or a `ufunc` node has to.  How either
@@ -191,7 +232,8 @@ resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType
     const Type *types[MAX_ARGS];
     for (int i = 0; i < nargs; i++) {
         Type type = node_type(in, args[i]);
-        bool weak = type.form == FORM_PYTHON && type.dtype == DT_I64 && dtype_is_integer(dtype);
+        bool weak = type.form == FORM_PYTHON && dtype_is_integer((DType)type.dtype) &&
+                    dtype_is_integer(dtype);
         if (!weak && !dtype_can_cast_same_kind(type.dtype, dtype))
             return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
                                 dtype_long_name(type.dtype), dtype_long_name(dtype));
@@ -269,12 +311,12 @@ ufunc_is_plain(PyObject *ufunc, int nargs)
 
 /* Both operands' loop dtypes, and the type of the result as a new array. */
 static Answer
-ufunc_types(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
-            Type *type)
+ufunc_types(Interp *in, PyObject *ufunc, int nargs, NodeId *args, int dtype, DType *ins, Type *type)
 {
     DType result;
     if (nargs > MAX_ARGS || !ufunc_is_plain(ufunc, nargs))
         return interp_break(in, BREAK_NUMPY, "ufunc '%s' called this way", ufunc_name(ufunc));
+    if (in->memory.varies) TRY(lengths_agree(in, nargs, args));
     TRY(resolve(in, ufunc, nargs, args, dtype, ins, &result));
     return elementwise_type(in, result, nargs, args, ins, type);
 }
@@ -297,6 +339,9 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
     } else if (op == OP_clip) {
         way = clip_way(in->graph, ins[0], cast[1], cast[2], &op);
     }
+    if (!varies_well(in, op, ins[0], nargs, args, &type))
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' of arrays whose lengths change",
+                            ufunc_name(ufunc));
     if (way == WAY_CALL) return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
     if (dtype < 0 && ufunc_minds_casts(in->graph, op, nargs, args, cast))
         return node_extern(in, whole, nargs, args, &type, out);
@@ -307,10 +352,12 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
 }
 
 Answer
-node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *given, int dtype, NodeId *out)
 {
     DType ins[MAX_ARGS];
+    NodeId args[MAX_ARGS];
     Type type;
+    for (int i = 0; i < nargs && i < MAX_ARGS; i++) args[i] = given[i];
     TRY(ufunc_types(in, ufunc, nargs, args, dtype, ins, &type));
     return typed_ufunc(in, ufunc, ufunc, nargs, args, dtype, ins, type, out);
 }
@@ -337,11 +384,12 @@ wrapping_op(int op)
 }
 
 Answer
-node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *given, NodeId *out)
 {
     DType ins[MAX_ARGS];
     Type type;
-    NodeId cast[MAX_ARGS];
+    NodeId cast[MAX_ARGS], args[MAX_ARGS];
+    for (int i = 0; i < nargs && i < MAX_ARGS; i++) args[i] = given[i];
     PyObject *object = numpy_object(ufunc);
     if (object == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s is missing", ufunc);
     TRY(ufunc_types(in, object, nargs, args, -1, ins, &type));
@@ -373,7 +421,7 @@ is_contracted(Interp *in, PyObject *ufunc, int nargs, const NodeId *args)
 }
 
 static Answer
-whole_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+whole_ufunc(Interp *in, PyObject *ufunc, int nargs, NodeId *args, int dtype, NodeId *out)
 {
     DType ins[MAX_ARGS];
     Type type;
@@ -381,8 +429,8 @@ whole_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtyp
     return node_extern(in, ufunc, nargs, args, &type, out);
 }
 
-Answer
-emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
+static Answer
+ufunc_node(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
 {
     NodeId nodes[MAX_ARGS], result;
     if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a ufunc of many arguments");
@@ -396,6 +444,13 @@ emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype
     else
         TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
     return push_node(in, result, out);
+}
+
+Answer
+emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
+{
+    VARYING(in, answer, ufunc_node(in, ufunc, nargs, args, dtype, out));
+    return answer;
 }
 
 /* ---- scalarmath: operators whose operands are all scalars, one of them NumPy's ---- */
@@ -507,8 +562,8 @@ written_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, const 
 /* The ufunc of an operator: its result has the layout of the operand into which NumPy writes it
    (*into, or -1 for none). */
 static Answer
-operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operands,
-               const NodeId *args, int *into, NodeId *out)
+operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operands, NodeId *args,
+               int *into, NodeId *out)
 {
     DType ins[2];
     Type type;
@@ -643,7 +698,8 @@ operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into
     Value *both[2] = {left, right};
     Answer answer = masked_binary(in, operator_, both, out);
     if (answer != ANSWER_NO) return answer;
-    answer = binary_node(in, operator_, left, right, into, out);
+    VARYING(in, made, binary_node(in, operator_, left, right, into, out));
+    answer = made;
     if (answer != ANSWER_BREAK || operator_ < 0 || operator_ >= IN_PLACE ||
         (into != NULL && *into >= 0))
         return answer;
@@ -681,6 +737,7 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     }
     TRY(operand_beside(in, left, right, &args[0]));
     TRY(operand_beside(in, right, left, &args[1]));
+    if (in->loop != NULL) TRY(nodes_widen(in, args));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
@@ -696,7 +753,7 @@ emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     if (operator_ < 0 || operator_ >= COUNT_OF(comparison_names))
         return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
-    Answer answer = compare_node(in, operator_, left, right, out);
+    VARYING(in, answer, compare_node(in, operator_, left, right, out));
     if (answer != ANSWER_BREAK) return answer;
     Value *both[2] = {left, right};
     return operator_instead(in, comparison_names[operator_], 2, both, false, out);
@@ -724,6 +781,8 @@ unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
     if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
         if (type.dtype == DT_I64)
             TRY(scalar_i64(in, OP_py_neg, 1, &arg, &result));
+        else if (in->loop != NULL) /* an overflow leaves the loop */
+            TRY(unary_ufunc(in, name, value, arg, &result));
         else
             TRY(scalar_extern(in, "neg", 1, &arg, type.dtype, &result));
     } else
@@ -734,7 +793,7 @@ unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
 Answer
 emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
 {
-    Answer answer = unary_node(in, operator_, value, out);
+    VARYING(in, answer, unary_node(in, operator_, value, out));
     const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
                        : operator_ == I_UNARY_POSITIVE ? "pos"
                                                        : "invert";
@@ -758,6 +817,8 @@ emit_absolute(Interp *in, Value *value, Value **out)
         TRY(unary_ufunc(in, "absolute", value, node, &node));
     else if (dtype == DT_I64)
         TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));
+    else if (in->loop != NULL)
+        TRY(unary_ufunc(in, "absolute", value, node, &node));
     else
         TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));
     return push_node(in, node, out);
@@ -796,7 +857,8 @@ Answer
 write_result(Interp *in, Value *target, NodeId result, Value **out)
 {
     NodeId node;
-    TRY(array_operand(in, target, &node));
+    VARYING(in, answer, array_operand(in, target, &node));
+    if (answer != ANSWER_YES) return answer;
     Type have = node_type(in, result), want = node_type(in, node);
     if (have.form == FORM_OBJECT)
         return interp_break(in, BREAK_NUMPY, "a result whose shape is not known");
@@ -842,7 +904,8 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
     TRY(masked_operator(in, operator_, both, &nargs, &ufunc));
     Answer answer = ufunc == NULL ? ANSWER_NO : masked_inplace(in, ufunc, nargs, both, array, out);
     if (answer != ANSWER_NO) return answer;
-    answer = inplace_node(in, operator_, array, value, out);
+    VARYING(in, made, inplace_node(in, operator_, array, value, out));
+    answer = made;
     if (answer != ANSWER_BREAK || operator_ >= IN_PLACE) return answer;
     in->raising.raised = NULL; /* the in-place operator has another message */
     return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
@@ -889,6 +952,13 @@ node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
     TRY(node_cast(in, yes, dtype, &args[1]));
     TRY(node_cast(in, no, dtype, &args[2]));
     NodeId layout[3] = {condition, yes, no};
+    if (in->memory.varies) TRY(lengths_agree(in, 3, layout));
+    for (int i = 0; i < 3; i++) {
+        Type agreed = node_type(in, layout[i]), cast = node_type(in, args[i]);
+        if (type_same_shape(&agreed, &cast)) continue;
+        memcpy(cast.shape, agreed.shape, sizeof(cast.shape));
+        TRY(node_view(in, OP_as_strided, args[i], &cast, 0, NULL, &args[i]));
+    }
     Type type;
     Answer answer = type_iterated(in->graph, &type, dtype, 3, layout);
     if (answer == ANSWER_NO)

@@ -405,6 +405,7 @@ Answer
 open_store(Interp *in, Value *array, Value *key, Value *value, Value **at, Value **stored)
 {
     if (in->loop != NULL || in->writes.dirty || in->raising.raised != NULL) return ANSWER_NO;
+    if (sizes_may_vary(in)) return ANSWER_NO; /* it is a place like any other */
     if (!value_is_array(in, array) || storage_of(in, array->node) < 0) return ANSWER_NO;
     const Value *input = input_of(in, array->node); /* a view of it takes another key */
     if (input == NULL || array->node != input->node) return ANSWER_NO;

@@ -9,7 +9,8 @@ typedef struct {
     int n; /* axes that are reduced, ascending */
     int axes[MAX_RANK];
     bool keepdims;
-    int64_t count; /* how many elements are reduced to one */
+    int64_t count; /* how many elements are reduced to one … */
+    SizeId size;   /* … which may change from turn to turn */
 } Reduction;
 
 Answer
@@ -67,9 +68,19 @@ parse_reduction(Interp *in, const Rule *rule, Value *const *args, const Type *ty
             out->axes[k] = out->axes[k - 1];
             out->axes[k - 1] = axis_;
         }
-    out->count = 1;
-    for (int i = 0; i < out->n; i++) out->count *= size_value(in->graph, type->shape[out->axes[i]]);
-    return ANSWER_YES;
+    out->size = size_const(in->graph, 1);
+    for (int i = 0; i < out->n; i++)
+        out->size = size_mul(in->graph, out->size, type->shape[out->axes[i]]);
+    out->count = size_value(in->graph, out->size);
+    return out->size == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* NumPy raises, or warns, where nothing is reduced. */
+static Answer
+reduces_some(Interp *in, const Reduction *r)
+{
+    if (size_is_const(in->graph, r->size)) return ANSWER_YES; /* the caller has looked */
+    return sizes_assert_at_most(in, size_const(in->graph, 1), r->size);
 }
 
 static Answer
@@ -234,6 +245,7 @@ do_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return finish(in, rule, args, node, out);
     }
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
+    TRY(reduces_some(in, &r));
     TRY(reduce_extreme(in, op, node, &r, &node));
     return finish(in, rule, args, node, out);
 }
@@ -247,6 +259,7 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     DType dtype = (DType)from.dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
+    TRY(reduces_some(in, &r));
     Value *axis = rule_arg(rule, args, "axis");
     if (axis != NULL && value_is_sequence(axis))
         return interp_break(in, BREAK_SHAPE, "%s along several axes", rule->name);
@@ -308,11 +321,17 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* true_divide(x, count, out=x, casting='unsafe') for an int64 count, or type(x)(x / count). */
 static Answer
-divide_by_count(Interp *in, NodeId node, int64_t count, NodeId *out)
+divide_by_count(Interp *in, NodeId node, SizeId count, NodeId *out)
 {
     Type from = node_type(in, node);
     NodeId args[2] = {node};
-    TRY_NODE(args[1], node_int(in, count, DT_I64));
+    Value *number;
+    if (size_is_const(in->graph, count)) {
+        TRY_NODE(args[1], node_int(in, size_value(in->graph, count), DT_I64));
+    } else {
+        TRY(number_of_size(in, count, &number));
+        TRY(node_form(in, number->node, FORM_SCALAR, &args[1]));
+    }
     TRY(node_named(in, "divide", 2, args, &node));
     TRY(node_cast(in, node, (DType)from.dtype, out));
     graph_node(in->graph, *out)->type = from; /* np.divide writes over the sum: same layout */
@@ -334,6 +353,7 @@ mean_setup(Interp *in, const Rule *rule, Value *const *args, NodeId *node, Reduc
 {
     TRY(reduction_of(in, rule, args, node, r));
     if (r->count == 0) return interp_break(in, BREAK_SHAPE, "%s of an empty slice", rule->name);
+    TRY(reduces_some(in, r));
     Value *value = rule_arg(rule, args, "dtype");
     *given = !value_absent(value);
     if (!*given) return ANSWER_YES;
@@ -354,7 +374,7 @@ do_mean(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(mean_setup(in, rule, args, &node, &r, &dtype, &given));
     if (!given) dtype = mean_dtype((DType)node_type(in, node).dtype, &half);
     TRY(reduce_sum(in, false, node, &r, dtype, &node));
-    TRY(divide_by_count(in, node, r.count, &node));
+    TRY(divide_by_count(in, node, r.size, &node));
     if (half) TRY(node_cast(in, node, DT_F16, &node));
     return finish(in, rule, args, node, out);
 }
@@ -390,13 +410,13 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Reduction kept = r;
     kept.keepdims = true;
     TRY(reduce_sum(in, false, node, &kept, dtype, &mean));
-    TRY(divide_by_count(in, mean, r.count, &mean));
+    TRY(divide_by_count(in, mean, r.size, &mean));
     pair[0] = node;
     pair[1] = mean;
     TRY(node_named(in, "subtract", 2, pair, &node));
     TRY(node_named(in, "square", 1, &node, &node));
     TRY(reduce_sum(in, false, node, &r, dtype, &node));
-    TRY(divide_by_count(in, node, r.count - ddof, &node));
+    TRY(divide_by_count(in, node, size_const(in->graph, r.count - ddof), &node));
     if (rule->data[0] == 's') {
         Type type = node_type(in, node);
         TRY(node_named(in, "sqrt", 1, &node, &node));

@@ -305,18 +305,18 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(value_as_axes(in, args[1], type.rank, &n, axes));
     else if (axes[0] >= type.rank)
         return interp_break(in, BREAK_SHAPE, "flip of too few axes");
-    int64_t offset = size_value(in->graph, type.offset);
+    Graph *g = in->graph;
     for (int i = 0; i < type.rank; i++) {
         bool named = n < 0;
         for (int k = 0; k < n; k++) named = named || axes[k] == i;
         if (!named) continue;
-        int64_t length = size_value(in->graph, type.shape[i]);
-        int64_t stride = size_value(in->graph, type.stride[i]);
-        if (length == 0) continue; /* an axis without elements keeps its stride */
-        offset += (length - 1) * stride;
-        type.stride[i] = size_const(in->graph, -stride);
+        if (size_is_zero(g, type.shape[i]))
+            continue; /* an axis without elements keeps its stride */
+        SizeId last = size_add(g, type.shape[i], size_const(g, -1));
+        type.offset = size_add(g, type.offset, size_mul(g, last, type.stride[i]));
+        type.stride[i] = size_mul(g, size_const(g, -1), type.stride[i]);
+        if (type.offset == NO_SIZE || type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
-    type.offset = size_const(in->graph, offset);
     TRY(node_view(in, OP_flip, node, &type, 0, NULL, &node));
     return push_node(in, node, out);
 }

@@ -291,7 +291,8 @@ view_aligned(Interp *in, NodeId of, const Type *view)
     ArrayHeader header;
     const char *why;
     int64_t unit = alignment_of((DType)view->dtype);
-    bool multiple = size_value(in->graph, view->offset) % unit == 0;
+    bool multiple =
+        size_is_const(in->graph, view->offset) && size_value(in->graph, view->offset) % unit == 0;
     for (int i = 0; i < view->rank; i++)
         multiple = multiple && (size_value(in->graph, view->shape[i]) <= 1 ||
                                 size_value(in->graph, view->stride[i]) % unit == 0);
@@ -319,7 +320,9 @@ view_value(Leaves *l, PyObject *value, Value **out)
     Type type;
     TRY(trial_array_type(in, value, &type));
     int64_t offset = PyLong_AsLongLong(step_part(value, PART_offset));
-    type.offset = size_const(in->graph, offset + size_value(in->graph, node_type(in, of).offset));
+    SizeId within = size_const(in->graph, offset);
+    type.offset = size_add(in->graph, node_type(in, of).offset, within);
+    if (type.offset == NO_SIZE) return ANSWER_ERROR;
     bool frozen = step_part(value, PART_writeable) == Py_False;
     TRY(view_aligned(in, of, &type));
     TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));

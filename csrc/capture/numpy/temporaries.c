@@ -8,6 +8,8 @@
    references are counted as CPython would.  That is right because one Value is one object
    (values.h).  CPython's frame differs from the symbolic stack in one place: a call of a Python
    function takes its arguments off the caller's stack (call_keeps_arguments). */
+#include <math.h>
+
 #include "numpy.h"
 
 /* ---- counting references ---- */
@@ -209,11 +211,23 @@ stacked_is_spare(Interp *in, const Value *array, bool *out)
     return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Where lengths change from turn to turn: in any of them. */
 static bool
 is_large(const Interp *in, const Type *type)
 {
-    int64_t bytes = type_elements(in->graph, type) * (int64_t)dtype_size((DType)type->dtype);
+    int64_t bytes = (int64_t)dtype_size((DType)type->dtype);
+    for (int i = 0; i < type->rank; i++)
+        if (__builtin_mul_overflow(bytes, size_most(in->graph, type->shape[i]), &bytes))
+            return true;
     return bytes >= array_elision_bytes();
+}
+
+/* Only the run shows whether NumPy writes into it. */
+static Answer
+break_varying(Interp *in, const Type *type)
+{
+    if (!type_varies(in, type)) return ANSWER_YES;
+    return interp_break(in, BREAK_OPERATOR, "a temporary into which NumPy writes in some turns");
 }
 
 /* The conditions on ownership, size and the other operand; the references are not counted. */
@@ -241,10 +255,15 @@ is_temporary(Interp *in, const Value *array, bool *out)
 
 /* Would the result differ if the operator wrote into this operand? */
 static bool
-is_seen(Interp *in, const Value *array, const Type *result, bool swaps)
+is_seen(Interp *in, const Value *array, const Value *other, const Type *result, bool swaps)
 {
     Type type = node_type(in, array->node);
     if (type.dtype != result->dtype) return true; /* NumPy cannot cast the result back */
+    bool number = other->kind == V_CONST && PyFloat_CheckExact(other->object) &&
+                  !isnan(PyFloat_AS_DOUBLE(other->object));
+    number = number || (other->kind == V_CONST && PyLong_CheckExact(other->object));
+    if (swaps && number && dtype_is_float((DType)type.dtype))
+        swaps = false; /* of the two only one can be a NaN */
     if (swaps && (dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype)))
         return true; /* it decides which of two NaNs results, or how a product is rounded */
     return memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) != 0;
@@ -263,11 +282,11 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
             continue;
         if (!may_take(in, operands[i], nodes[i], nodes[1 - i])) continue;
         bool last = i == 1 || !may_take(in, operands[1], nodes[1], nodes[0]);
-        if (last && !is_seen(in, operands[i], result, i == 1)) continue;
+        if (last && !is_seen(in, operands[i], operands[1 - i], result, i == 1)) continue;
         bool temporary;
         *out = i;
         TRY(is_temporary(in, operands[i], &temporary));
-        if (temporary) return ANSWER_YES;
+        if (temporary) return break_varying(in, result);
         *out = -1;
     }
     return ANSWER_YES;
@@ -281,7 +300,8 @@ sole_operand_elided(Interp *in, const Value *operand, NodeId node, const Type *r
     bool may = in->loop == NULL && type.dtype == result->dtype && may_take(in, operand, node, node);
     if (!may || memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) == 0)
         return ANSWER_YES;
-    return is_temporary(in, operand, out);
+    TRY(is_temporary(in, operand, out));
+    return *out ? break_varying(in, result) : ANSWER_YES;
 }
 
 /* The operator's result shows the layout or the order of its operands. */

@@ -74,11 +74,11 @@ length_of_array(const BuiltinCall *call)
     if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
     if (!value_is_array(in, value)) return ANSWER_NO;
     NodeId node;
-    TRY(value_as_node(in, value, &node));
+    VARYING(in, answer, value_as_node(in, value, &node));
+    if (answer != ANSWER_YES) return answer;
     const Type *type = &graph_node(in->graph, node)->type;
     if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
-    int64_t length = size_value(in->graph, type->shape[0]);
-    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+    return number_of_size(in, type->shape[0], call->out);
 }
 
 Answer
@@ -259,30 +259,30 @@ shadow_extreme(const BuiltinCall *call, const char *name)
     return answer;
 }
 
-/* Python's float, or a small int of the code, beside np.float64: as that.  ANSWER_NO: other
-   numbers.
-   `*ints`: it is an int. */
+/* Python's number beside NumPy's, as that: a float, or a small int of the code, beside np.float64;
+   an int beside an int.  ANSWER_NO: other numbers.  `*ints`: an int, beside a float. */
 static Answer
-as_double(Interp *in, NodeId *number, NodeId beside, bool *ints)
+as_other(Interp *in, NodeId *number, NodeId beside, bool *ints)
 {
     const Node *node = graph_node(in->graph, *number);
     Type other = graph_node(in->graph, beside)->type, from = node->type;
     int overflow = 0;
     long long value = 0;
+    if (from.form != FORM_PYTHON || other.form != FORM_SCALAR || other.rank != 0) return ANSWER_NO;
+    if (from.dtype == DT_I64 && dtype_is_integer((DType)other.dtype))
+        return node_weak(in, *number, (DType)other.dtype, number);
     *ints = from.dtype == DT_I64;
     if (*ints && node->op == OP_const)
         value = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
     bool fits = *ints && node->op == OP_const && overflow == 0 && llabs(value) < 1LL << 52;
-    if (from.form != FORM_PYTHON || other.form != FORM_SCALAR || other.dtype != DT_F64 ||
-        other.rank != 0 || (from.dtype != DT_F64 && !fits))
-        return ANSWER_NO;
+    if (other.dtype != DT_F64 || (from.dtype != DT_F64 && !fits)) return ANSWER_NO;
     *number = graph_add(in->graph, in->region, *ints ? OP_cast : OP_copy, 1, number, &other, NULL);
     return *number == NO_NODE || VEC_PUSH(in->arena, &in->loop->python, *number) < 0 ? ANSWER_ERROR
                                                                                      : ANSWER_YES;
 }
 
 /* In a kept loop: `item` where the condition holds, else `best`, of NumPy's scalars of one dtype;
-   or one of them np.float64 and one Python's, which may be used where that makes no difference
+   or one of them NumPy's and one Python's, which may be used where that makes no difference
    (control/loop_either.c). */
 static Answer
 extreme_in_loop(Interp *in, Value *condition, Value *item, Value *best, Value **out)
@@ -295,8 +295,8 @@ extreme_in_loop(Interp *in, Value *condition, Value *item, Value *best, Value **
     }
     bool ints = false, either = false;
     for (int i = 1; i < 3 && !either; i++) {
-        Answer answer = as_double(in, &nodes[i], nodes[3 - i], &ints);
-        if (answer == ANSWER_ERROR) return answer;
+        Answer answer = as_other(in, &nodes[i], nodes[3 - i], &ints);
+        if (answer_stops(answer)) return answer;
         either = answer == ANSWER_YES;
     }
     Type type = graph_node(in->graph, nodes[1])->type;
@@ -341,10 +341,15 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         PyTypeObject *type = value_type(in, item), *other = value_type(in, best);
         if (type != NULL && type == other && value_is_python_scalar(in, item)) {
             if (branch_apart(in)) return break_choice(in, name);
+            DType dtype = scalar_dtype(in, item), other_dtype = scalar_dtype(in, best);
+            if (dtype != other_dtype) { /* ints, one of which is large */
+                dtype = DT_U64;
+                TRY(scalar_as(in, item, dtype, true, &item));
+                TRY(scalar_as(in, best, dtype, true, &best));
+            }
             Value *operands[3] = {node, item, best};
             PyObject *seen = node->object == Py_True ? item->object : best->object;
             if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
-            DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
             Value *chosen = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
             if (chosen == NULL || branch_chosen(in, chosen->node) < 0 ||
                 branch_keeps(in, chosen, item, best, node) == ANSWER_ERROR)

@@ -143,8 +143,20 @@ attribute_goes(Interp *in, const Value *object, PyObject *name)
 }
 
 Answer
+own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
+{
+    if (object->kind == V_INSTANCE) return made_store(in, object, name, slot, value);
+    return pair_store(in, object, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
+    if (in->loop != NULL) {
+        Answer carried = in->above->attribute_in_loop(in, object, name, slot, value);
+        if (carried == ANSWER_YES) return own_put(in, object, name, slot, value);
+        if (carried != ANSWER_NO) return carried;
+    }
     if (in->loop != NULL && change_note(in, object, "the attribute '%s' of %s", text_of_str(name),
                                         value_named(in, object)) < 0)
         return ANSWER_ERROR;

@@ -169,6 +169,8 @@ Answer own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard
 /* What the object, or class, has under the name of its own loses a reference: see object_goes. */
 Answer attribute_goes(Interp *in, const Value *object, PyObject *name);
 /* `value` NULL deletes. */
+/* The same without an effect: in a kept loop that carries the attribute. */
+Answer own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
 Answer own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
 /* object.__dict__ as a dict. */
 Answer own_dict(Interp *in, Value *object, Value **out);

@@ -1,0 +1,311 @@
+/* Ints that change from turn to turn of a repeat, as sizes of arrays: `a[i, k + 1:]` is a view
+   whose lengths and place are expressions over i and k.
+
+   An int is a symbol of sizes from a `measure` node on, which stands directly behind what makes the
+   int.  What Python computes from such ints in sums, products and quotients becomes an expression,
+   so that lengths can be compared.  A loop's variable is bounded by the range that it goes over.
+   What bounds do not show is asserted: the plan is left to CPython where it is not so. */
+#include "core.h"
+
+enum { NO_HINT = 64, MOST_DEEP = 16 };
+
+bool
+sizes_may_vary(const Interp *in)
+{
+    return in->turn != NULL && in->loop == NULL;
+}
+
+/* ---- ints as sizes ---- */
+
+/* The region that has the node, and the place behind it there; a param's is the beginning. */
+static RegionId
+region_of(const Graph *g, NodeId number, int *at)
+{
+    for (RegionId r = g->regions.len; r-- > 0;) {
+        const Region *region = &g->regions.at[r];
+        *at = 0;
+        for (int i = 0; i < region->params.len; i++)
+            if (region->params.at[i] == number) return r;
+        for (int i = region->nodes.len; i-- > 0;) {
+            *at = i + 1;
+            if (region->nodes.at[i] == number) return r;
+        }
+    }
+    return NO_REGION;
+}
+
+/* A `measure` directly behind what makes the int. */
+static NodeId
+measure_behind(Interp *in, NodeId number)
+{
+    Graph *g = in->graph;
+    int at;
+    RegionId id = region_of(g, number, &at);
+    Type none = type_scalar(DT_OBJECT, FORM_OBJECT);
+    if (id == NO_REGION) return graph_add(g, in->region, OP_measure, 1, &number, &none, NULL);
+    NodeId node = graph_make(g, OP_measure, 1, &number, &none, NULL);
+    Region *region = &g->regions.at[id];
+    if (node == NO_NODE || VEC_PUSH(g->arena, &region->nodes, node) < 0) return NO_NODE;
+    memmove(&region->nodes.at[at + 1], &region->nodes.at[at],
+            sizeof(NodeId) * (size_t)(region->nodes.len - 1 - at));
+    region->nodes.at[at] = node;
+    return node;
+}
+
+static const Ranged *
+range_of(const Interp *in, NodeId number)
+{
+    for (int i = in->memory.ranged.len; i-- > 0;)
+        if (in->memory.ranged.at[i].param == number) return &in->memory.ranged.at[i];
+    return NULL;
+}
+
+int
+range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step)
+{
+    Ranged range = {.param = param, .start = start, .stop = stop, .step = step};
+    return VEC_PUSH(in->arena, &in->memory.ranged, range);
+}
+
+static Answer size_of_node(Interp *in, NodeId node, int depth, SizeId *out);
+
+/* The bounds of a variable that goes over a range; NO_SIZE: not known. */
+static Answer
+range_bounds(Interp *in, const Ranged *range, int depth, SizeId *least, SizeId *most)
+{
+    SizeId first, stop;
+    bool down = range->step < 0;
+    TRY(size_of_node(in, range->start, depth + 1, &first));
+    TRY(size_of_node(in, range->stop, depth + 1, &stop));
+    SizeId last = size_add(in->graph, stop, size_const(in->graph, down ? 1 : -1));
+    *least = down ? last : first;
+    *most = down ? first : last;
+    return last == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static int64_t
+likely_value(Interp *in, SizeId least, SizeId most)
+{
+    int64_t low = NO_HINT, high = NO_HINT;
+    bool has_low = least != NO_SIZE, has_high = most != NO_SIZE;
+    if (has_low) low = size_value(in->graph, least);
+    if (has_high) high = size_value(in->graph, most);
+    if (!has_low) low = high;
+    if (!has_high) high = low;
+    return low + (high - low) / 2;
+}
+
+static bool
+was_measured(const Interp *in, NodeId number, RegionId region, SizeId *out)
+{
+    for (int i = 0; i < in->memory.measured.len; i++) {
+        const Measured *measured = &in->memory.measured.at[i];
+        if (measured->number != number || measured->region != region) continue;
+        *out = measured->size;
+        return true;
+    }
+    return false;
+}
+
+static Answer
+symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
+{
+    SizeId least = NO_SIZE, most = NO_SIZE;
+    if (was_measured(in, number, NO_REGION, out)) return ANSWER_YES;
+    const Ranged *range = range_of(in, number);
+    if (range != NULL) {
+        Ranged copy = *range;
+        Answer answer = range_bounds(in, &copy, depth, &least, &most);
+        if (answer_stops(answer)) return answer;
+        if (answer == ANSWER_NO) least = most = NO_SIZE;
+    }
+    NodeId node = measure_behind(in, number);
+    if (node == NO_NODE) return ANSWER_ERROR;
+    *out = size_number(in->graph, node, least, most, likely_value(in, least, most));
+    Measured measured = {.number = number, .size = *out, .region = NO_REGION};
+    return *out == NO_SIZE || VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR
+                                                                                      : ANSWER_YES;
+}
+
+/* A number from outside is known from now on. */
+static Answer
+size_of_input(Interp *in, NodeId node, SizeId *out)
+{
+    for (int i = 0; i < in->memory.inputs.len; i++) {
+        int64_t number;
+        if (in->memory.inputs.at[i]->node != node) continue;
+        TRY(value_as_int(in, in->memory.inputs.at[i], &number));
+        *out = size_const(in->graph, number);
+        return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
+static Answer
+size_of_pair(Interp *in, Op op, const NodeId *args, int depth, SizeId *out)
+{
+    Graph *g = in->graph;
+    SizeId a, b;
+    TRY(size_of_node(in, args[0], depth + 1, &a));
+    TRY(size_of_node(in, args[1], depth + 1, &b));
+    switch (op) {
+    case OP_py_add: *out = size_add(g, a, b); break;
+    case OP_py_sub: *out = size_sub(g, a, b); break;
+    case OP_py_mul: *out = size_mul(g, a, b); break;
+    default: *out = size_quotient(g, op == OP_py_mod ? SIZE_MOD : SIZE_FLOOR_DIV, a, b); break;
+    }
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ANSWER_NO: it is no int of Python's. */
+static Answer
+size_of_node(Interp *in, NodeId id, int depth, SizeId *out)
+{
+    const Node *node = graph_node(in->graph, id);
+    int64_t number;
+    if (node->type.form != FORM_PYTHON || node->type.dtype != DT_I64) return ANSWER_NO;
+    switch (depth > MOST_DEEP ? OP_input : node->op) {
+    case OP_const:
+        number = PyLong_AsLongLong(node->attrs.object);
+        if (number == -1 && PyErr_Occurred()) return ANSWER_ERROR;
+        *out = size_const(in->graph, number);
+        return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_mod:
+    case OP_py_floordiv: return size_of_pair(in, node->op, node->args, depth, out);
+    case OP_py_neg:
+        TRY(size_of_node(in, node->args[0], depth + 1, out));
+        *out = size_mul(in->graph, size_const(in->graph, -1), *out);
+        return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+    case OP_input: {
+        Answer answer = size_of_input(in, id, out);
+        if (answer != ANSWER_NO) return answer;
+        break;
+    }
+    default: break;
+    }
+    return symbol_of(in, id, depth, out);
+}
+
+/* One of NumPy's ints as one of Python's. */
+static Answer
+python_int(Interp *in, NodeId *number)
+{
+    Type type = graph_node(in->graph, *number)->type;
+    Type to = type_scalar(DT_I64, FORM_SCALAR);
+    if (type.form != FORM_SCALAR || !dtype_is_integer((DType)type.dtype) || type.dtype == DT_U64)
+        return ANSWER_NO;
+    if (type.dtype != DT_I64)
+        TRY_NODE(*number, graph_add(in->graph, in->region, OP_cast, 1, number, &to, NULL));
+    to.form = FORM_PYTHON;
+    TRY_NODE(*number, graph_add(in->graph, in->region, OP_py_item, 1, number, &to, NULL));
+    return ANSWER_YES;
+}
+
+Answer
+size_of_number(Interp *in, Value *value, SizeId *out)
+{
+    NodeId number;
+    if (!sizes_may_vary(in) || value->kind != V_NODE || value_is_array(in, value) ||
+        value_is_opaque(in, value))
+        return ANSWER_NO;
+    TRY(value_as_loose_node(in, value, &number));
+    if (graph_node(in->graph, number)->type.form != FORM_SCALAR)
+        return size_of_node(in, number, 0, out);
+    Measured measured = {.number = number, .region = in->region};
+    if (was_measured(in, number, in->region, out)) return ANSWER_YES;
+    TRY(python_int(in, &number));
+    TRY(size_of_node(in, number, 0, out));
+    measured.size = *out;
+    return VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- sizes as ints ---- */
+
+static NodeId
+const_int(Interp *in, int64_t number)
+{
+    Type type = type_scalar(DT_I64, FORM_PYTHON);
+    PyObject *object = keep(in, PyLong_FromLongLong(number));
+    return object == NULL ? NO_NODE : graph_const(in->graph, in->region, object, &type);
+}
+
+static NodeId number_node(Interp *in, SizeId size);
+
+/* The lesser of two ints, or the greater. */
+static NodeId
+extreme_node(Interp *in, bool least, NodeId a, NodeId b)
+{
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON), type = type_scalar(DT_I64, FORM_PYTHON);
+    NodeId order[2] = {a, b};
+    NodeId test = graph_add(in->graph, in->region, OP_py_le, 2, order, &truth, NULL);
+    NodeId args[3] = {test, least ? a : b, least ? b : a};
+    return test == NO_NODE ? NO_NODE
+                           : graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL);
+}
+
+static NodeId
+pair_node(Interp *in, const Size *size)
+{
+    static const Op ops[] = {[SIZE_ADD] = OP_py_add,
+                             [SIZE_MUL] = OP_py_mul,
+                             [SIZE_FLOOR_DIV] = OP_py_floordiv,
+                             [SIZE_MOD] = OP_py_mod};
+    Type type = type_scalar(DT_I64, FORM_PYTHON);
+    NodeId args[2];
+    if ((args[0] = number_node(in, size->a)) == NO_NODE ||
+        (args[1] = number_node(in, size->b)) == NO_NODE)
+        return NO_NODE;
+    if (size->kind == SIZE_LEAST || size->kind == SIZE_MOST)
+        return extreme_node(in, size->kind == SIZE_LEAST, args[0], args[1]);
+    return graph_add(in->graph, in->region, ops[size->kind], 2, args, &type, NULL);
+}
+
+static NodeId
+number_node(Interp *in, SizeId id)
+{
+    if (size_is_const(in->graph, id)) return const_int(in, size_value(in->graph, id));
+    Size size = in->graph->sizes.at[id];
+    if (size.kind == SIZE_NUMBER) return graph_node(in->graph, size.node)->args[0];
+    return pair_node(in, &size);
+}
+
+Answer
+number_of_size(Interp *in, SizeId size, Value **out)
+{
+    if (size_is_const(in->graph, size)) {
+        *out = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, size)));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    NodeId node = number_node(in, size);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- what bounds do not show ---- */
+
+static Answer
+assert_order(Interp *in, Op op, SizeId a, SizeId b)
+{
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    NodeId both[2], test;
+    TRY_NODE(both[0], number_node(in, a));
+    TRY_NODE(both[1], number_node(in, b));
+    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
+    return ANSWER_YES;
+}
+
+Answer
+sizes_assert_at_most(Interp *in, SizeId a, SizeId b)
+{
+    return size_at_most(in->graph, a, b) ? ANSWER_YES : assert_order(in, OP_py_le, a, b);
+}
+
+Answer
+sizes_assert_same(Interp *in, SizeId a, SizeId b)
+{
+    return size_same(in->graph, a, b) ? ANSWER_YES : assert_order(in, OP_py_eq, a, b);
+}

@@ -1,0 +1,419 @@
+"""Loops over statements of arrays, whose places and lengths change from turn to turn: each is one loop
+of a plan's steps (control/repeat.c, core/measured.c, lower/measure.c)."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+from pycompile._C import Graph, graph_pass
+from pycompile._eager import run
+
+# Few turns are unrolled, so that the loops of small arrays are tried as loops, too.
+LOOPS = {"options": {"unroll": 24, "plan_always": True}}
+RNG = np.random.default_rng(7)
+
+
+def is_one_plan(function, *args, also=()):
+    check(function, *args, also=also, whole=True, exits=["return"], options=LOOPS)
+
+
+def like(function, *args, also=()):
+    """What a plan leaves to Python is as in Python."""
+    check(function, *args, also=also, captured=False, options=LOOPS)
+
+
+# ---- a column of each ----
+
+
+def columns(w, c, d, g):
+    for k in range(1, w.shape[2]):
+        c[:, :, k] = g * (w[1:, :, k] + w[:-1, :, k])
+        d[:, :, k] -= d[:, :, k - 1] * c[:, :, k]
+    return d
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_columns(n):
+    w, c, d = RNG.random((4, 3, n)), RNG.random((3, 3, n)), RNG.random((3, 3, n))
+    is_one_plan(columns, w, c, d, 0.3)
+    like(columns, w[..., :1], c[..., :1], d[..., :1], 0.3)
+    like(columns, w, w[1:], d, 0.3)  # it reads what it writes
+    like(columns, np.asfortranarray(w), c[::-1], d, 0.3)
+    w[0, 0, n // 2] = np.nan
+    is_one_plan(columns, w, c, d, 0.3)
+
+
+# ---- all pairs ----
+
+
+def shortest(d):
+    for k in range(d.shape[0]):
+        d[:] = np.minimum(d, np.add.outer(d[:, k], d[k]))
+    return d
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_shortest_paths(n):
+    d = RNG.random((n, n)) * 9
+    is_one_plan(shortest, d)
+    is_one_plan(shortest, d.astype(int))
+    d[0, -1] = np.inf
+    d[-1, 0] = np.nan
+    is_one_plan(shortest, d)
+    like(shortest, np.zeros((0, 0)))
+
+
+# ---- windows ----
+
+
+def convolved(x, w, out):
+    size = w.shape[0]
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            window = x[:, i : i + size, j : j + size, :, None]
+            out[:, i, j, :] = np.sum(window * w[None], axis=(1, 2, 3))
+    return out
+
+
+def test_windows():
+    x, w = RNG.random((2, 9, 8, 3)), RNG.random((3, 3, 3, 4))
+    is_one_plan(convolved, x, w, np.zeros((2, 7, 6, 4)))
+    is_one_plan(convolved, x, w, np.zeros((2, 1, 1, 4)))
+    like(convolved, x, w, np.zeros((2, 9, 8, 4)))  # a window that is too small
+    like(convolved, x, w, np.zeros((2, 0, 6, 4)))
+
+
+# ---- masks ----
+
+
+def counted(z, c, n, turns):
+    for k in range(turns):
+        m = abs(z) < 2
+        n[m] = k
+        z[m] = z[m] ** 2 + c[m]
+    return n
+
+
+def test_masks():
+    c = RNG.random((5, 6)) * 3 - 1.5
+    is_one_plan(counted, np.zeros((5, 6)), c, np.zeros((5, 6), int), 12)
+    is_one_plan(counted, np.full((5, 6), 9.0), c, np.zeros((5, 6), int), 12)  # it selects nothing
+    is_one_plan(counted, np.full((5, 6), np.nan), c, np.zeros((5, 6), int), 12)
+    for turns in (0, 1, 2):
+        like(counted, np.zeros((5, 6)), c, np.zeros((5, 6), int), turns)
+
+
+def means(data, r, edges, res):
+    for k in range(len(res)):
+        lo = edges[k]
+        hi = edges[k + 1]
+        v = data[(lo <= r) & (r < hi)]
+        res[k] = v.mean()
+    return res
+
+
+def test_selections():
+    data, r = RNG.random(200), np.arange(200) / 200
+    is_one_plan(means, data, r, np.linspace(0, 1, 11), np.zeros(10))
+    is_one_plan(means, data.astype(int), r, np.linspace(0, 1, 41), np.zeros(40))
+    like(means, data, r, np.linspace(0, 3, 11), np.zeros(10))  # "Mean of empty slice"
+    like(means, data, r, np.linspace(0, 1, 9), np.zeros(10))  # an index out of bounds
+
+
+def selected(x, t):
+    s = np.float64(0)
+    for k in range(x.shape[0]):
+        v = x[k][x[k] > t]
+        s += v.sum() * len(v)
+    return s
+
+
+def test_selections_of_rows():
+    x = RNG.random((30, 11))
+    for t in (0.5, 2.0, -1.0, float("nan")):
+        is_one_plan(selected, x, t)
+
+
+# ---- what is left of a matrix ----
+
+
+def reflected(r):
+    for k in range(r.shape[0] - 1):
+        v = r[k:, k].copy()
+        v /= np.sqrt(v @ v)
+        r[k:, k:] -= 2 * np.outer(v, v @ r[k:, k:])
+    return r
+
+
+def cholesky(a):
+    for j in range(a.shape[0]):
+        a[j, j] = np.sqrt(a[j, j] - a[j, :j] @ a[j, :j])
+        a[j + 1 :, j] = (a[j + 1 :, j] - a[j + 1 :, :j] @ a[j, :j]) / a[j, j]
+    return a
+
+
+@pytest.mark.parametrize("n", [2, 3, 30])
+def test_matrices(n):
+    a = RNG.random((n, n))
+    is_one_plan(reflected, a)
+    is_one_plan(reflected, np.asfortranarray(a))
+    is_one_plan(cholesky, a @ a.T + n * np.eye(n))
+    a[-1, -1] = np.nan
+    is_one_plan(reflected, a)
+    like(cholesky, -a @ a.T)  # a square root of what is negative
+
+
+def levinson(r, y):
+    for k in range(1, len(r)):
+        a = np.dot(np.flip(r[:k]), y[:k])
+        y[:k] += a * np.flip(y[:k])
+        y[k] = a
+    return y
+
+
+@pytest.mark.parametrize("n", [2, 3, 30])
+def test_recursions(n):
+    r, y = RNG.random(n) / n, RNG.random(n) / n
+    is_one_plan(levinson, r, y)
+    is_one_plan(levinson, r[::-1], y)
+    like(levinson, r, y[:-1])  # an index out of bounds, at the end
+    like(levinson, y, y)
+
+
+# ---- arrays that turns make ----
+
+
+def rows(s, t):
+    n = len(t)
+    prev, row = np.arange(n + 1.0), np.empty(n + 1)
+    for i in range(len(s)):
+        row[0] = i + 1
+        row[1:] = np.minimum(prev[1:] + 1, prev[:-1] + (t != s[i]))
+        prev, row = row, np.empty(n + 1)
+    return prev
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 30])
+def test_rows_made_anew(n):
+    like(rows, RNG.integers(0, 3, n), RNG.integers(0, 3, 12))
+
+
+def states(n, dt):
+    s, r, b = 10.0, 28.0, 8 / 3
+    p = np.array([1.0, 1.0, 1.0])
+    out = np.empty((n, 3))
+    for i in range(n):
+        x, y, z = p
+        p = p + dt * np.array([s * (y - x), x * (r - z) - y, x * y - b * z])
+        out[i] = p
+    return out
+
+
+@pytest.mark.parametrize("n", [1, 2, 60])
+def test_states(n):
+    like(states, n, 0.01)
+    like(states, n, np.float32(0.01))
+
+
+# ---- slices and indices ----
+
+
+def sliced(x, r):
+    n = x.shape[0]
+    for k in range(n):
+        r[-k - 1] = x[k - n :, 0].sum() + x[-k, 1] + x[::-1][k, 2]
+        r[k] += x[k : k - n : -2, 3].sum() + x[2 * k : k + 7 : 3, 1].sum()
+        r[k // 2 : k % 5] *= 0.5
+        r[k:] += x[: n - k, k % 4]
+        r[n - k - 1 : n - k + 3][::-1] -= 1
+    return r
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+def test_slices(n):
+    is_one_plan(sliced, RNG.random((n, 4)), np.zeros(n))
+    is_one_plan(sliced, RNG.integers(0, 9, (n, 4)).astype(float), np.zeros(n))
+
+
+def counting_down(x, r):
+    for k in range(len(x) - 1, -1, -1):
+        r[k] = x[k:].sum() + x[:k].sum()
+        r[:k] -= x[: len(x) - k][-k:].mean()
+    return r
+
+
+def test_other_ranges():
+    like(counting_down, RNG.random(25), np.zeros(25))
+
+
+def while_loop(x, r):
+    k = 0
+    while k < len(x):
+        r[k:] += x[k] * x[k:]
+        k += 2
+    return r, k
+
+
+def test_while():
+    for n in (1, 2, 30):
+        is_one_plan(while_loop, RNG.random(n), np.zeros(n))
+
+
+def out_of_bounds(x, stop):
+    for k in range(stop):
+        x[k, :] = x[k - 1, :] * 0.5 + np.sqrt(x[k].sum())
+    return x
+
+
+def unequal(x, y):
+    for k in range(len(x)):
+        y[k:] = np.cos(x[: len(x) - k]) + y[:-k]
+    return y
+
+
+def test_errors_in_the_middle():
+    for stop in (0, 1, 20, 21, 30):
+        like(out_of_bounds, RNG.random((20, 3)), stop)
+    like(unequal, RNG.random(20), RNG.random(20))
+
+
+def aliases(x):
+    y = x[1:]
+    for k in range(len(y)):
+        x[k:] = x[k:] * 0.5 + np.abs(y[k])
+        y[:k] += x[0] * y[:k]
+    return x, y
+
+
+def test_views_from_before():
+    for n in (2, 3, 30):
+        is_one_plan(aliases, RNG.random(n))
+
+
+def fresh(n):
+    d, s = np.zeros((n, n)), np.float64(0)
+    for k in range(n):
+        d[k, : k + 1] = np.arange(float(n))[: k + 1] + s
+        s += d[:, k].sum()
+    d[0] = s
+    return d, s
+
+
+def test_arrays_of_the_plan():
+    for n in (1, 2, 30):
+        like(fresh, n)
+
+
+def summed(x):
+    s = 0.0
+    for k in range(x.shape[0]):
+        s += x[k:, k].sum() * x[k].max()
+    return s, k
+
+
+def test_numbers_that_become_numpys():
+    for n in (1, 2, 30):
+        like(summed, RNG.random((n, n)))
+
+
+# ---- signals ----
+
+
+def long(x, turns):
+    for k in range(turns):
+        x[k % 50 :] = np.sqrt(x[: 100 - k % 50 - 50 + 50][: 100 - k % 50] + 1)
+    return x
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+def test_a_signal():
+    """It ends the loop as if nothing had been done by the plan, and CPython sees it."""
+
+    def stop(*_):
+        raise Stop
+
+    compiled = pycompile.compile(long, options={"unroll": 24, "plan_always": True})
+    x = np.ones(100)
+    compiled(x.copy(), 100)
+    before = signal.signal(signal.SIGUSR1, stop)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+    try:
+        timer.start()
+        with pytest.raises(Stop):
+            for _ in range(10_000):
+                compiled(x, 100_000)
+        timer.join()
+        time.sleep(0)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+# ---- the graph ----
+
+TEXT = """%0: f64[50] = input(0)
+%1: int = const(0)
+%2: int = const(50)
+%3: int = const(1)
+%4: object = repeat(%1, %2, %3, %1, %0, leaves=[0], versions=1) {
+  params %5: int, %6: int, %7: f64[50]
+  %8: object = measure(%5)
+  %9: f64[((-1*n8=24:0:49) + 50)]{8}+(8*n8) = as_strided(%7)
+  %10: f64 = sum(%9, axes=[0])
+  %11: f64[50] = scatter(%7, %10, view=[]+(8*n8))
+  %12: int = const(0)
+  results %12, %11
+}
+%13: f64[50] = result(%4, index=1)
+outputs %13
+"""
+
+
+def test_text():
+    graph = Graph.parse(TEXT)
+    assert str(Graph.parse(str(graph))) == str(graph)
+    laid = str(graph_pass(TEXT, "arms"))
+    assert str(Graph.parse(laid)) == laid
+    (made,) = run(graph, [np.arange(50.0)])
+    x = np.arange(50.0)
+    for k in range(50):
+        x[k] = x[k:].sum()
+    assert (made == x).all()
+
+
+def doubled(d, e):
+    for k in range(len(e) + 1):
+        d[2 * k :, ::-1] += np.add.outer(d[2 * k :, 0], np.where(e[::-1] > 0.4, d[::-1, 0], 0))
+    return d
+
+
+def test_lengths_that_are_likely_none():
+    for n in (1, 3, 8, 30):
+        is_one_plan(doubled, RNG.random((n, n)), RNG.random(n))
+
+
+def pivoted(a):
+    for k in range(a.shape[0]):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            t = a[k].copy()
+            a[k] = a[p]
+            a[p] = t
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+def test_writes_in_branches():
+    for n in (2, 3, 30):
+        like(pivoted, RNG.random((n, n)))
+    like(pivoted, np.zeros((4, 4)))
