@@ -24,12 +24,33 @@ if TYPE_CHECKING:
         reset,
     )
     from pycompile._C import Graph
-    from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
+    from pycompile._errors import (
+        BackendError,
+        DerivativeError,
+        GraphBreakError,
+        PycompileError,
+        PycompileWarning,
+    )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
+    from pycompile.derivatives import (
+        checkpoint,
+        custom_jvp,
+        custom_vjp,
+        grad,
+        hessian,
+        jacfwd,
+        jacrev,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
 
 __all__ = [
     "BackendError",
+    "DerivativeError",
     "Explanation",
     "Graph",
     "GraphBreakError",
@@ -37,21 +58,34 @@ __all__ = [
     "PycompileWarning",
     "__version__",
     "cache_info",
+    "checkpoint",
     "compile",
+    "custom_jvp",
+    "custom_vjp",
     "disable",
     "explain",
+    "grad",
     "graph_break",
+    "hessian",
     "is_compiling",
+    "jacfwd",
+    "jacrev",
+    "jvp",
     "list_backends",
     "register_backend",
     "reset",
     "set_logs",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+    "vmap",
 ]
 
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
 # import NumPy without it.
 _HOMES = {
     "BackendError": "_errors",
+    "DerivativeError": "_errors",
     "Explanation": "_explain",
     "Graph": "_C",
     "GraphBreakError": "_errors",
@@ -59,14 +93,23 @@ _HOMES = {
     "PycompileWarning": "_errors",
     "explain": "_explain",
     "set_logs": "_logs",
+    "grad": "derivatives",
+    "hessian": "derivatives",
+    "jacfwd": "derivatives",
+    "jacrev": "derivatives",
+    "jvp": "derivatives",
+    "value_and_grad": "derivatives",
+    "vjp": "derivatives",
+    "checkpoint": "derivatives",
+    "custom_jvp": "derivatives",
+    "custom_vjp": "derivatives",
+    "stop_gradient": "derivatives",
+    "vmap": "derivatives",
 }
 
 
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
-    "grad": "derivatives: docs/coming-from.md",
-    "value_and_grad": "derivatives: docs/coming-from.md",
-    "vmap": "batches: docs/coming-from.md",
     "export": "libraries without Python: docs/coming-from.md",
     "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
     "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",

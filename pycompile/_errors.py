@@ -50,3 +50,10 @@ class PycompileWarning(UserWarning):
     def __init__(self, message: str = "", details: str | None = None) -> None:
         super().__init__(message)
         self.details = details or message
+
+
+class DerivativeError(PycompileError):
+    """A derivative that is not there: of a function without a rule, of a value that was computed
+    where no graph follows it, of an argument that is no array of real or complex numbers."""
+
+    __module__ = "pycompile"

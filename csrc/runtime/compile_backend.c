@@ -64,6 +64,49 @@ program_of_call(Job *job, PyObject *callable)
     return VEC_PUSH(c->arena, &p->steps, step) < 0 ? NULL : p;
 }
 
+/* What a backend that asks is told of a capture beside its graph. */
+static PyObject *
+unseen_writes(const Capture *c)
+{
+    long writes = 0;
+    for (int i = 0; i < c->builds.len; i++) {
+        const Build *build = &c->builds.at[i];
+        writes +=
+            build->kind == EFFECT_STORE_PART || (build->kind == EFFECT_WRITE && build->when != 0);
+    }
+    return PyLong_FromLong(writes);
+}
+
+static PyObject *
+fixed_numbers(const Capture *c)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < c->guards.len; i++) {
+        const Guard *guard = &c->guards.at[i];
+        bool is_number = guard->kind == GUARD_VALUE &&
+                         (PyFloat_Check(guard->object) || PyComplex_Check(guard->object));
+        if (is_number && PyList_Append(list, guard->object) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* A callable with these attributes is told how many writes to arrays from before the graph no
+   output tells of (stores that the array does itself, and those that a condition decides), and
+   which floats and complex numbers have values that the graph takes for granted. */
+static int
+tell_more(Job *job, PyObject *callable)
+{
+    if (!PyObject_HasAttrString(callable, "unseen_writes")) return 0;
+    PyObject *writes = unseen_writes(job->capture), *numbers = fixed_numbers(job->capture);
+    int status = -1;
+    if (writes != NULL && numbers != NULL &&
+        PyObject_SetAttrString(callable, "unseen_writes", writes) == 0)
+        status = PyObject_SetAttrString(callable, "fixed_numbers", numbers);
+    Py_XDECREF(writes);
+    Py_XDECREF(numbers);
+    return status;
+}
+
 Answer
 stage_backend(Job *job)
 {
@@ -86,6 +129,7 @@ stage_backend(Job *job)
         backend_gave_no_callable(job->config->backend_call, callable);
         goto done;
     }
+    if (tell_more(job, callable) < 0) goto done;
     if (PyList_Append(job->capture->keep, callable) < 0) goto done;
     if ((job->program = program_of_call(job, callable)) != NULL) answer = ANSWER_YES;
     stage_done(job, "backend");

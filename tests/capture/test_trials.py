@@ -107,3 +107,15 @@ def test_integers_in_a_fit():
     compiled = pycompile.compile(fitted)
     compiled(np.arange(9.0))
     assert compiled.stats()["plans"] == 1
+
+
+def test_a_method_that_is_another_object_each_time_keeps_its_keywords():
+    def sums(x):
+        return np.add.accumulate(x, axis=1) + 1
+
+    def more_sums(x):
+        return np.add.accumulate(x, axis=1) + 2
+
+    x = np.arange(12.0).reshape(3, 4)
+    check(sums, x)
+    check(more_sums, x)  # of what the first trial found

@@ -8,22 +8,20 @@
 enum {
     LOOP_ATTRIBUTE = 1
         << 20, /* an attribute in place of a local, by its number in Marks.loop_attributes */
-    MOST = 16,
+    MOST = LOOP_ARRAYS,             /* arrays that a loop writes */
+    LOCALS = 128,                   /* that it stores, and attributes */
     RESTS = REST_PARTS * LOOP_DEEP, /* of the iterators of the loops inside */
-    CARRIED = MOST + 2 + RESTS,     /* all that a loop carries, but for arrays */
+    CARRIED = LOCALS + 2 + RESTS,   /* all that a loop carries, but for arrays */
 };
-_Static_assert((int)MOST <= (int)LOOP_ARRAYS,
-               "a loop writes no more arrays than Loop has room for");
-
 typedef struct {
     LoopShape *shape;
-    int number;             /* the Instr at which the loop is entered: its name in what is learnt */
-    int nslots, slot[MOST]; /* locals that the body stores */
+    int number; /* the Instr at which the loop is entered: its name in what is learnt */
+    int nslots, slot[LOCALS];      /* locals that the body stores */
     int narrays, array_slot[MOST]; /* locals whose array the body writes elements of … */
     int array_at[MOST];            /* … and the first Instr that does */
-    bool read_first[MOST];         /* an iteration may read it before it stores it */
-    bool read_end[MOST];           /* after the loop, when no iteration was made */
-    bool read_after[MOST];         /* it may be read after the loop */
+    bool read_first[LOCALS];       /* an iteration may read it before it stores it */
+    bool read_end[LOCALS];         /* after the loop, when no iteration was made */
+    bool read_after[LOCALS];       /* it may be read after the loop */
     int subscripts;
     int refused;     /* the Instr that has not the form, or 0 … */
     const char *why; /* … and the reason, where that is not the Instr itself */

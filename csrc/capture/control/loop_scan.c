@@ -72,10 +72,10 @@ scan_refuses(Scan *scan, int at, const char *why)
 
 /* Adds to a list of locals. */
 static bool
-scan_add(int *list, int *len, int slot)
+scan_add(int *list, int *len, int most, int slot)
 {
     if (find(list, *len, slot) >= 0) return true;
-    if (*len == MOST) return false;
+    if (*len == most) return false;
     list[(*len)++] = slot;
     return true;
 }
@@ -99,14 +99,14 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
         return true;
     }
     case I_STORE_LOCAL:
-        return scan_add(scan->slot, &scan->nslots, instr->arg) ||
+        return scan_add(scan->slot, &scan->nslots, LOCALS, instr->arg) ||
                scan_refuses(scan, 0, "it stores too many variables");
     case I_SLICE_STORE:
     case I_STORE_SUBSCRIPT: {
         int array = at[depth - (instr->kind == I_SLICE_STORE ? 3 : 2)];
         scan->subscripts++;
         int before = scan->narrays;
-        if (array >= 0 && !scan_add(scan->array_slot, &scan->narrays, array))
+        if (array >= 0 && !scan_add(scan->array_slot, &scan->narrays, MOST, array))
             return scan_refuses(scan, 0, "it writes too many arrays");
         if (scan->narrays > before) scan->array_at[before] = number;
         return true;

@@ -311,7 +311,7 @@ loop_attributes_begin(Interp *in, Body *b)
 {
     const Marks *marks = in->attempt.marks;
     LoopName loop = loop_name(in->top, b->scan.number);
-    for (int i = 0; i < marks->loop_attributes.len && b->scan.nslots < MOST; i++) {
+    for (int i = 0; i < marks->loop_attributes.len && b->scan.nslots < LOCALS; i++) {
         const LoopStored *stored = &marks->loop_attributes.at[i];
         if (!loop_is(&stored->object.loop, &loop)) continue;
         LoopAttribute a = {.name = stored->name, .slot = stored->slot, .number = i};

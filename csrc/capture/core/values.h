@@ -272,7 +272,7 @@ typedef struct {
 } LoopAsked;
 
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
-enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
+enum { LOOP_ARRAYS = 32, LOOP_RANK = 4 }; /* arrays: bits of Turn.writes */
 typedef struct {
     int narrays;
     Value *array[LOOP_ARRAYS];

@@ -1,0 +1,467 @@
+"""The functions that users call: JAX's names and conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _api
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _run, _tape, _trees
+from pycompile.derivatives._tape import Tape
+
+__all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
+
+
+class Pass:
+    """A forward pass that was run: its result, and what the pullback needs."""
+
+    def __init__(
+        self,
+        derived: _run.Derived,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Sequence[int],
+        has_aux: bool,
+        keeps: bool,
+    ) -> None:
+        self.tape = tape = Tape()
+        name = getattr(derived.function, "__name__", "the function")
+        args = list(args)
+        self.trees = []
+        for number in argnums:
+            if not -len(args) <= number < len(args):
+                raise TypeError(
+                    f"argnums has {number}, and {name} was called with {len(args)} arguments"
+                )
+            self.trees.append(args[number])
+        positions = [number % len(args) for number in argnums]
+        self.leaves: list[Any] = []
+        arrays: list[Any] = []
+        texts = [f"rest[{i}]" for i in range(len(args))]
+        seen: set[int] = set()
+        has_floats = False
+        for number in positions:
+            for path, value in _trees.leaves(args[number]):
+                _trees.check_leaf(value, path, f"argument {number} of {name}")
+            text = _run.float_text(args[number], arrays, self.leaves)
+            if text is not None:
+                texts[number], has_floats = text, True
+                continue
+            args[number] = self.fresh(args[number], seen)
+            self.leaves += [value for _, value in _trees.leaves(args[number])]
+        others = _run.Reached()
+        for i, arg in enumerate(args):
+            if i not in positions:
+                others.walk(arg)
+        others.walk(kwargs)
+        others.walk(derived.function)
+        active = {id(value) for value in self.leaves}
+        if active & set(others.found):
+            args = self.apart(args, positions)
+            active = {id(value) for value in self.leaves}
+        tape.constants = others.found
+        self.slots = [tape.know(value) for value in self.leaves]
+        for other in list(_tape.tapes()):
+            self.alias(other, args, positions)
+        if has_floats:
+            out = derived.call_floats(tape, args, kwargs, texts, arrays)
+        else:
+            out = derived.call(tape, args, kwargs)
+        tape.finish()
+        self.aux = None
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(
+                    f"with has_aux=True {name} returns a pair, not {type(out).__name__}"
+                )
+            out, self.aux = out
+        self.out = out
+        self.outs: list[tuple[Any, int | None]] = []
+        for path, value in _trees.leaves(out):
+            if not _tape.is_number(value):
+                self.outs.append((value, None))
+                continue
+            is_known, slot = tape.find(value)
+            if not is_known and id(value) not in others.found:
+                raise DerivativeError(
+                    f"the result{path} of {name} was computed where no graph follows it: its "
+                    "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
+                )
+            if is_known:
+                tape.require_unchanged(value, f"{name} returned it")
+            self.outs.append((value, slot))
+        tape.require_kept(name)
+        if keeps:
+            tape.own_kept()
+
+    def fresh(self, tree: Any, seen: set[int]) -> Any:
+        """The container, in which no array stands twice."""
+        found = [value for _, value in _trees.leaves(tree)]
+        twice = len({id(value) for value in found} | seen) < len(found) + len(seen)
+        seen.update(id(value) for value in found)
+        if not twice:
+            return tree
+        return _trees.rebuild(tree, iter([_view(value) for value in found]).__next__)
+
+    def apart(self, args: list[Any], positions: Sequence[int]) -> list[Any]:
+        """Other objects for arrays that are also arguments that are not differentiated."""
+        self.leaves = [_view(value) for value in self.leaves]
+        give = iter(self.leaves).__next__
+        for number in positions:
+            args[number] = _trees.rebuild(args[number], give)
+        return args
+
+    def alias(self, other: Tape, args: Sequence[Any], positions: Sequence[int]) -> None:
+        """What a derivative around this one knows of the arguments, it knows of what they were made
+        into."""
+        for tree, number in zip(self.trees, positions, strict=True):
+            was = [value for _, value in _trees.leaves(tree)]
+            for old, new in zip(was, self.leaves_of(tree, number, args), strict=False):
+                entry = other.known.get(id(old))
+                if entry is not None and new is not old and id(new) not in other.known:
+                    other.known[id(new)] = (new, entry[1])
+
+    def leaves_of(self, tree: Any, number: int, args: Sequence[Any]) -> list[Any]:
+        start = 0
+        for each in self.trees:
+            count = sum(1 for _ in _trees.leaves(each))
+            if each is tree:
+                return self.leaves[start : start + count]
+            start += count
+        return []
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of the leaves."""
+        given: dict[int, Any] = {}
+        for (_, slot), ct in zip(self.outs, cotangents, strict=True):
+            if slot is None or ct is None:
+                continue
+            given[slot] = ct if slot not in given else _tape.added(self.tape, given[slot], ct)
+        cts = self.tape.pull(given)
+        return [
+            self.as_leaf(value, cts.get(slot))
+            for value, slot in zip(self.leaves, self.slots, strict=True)
+        ]
+
+    def as_leaf(self, value: Any, ct: Any) -> Any:
+        if ct is None:
+            return (
+                np.zeros(np.shape(value), value.dtype)
+                if isinstance(value, np.ndarray)
+                else type(value)(0)
+            )
+        if isinstance(value, np.ndarray) and not (
+            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None
+        ):
+            new = np.array(ct, value.dtype, order="K")
+            _tape.alias(ct, new)
+            return new
+        return ct
+
+    def gradients(self, leaves: list[Any]) -> list[Any]:
+        """In the containers of the arguments."""
+        give = iter(leaves)
+        out = []
+        for tree in self.trees:
+            found = [value for _, value in _trees.leaves(tree)]
+            values = [_number(next(give), was) for was in found]
+            out.append(_trees.rebuild(tree, iter(values).__next__))
+        return out
+
+
+def _view(value: Any) -> Any:
+    return value.view() if isinstance(value, np.ndarray) else np.array(value)[()]
+
+
+def _number(ct: Any, was: Any) -> Any:
+    """A gradient as Python's number where the argument was one."""
+    if type(was) in (float, complex):
+        out = type(was)(ct)
+        _tape.alias(ct, out)
+        return out
+    return ct
+
+
+def _numbers(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    if isinstance(argnums, int) and not isinstance(argnums, bool):
+        return (argnums,), True
+    if isinstance(argnums, (tuple, list)) and argnums and all(type(n) is int for n in argnums):
+        return tuple(argnums), False
+    raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}")
+
+
+def _one(value: Any) -> Any:
+    """The cotangent 1 of a result."""
+    if isinstance(value, np.ndarray):
+        return np.ones(value.shape, value.dtype)
+    return np.asarray(1, np.asarray(value).dtype)[()]
+
+
+def _wraps(function: Any, made: Any, name: str) -> Any:
+    for attribute in ("__module__", "__qualname__", "__doc__"):
+        if isinstance(getattr(function, attribute, None), str):
+            setattr(made, attribute, getattr(function, attribute))
+    made.__name__ = f"{name}_of_{getattr(function, '__name__', 'function')}"
+    return _api.disable(made)
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives f's value and its gradient.
+
+    f returns one real number (or, with has_aux, a pair of it and whatever else). The value has the
+    bits of f's own. The gradient is in the containers of the argument, and a tuple of such where
+    `argnums` is one.
+    """
+    numbers, single = _numbers(argnums)
+    derived = _run.Derived(_unwrapped(f))
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        ran = Pass(derived, args, kwargs, numbers, has_aux, False)
+        _require_number(ran.out, f)
+        out = ran.gradients(ran.pull([_one(ran.outs[0][0])]))
+        value = (ran.out, ran.aux) if has_aux else ran.out
+        return value, out[0] if single else tuple(out)
+
+    return _wraps(f, made, "value_and_grad")  # type: ignore[no-any-return]
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives f's gradient; with has_aux a pair of it and what f returns besides."""
+    both = value_and_grad(f, argnums, has_aux)
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return _wraps(f, made, "grad")  # type: ignore[no-any-return]
+
+
+def _require_number(out: Any, f: Any) -> None:
+    name = getattr(f, "__name__", "the function")
+    if not _tape.is_number(out):
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned {type(out).__name__}: see vjp"
+        )
+    if np.shape(out) != ():
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned an array of shape {np.shape(out)}: see vjp and jacrev"
+        )
+    if np.asarray(out).dtype.kind == "c":
+        raise TypeError(
+            f"a gradient is of a function that returns a real number, and {name} returned a complex one: see vjp"
+        )
+
+
+def _unwrapped(f: Any) -> Any:
+    from pycompile import _C
+
+    return f.__wrapped__ if isinstance(f, _C.CompiledFunction) else f
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """f's result, and the pullback: a function of a cotangent, in the containers of the result, that
+    gives the cotangents of all arguments as a tuple.
+
+    The pullback may be called again and again; writing into the arguments meanwhile does not change
+    what it gives."""
+    if not primals:
+        raise TypeError("vjp needs at least one argument of the function")
+    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), has_aux, True)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        return tuple(ran.gradients(ran.pull(_cotangents(ran, cotangent))))
+
+    pullback = _api.disable(pullback)
+    return (ran.out, pullback, ran.aux) if has_aux else (ran.out, pullback)
+
+
+def _cotangents(ran: Pass, cotangent: Any) -> list[Any]:
+    out: list[Any] = []
+    given = list(_trees.leaves(cotangent)) if not _trees.is_leaf(cotangent) else [("", cotangent)]
+    if len(given) != len(ran.outs):
+        raise TypeError(f"the result has {len(ran.outs)} leaves, and the cotangent {len(given)}")
+    for (value, slot), (path, ct) in zip(ran.outs, given, strict=True):
+        if slot is None:
+            out.append(None)
+            continue
+        if np.shape(ct) != np.shape(value):
+            raise TypeError(
+                f"the cotangent{path} has shape {np.shape(ct)}, and the result {np.shape(value)}"
+            )
+        dtype = np.asarray(value).dtype
+        if np.asarray(ct).dtype != dtype:
+            ct = np.asarray(ct).astype(dtype)[()]
+        out.append(ct)
+    return out
+
+
+_made: dict[Any, _run.Derived] = {}
+
+
+def _derived(f: Any) -> _run.Derived:
+    """The same function is made ready once."""
+    f = _unwrapped(f)
+    key = id(f)
+    if key not in _made or _made[key].function is not f:
+        if len(_made) > 256:
+            _made.clear()
+        _made[key] = _run.Derived(f)
+    return _made[key]
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """f's result, and its derivative in the direction of `tangents`: the pullback's own transpose, so
+    that what has a rule for gradients has this, too."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("primals and tangents are tuples, of an item for each argument")
+    if len(primals) != len(tangents):
+        raise TypeError(f"{len(primals)} primals and {len(tangents)} tangents")
+    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), False, False)
+    return ran.out, _transposed(ran, tangents)
+
+
+def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
+    given = [value for _, value in _trees.leaves(list(tangents))]
+    if len(given) != len(ran.leaves):
+        raise TypeError(f"the primals have {len(ran.leaves)} leaves, and the tangents {len(given)}")
+    for value, tangent in zip(ran.leaves, given, strict=True):
+        if np.shape(value) != np.shape(tangent):
+            raise TypeError(
+                f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}"
+            )
+    tape = Tape()
+    seeds = [
+        None if slot is None else np.zeros(np.shape(value), np.asarray(value).dtype)
+        for value, slot in ran.outs
+    ]
+    slots = [None if seed is None else tape.know(seed) for seed in seeds]
+    _tape.tapes().append(tape)
+    try:
+        cts = ran.pull(seeds)
+    finally:
+        _tape.tapes().remove(tape)
+    back: dict[int, Any] = {}
+    for ct, tangent in zip(cts, given, strict=True):
+        slot = tape.find(ct)[1]
+        if slot is not None:
+            tangent = np.asarray(tangent).astype(np.asarray(ct).dtype)
+            back[slot] = tangent if slot not in back else _tape.added(tape, back[slot], tangent)
+    out = tape.pull(back)
+    values = []
+    for (value, _), slot in zip(ran.outs, slots, strict=True):
+        ct = out.get(slot) if slot is not None else None
+        if ct is None:
+            ct = np.zeros(np.shape(value), np.asarray(value).dtype)
+        values.append(ct if isinstance(value, np.ndarray) else _scalar(ct, value))
+    return _trees.rebuild(ran.out, iter(values).__next__)
+
+
+def _scalar(ct: Any, value: Any) -> Any:
+    out = ct[()] if isinstance(ct, np.ndarray) else ct
+    if type(value) in (float, complex):
+        out = type(value)(out)
+    _tape.alias(ct, out)
+    return out
+
+
+def _basis(value: Any) -> Any:
+    """The unit cotangents of a result, or tangents of an argument."""
+    dtype = np.asarray(value).dtype
+    for i in range(np.size(value)):
+        unit = np.zeros(np.size(value), dtype)
+        unit[i] = 1
+        yield unit.reshape(np.shape(value)) if isinstance(value, np.ndarray) else unit[0]
+
+
+def _stacked(rows: list[Any], shape: tuple[int, ...], behind: bool) -> Any:
+    """Rows as one array, whose leading (or, behind, last) axes have that shape."""
+    text = _STACK[behind]
+    from pycompile.derivatives._program import Function, Text
+
+    if text is None:
+        lines = Text()
+        lines.put(f"return np.stack(rows, axis={-1 if behind else 0}).reshape(shape)")
+        text = _STACK[behind] = Function("stack", ["shape", "*rows"], lines, {})
+    whole = np.shape(rows[0]) + shape if behind else shape + np.shape(rows[0])
+    return Tape().call(text, [whole, *rows], False)
+
+
+_STACK: dict[bool, Any] = {False: None, True: None}
+
+
+def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that gives f's Jacobian, a pullback for each element of the result: for each leaf
+    of the result an array of its shape followed by the argument's."""
+    numbers, single = _numbers(argnums)
+    derived = _run.Derived(_unwrapped(f))
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        ran = Pass(derived, args, kwargs, numbers, False, False)
+        blocks = []
+        for i, (value, _) in enumerate(ran.outs):
+            rows = []
+            for unit in _basis(value):
+                seeds = [None] * len(ran.outs)
+                seeds[i] = unit
+                rows.append(ran.pull(seeds))
+            parts = [
+                _stacked([row[k] for row in rows], np.shape(value), False)
+                if rows
+                else np.zeros(np.shape(value) + np.shape(ran.leaves[k]))
+                for k in range(len(ran.leaves))
+            ]
+            out = _in_trees(ran.trees, parts)
+            blocks.append(out[0] if single else tuple(out))
+        return _trees.rebuild(ran.out, iter(blocks).__next__)
+
+    return _wraps(f, made, "jacrev")  # type: ignore[no-any-return]
+
+
+def _in_trees(trees: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
+    give = iter(parts).__next__
+    return [_trees.rebuild(tree, give) for tree in trees]
+
+
+def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """As jacrev, a derivative in a direction for each element of the arguments."""
+    numbers, single = _numbers(argnums)
+    derived = _run.Derived(_unwrapped(f))
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        ran = Pass(derived, args, kwargs, numbers, False, False)
+        outs = [value for value, _ in ran.outs]
+        columns: list[list[Any]] = []  # by leaf of the arguments: tangents of the results
+        for i, leaf in enumerate(ran.leaves):
+            column = []
+            for unit in _basis(leaf):
+                tangents = [
+                    unit if k == i else np.zeros(np.shape(x), np.asarray(x).dtype)
+                    for k, x in enumerate(ran.leaves)
+                ]
+                column.append([value for _, value in _trees.leaves(_transposed(ran, tangents))])
+            columns.append(column)
+        blocks = []
+        for i, value in enumerate(outs):
+            parts = [
+                _stacked([row[i] for row in column], np.shape(leaf), True)
+                if column
+                else np.zeros(np.shape(value) + np.shape(leaf))
+                for leaf, column in zip(ran.leaves, columns, strict=True)
+            ]
+            out = _in_trees(ran.trees, parts)
+            blocks.append(out[0] if single else tuple(out))
+        return _trees.rebuild(ran.out, iter(blocks).__next__)
+
+    return _wraps(f, made, "jacfwd")  # type: ignore[no-any-return]
+
+
+def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that gives f's second derivatives: jacfwd of jacrev."""
+    return jacfwd(jacrev(f, argnums), argnums)

@@ -1,0 +1,367 @@
+"""Functions with rules of the program's own, and what is left out of a derivative or computed again
+in it.  All of them are breaks in a graph: what they give is put on the running tape here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _api
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _api as api
+from pycompile.derivatives import _run, _tape, _trees
+
+
+def _active(args: Any) -> list[tuple[Any, int]]:
+    """The leaves that the running tape knows to be active, with their slots."""
+    tapes = _tape.tapes()
+    out = []
+    for _, value in _trees.leaves(args) if tapes else ():
+        if _tape.is_number(value):
+            slot = tapes[-1].find(value)[1]
+            if slot is not None:
+                out.append((value, slot))
+    return out
+
+
+def _below(function: Any, args: Sequence[Any]) -> Any:
+    """Calls a function outside of the running tape, on those around it."""
+    before = _tape.tapes()
+    leaves = [v for _, v in _trees.leaves(list(args)) if _tape.is_number(v)]
+    rest = before[:-1]
+    while rest and not any(rest[-1].find(value)[1] is not None for value in leaves):
+        rest = rest[:-1]
+    _tape._running.tapes = rest
+    try:
+        if not rest:
+            return function(*args)
+        rest[-1].constants.update((id(v), v) for v in leaves if not rest[-1].find(v)[0])
+        out = api._derived(function).target()(*args)
+        _run.check(rest[-1])
+        return out
+    finally:
+        _tape._running.tapes = before
+
+
+def _no_closure(function: Any, what: str) -> None:
+    """Arrays that depend on what is differentiated have to be arguments: else they would count as
+    constants."""
+    tape = _tape.tapes()[-1]
+    reached = _run.Reached()
+    reached.walk(function)
+    for value in reached.found.values():
+        if tape.find(value)[1] is not None:
+            name = getattr(function, "__name__", "the function")
+            raise DerivativeError(
+                f"{what}: {name} reads a value that depends on what is differentiated, and that is "
+                "no argument of its: make it one"
+            )
+
+
+def _record(
+    active: list[tuple[Any, int]],
+    out: Any,
+    kept: Sequence[Any],
+    pull: Callable[[Sequence[Any], list[Any]], Sequence[Any]],
+) -> Any:
+    """Puts what was computed on the running tape: `pull` gives the cotangents of the active leaves, of
+    what is kept and those of the result's leaves."""
+    tape = _tape.tapes()[-1]
+    fresh = []
+    for _, value in _trees.leaves(out):
+        if tape.find(value)[0] or type(value) in (float, complex):
+            value = _other(value)
+        fresh.append(value)
+    out = _trees.rebuild(out, iter(fresh).__next__)
+    numbers = [value for value in fresh if _tape.is_number(value)]
+    slots: list[int | None] = [tape.know(value) for value in numbers]
+
+    def back(tape: Any, kept: Any, cts: Sequence[Any]) -> Any:
+        given = [
+            np.zeros(np.shape(value), np.asarray(value).dtype)[()] if ct is None else ct
+            for value, ct in zip(numbers, cts, strict=True)
+        ]
+        return pull(kept, given)
+
+    tape.entries.append(_tape.Entry([slot for _, slot in active], slots, back, tuple(kept)))
+    return out
+
+
+def _other(value: Any) -> Any:
+    """An object of its own with the same value."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if isinstance(value, np.generic):
+        return np.array(value)[()]
+    if type(value) is complex:
+        return complex(value.real, value.imag)
+    return value * 1.0 if isinstance(value, float) else value
+
+
+def _stop_gradient(x: Any) -> Any:
+    """x, as a constant to derivatives that are being taken: arrays in it are copied.  Elsewhere x
+    itself."""
+    tapes = _tape.tapes()
+    if not tapes:
+        return x
+    values = [_other(value) for _, value in _trees.leaves(x)]
+    for value in values:
+        for tape in tapes:
+            tape.know_constant(value)
+    return _trees.rebuild(x, iter(values).__next__)
+
+
+_stop_gradient.__name__ = _stop_gradient.__qualname__ = "stop_gradient"
+stop_gradient = _api.disable(_stop_gradient)
+
+
+def _leaves_of(
+    args: Sequence[Any], cts: Any, active: list[tuple[Any, int]], name: str
+) -> list[Any]:
+    """Of cotangents by argument, those of the active leaves; None is zero."""
+    if not isinstance(cts, (tuple, list)) or len(cts) != len(args):
+        raise TypeError(f"the rule of {name} gives a tuple with a cotangent for each argument")
+    by_id: dict[int, Any] = {}
+    for arg, ct in zip(args, cts, strict=True):
+        mine = list(_trees.leaves(arg))
+        given = [None] * len(mine) if ct is None else [v for _, v in _trees.leaves(ct)]
+        if len(given) != len(mine):
+            raise TypeError(
+                f"the rule of {name} gives a cotangent with {len(given)} leaves for {len(mine)}"
+            )
+        for (_, value), each in zip(mine, given, strict=True):
+            if each is None:
+                continue
+            if np.shape(each) != np.shape(value):
+                raise TypeError(
+                    f"the rule of {name} gives a cotangent of shape {np.shape(each)} for an argument of {np.shape(value)}"
+                )
+            by_id[id(value)] = each
+    return [by_id.get(id(value)) for value, _ in active]
+
+
+class _Custom:
+    """A function with a rule of the program's own."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
+        for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(self, attribute, getattr(function, attribute, None))
+
+    __name__: str
+
+    def __call__(self, *args: Any) -> Any:
+        active = _active(list(args))
+        if not active:
+            return self.__wrapped__(*args)
+        return self.record(args, active)
+
+    __call__ = _api.disable(__call__)
+
+    def record(self, args: Sequence[Any], active: list[tuple[Any, int]]) -> Any:
+        raise NotImplementedError
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        import types
+
+        return self if instance is None else types.MethodType(self, instance)
+
+
+class custom_vjp(_Custom):  # a decorator, named like JAX's
+    """A function whose pullback the program gives: `f.defvjp(fwd, bwd)`, where `fwd(*args)` returns the
+    result and what bwd needs, and `bwd(that, cotangent)` a tuple with a cotangent for each argument
+    (None: zero)."""
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        self.fwd, self.bwd = fwd, bwd
+
+    def record(self, args: Sequence[Any], active: list[tuple[Any, int]]) -> Any:
+        if self.fwd is None or self.bwd is None:
+            raise DerivativeError(
+                f"{self.__name__} has no rule yet: {self.__name__}.defvjp(fwd, bwd)"
+            )
+        _no_closure(self.fwd, "custom_vjp")
+        out, residual = _below(self.fwd, args)
+        shape = out
+
+        def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:
+            give = iter(cts)
+            values = [next(give) if _tape.is_number(v) else v for _, v in _trees.leaves(shape)]
+            ct = _trees.rebuild(shape, iter(values).__next__)
+            saved = _trees.rebuild(residual, iter(kept).__next__)
+            return _leaves_of(args, _pulled(self.bwd, (saved, ct)), active, self.__name__)
+
+        return _record(active, out, [v for _, v in _trees.leaves(residual)], pull)
+
+
+def _pulled(function: Any, args: Sequence[Any]) -> Any:
+    """A pullback of the program's: on the tapes that are running, if they know its arguments."""
+    tapes = _tape.tapes()
+    if not tapes:
+        return function(*args)
+    tapes.append(_tape.Tape())
+    try:
+        return _below(function, args)
+    finally:
+        tapes.pop()
+
+
+class custom_jvp(_Custom):
+    """A function whose derivative in a direction the program gives: `f.defjvp(rule)`, where
+    `rule(primals, tangents)` returns the result and its tangent, which is linear in the tangents.
+    Gradients are got from it, too."""
+
+    rule: Callable[..., Any] | None = None
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        self.rule = rule
+        return rule
+
+    def record(self, args: Sequence[Any], active: list[tuple[Any, int]]) -> Any:
+        if self.rule is None:
+            raise DerivativeError(f"{self.__name__} has no rule yet: {self.__name__}.defjvp(rule)")
+        _no_closure(self.rule, "custom_jvp")
+        rule = self.rule
+        zeros = [
+            np.zeros(np.shape(value), np.asarray(value).dtype)
+            for _, value in _trees.leaves(list(args))
+        ]
+        tangents = tuple(_trees.rebuild(list(args), iter(zeros).__next__))
+        out = _below(lambda *primals: rule(primals, tangents)[0], args)
+        shape = out
+
+        def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:
+            primals = tuple(_trees.rebuild(list(args), iter(kept).__next__))
+            pullback = api.vjp(lambda *ts: rule(primals, ts)[1], *tangents)[1]
+            ct = _trees.rebuild(shape, iter(cts).__next__)
+            return _leaves_of(args, pullback(ct), active, self.__name__)
+
+        return _record(active, out, [v for _, v in _trees.leaves(list(args))], pull)
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f, of which a derivative keeps the arguments only: the pullback runs f again.
+
+    For functions of their arguments alone, without side effects."""
+
+    def made(*args: Any) -> Any:
+        active = _active(list(args))
+        if not active:
+            return f(*args)
+        _no_closure(f, "checkpoint")
+        out = _below(f, args)
+        shape = out
+
+        def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:
+            primals = _trees.rebuild(list(args), iter(kept).__next__)
+            numbers = [i for i, arg in enumerate(args) if _active_in(arg, active)]
+            ran = api.Pass(api._derived(f), primals, {}, numbers, False, False)
+            give = iter(cts)
+            given = [next(give) if _tape.is_number(v) else None for _, v in _trees.leaves(shape)]
+            gradients = ran.gradients(ran.pull(given))
+            by_argument: list[Any] = [None] * len(args)
+            for i, gradient in zip(numbers, gradients, strict=True):
+                by_argument[i] = gradient
+            return _leaves_of(args, by_argument, active, getattr(f, "__name__", "the function"))
+
+        return _record(active, out, [v for _, v in _trees.leaves(list(args))], pull)
+
+    return api._wraps(f, made, "checkpoint")  # type: ignore[no-any-return]
+
+
+def _active_in(arg: Any, active: list[tuple[Any, int]]) -> bool:
+    ids = {id(value) for value, _ in active}
+    return any(id(value) in ids for _, value in _trees.leaves(arg))
+
+
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """A function that calls f for each item of its arguments along `in_axes` (None: the argument is
+    the same for all), and stacks the results along `out_axes`."""
+
+    def made(*args: Any) -> Any:
+        axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
+        if len(axes) != len(args):
+            raise TypeError(f"in_axes has {len(axes)} items, and there are {len(args)} arguments")
+        lengths = {
+            np.shape(value)[axis]
+            for arg, axis in zip(args, axes, strict=True)
+            if axis is not None
+            for value in _arrays(arg, axis)
+        }
+        if len(lengths) != 1:
+            raise ValueError(
+                f"vmap needs arguments of one length along in_axes, not {sorted(lengths)}"
+            )
+        call = api._derived(f).target() if _tape.tapes() else _compiled(f)
+        rows = [
+            call(*(_item(arg, axis, i) for arg, axis in zip(args, axes, strict=True)))
+            for i in range(lengths.pop())
+        ]
+        if _tape.tapes():
+            _run.check(_tape.tapes()[-1])
+        return _joined(rows, out_axes, f)
+
+    return api._wraps(f, made, "vmap")  # type: ignore[no-any-return]
+
+
+_plain: dict[int, tuple[Any, Any]] = {}
+
+
+def _compiled(f: Any) -> Any:
+    if id(f) not in _plain:
+        if len(_plain) > 256:
+            _plain.clear()
+        _plain[id(f)] = (f, _api.compile(api._unwrapped(f)) if not isinstance(f, np.ufunc) else f)
+    return _plain[id(f)][1]
+
+
+def _arrays(arg: Any, axis: int) -> list[Any]:
+    out = [value for _, value in _trees.leaves(arg)]
+    for value in out:
+        if not isinstance(value, np.ndarray) or not -value.ndim <= axis < value.ndim:
+            raise ValueError(
+                f"vmap along axis {axis} of {type(value).__name__} of shape {np.shape(value)}"
+            )
+    return out
+
+
+def _item(arg: Any, axis: int | None, i: int) -> Any:
+    if axis is None:
+        return arg
+    items = [
+        value[(slice(None),) * (axis % value.ndim) + (i, ...)] for _, value in _trees.leaves(arg)
+    ]
+    return _trees.rebuild(arg, iter(items).__next__)
+
+
+def _joined(rows: list[Any], out_axes: Any, f: Any) -> Any:
+    if not rows:
+        raise ValueError("vmap over no items: the shape of the result is not known")
+    columns = zip(*[[value for _, value in _trees.leaves(row)] for row in rows], strict=True)
+    each = list(columns)
+    axes = out_axes if isinstance(out_axes, (tuple, list)) else [out_axes] * len(each)
+    if len(axes) != len(each):
+        raise TypeError(f"out_axes has {len(axes)} items, and the result has {len(each)} leaves")
+    joined = [_stack(column, axis) for column, axis in zip(each, axes, strict=True)]
+    return _trees.rebuild(rows[0], iter(joined).__next__)
+
+
+_STACKS: dict[int, Any] = {}
+
+
+def _stack(column: Sequence[Any], axis: int) -> Any:
+    from pycompile.derivatives._program import Function, Text
+
+    if axis not in _STACKS:
+        text = Text()
+        text.put(f"return np.stack(rows, axis={axis})")
+        _STACKS[axis] = Function("stack", ["*rows"], text, {})
+    tapes = _tape.tapes()
+    return (
+        _tape.Tape().call(_STACKS[axis], list(column), False) if tapes else np.stack(column, axis)
+    )

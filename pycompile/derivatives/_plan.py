@@ -1,0 +1,347 @@
+"""A graph that is differentiated: the backend of `grad` and its kin.
+
+`backend` gives the runtime a callable.  Called with the graph's inputs, it finds out which are active
+on the running tape, computes the outputs by the forward text of that case, and puts the pullback on
+the tape.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _C, _eager
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _tape, _views
+from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._program import (
+    Activity,
+    Function,
+    Names,
+    Node,
+    Text,
+    Writer,
+    is_real_valued,
+    where,
+)
+
+
+class Forward(Writer):
+    """The graph's nodes in order.  `last` says where each array is read for the last time."""
+
+    def __init__(
+        self, names: Names, sizes: dict[str, int], graph: _C.Graph, kept: dict[int, Node]
+    ) -> None:
+        super().__init__(names, sizes, Text())
+        self.last: dict[int, int] = {}
+        self.now = 0
+        held = {self.base(node) for node in (*graph.outputs, *kept.values())}
+        for i, node in enumerate(graph.nodes):
+            for arg in (*node.args, *_frees(node)):
+                self.last[self.base(arg)] = i
+        self.held = held
+
+    def base(self, node: Node) -> int:
+        while node.kind == "view":
+            node = node.args[0]
+        return node.id
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        for i, node in enumerate(nodes):
+            self.now = i
+            self.write(node)
+
+    def is_fresh(self, node: Node) -> bool:
+        fresh = node.kind in ("pointwise", "ufunc", "copy", "fill", "matmul", "scatter")
+        fresh = fresh or (node.op == "result" and node.args[0].op == "loop")
+        return (
+            fresh
+            and node.form == "array"
+            and node.id not in self.held
+            and self.last.get(node.id, -1) <= self.now
+        )
+
+    def may_overwrite(self, node: Node) -> bool:
+        return self.is_fresh(node.args[0])
+
+
+def _frees(node: Node) -> list[Node]:
+    from pycompile.derivatives._backward import free_nodes
+
+    return free_nodes(node) if node.regions else []
+
+
+def root(node: Node) -> Node:
+    """The array of which the node is a version or a view."""
+    while True:
+        if node.op in ("scatter", "element_store", "commit") or node.kind == "view":
+            node = node.args[0]
+        elif node.op == "choose":
+            node = node.args[2]
+        elif node.op == "result" and node.args[0].op == "loop" and node.form == "array":
+            node = node.args[0].args[3 + node.index]
+        elif node.op == "result" and node.args[0].op == "cond" and node.form == "array":
+            cond = node.args[0]
+            inner = root(cond.regions[0].results[node.index])
+            params = [param.id for param in cond.regions[0].params]
+            if inner.id in params:
+                inner = cond.args[1 + params.index(inner.id)]
+            elif any(inner is each for each in cond.regions[0].nodes):
+                return node
+            node = inner
+        else:
+            return node
+
+
+def written_input(node: Node) -> Node | None:
+    """The input that an output is written to."""
+    base = root(node)
+    is_version = node.kind != "view" and node is not base
+    return base if is_version and base.op == "input" and node.form == "array" else None
+
+
+class Case:
+    """One set of active inputs and sizes: the texts."""
+
+    def __init__(self, graph: _C.Graph, active: tuple[bool, ...], sizes: dict[str, int]) -> None:
+        self.graph, self.sizes = graph, sizes
+        self.inputs = [node for node, is_it in zip(graph.inputs, active, strict=True) if is_it]
+        self.activity = Activity(graph.nodes, self.inputs)
+        self.names = Names()
+        self.outputs = [i for i, node in enumerate(graph.outputs) if node in self.activity]
+        self.kept: dict[int, Node] = {}
+        self.kept = self.write_back(tuple(self.outputs)).kept
+        self.backs: dict[tuple[int, ...], Function] = {}
+        forward = Forward(self.names, sizes, graph, self.kept)
+        forward.run(graph.nodes)
+        bases = [written_input(node) for node in graph.outputs]
+        written = {base.id for base in bases if base is not None}
+        outs = ", ".join(map(forward.ref, graph.outputs))
+        kept = ", ".join(
+            f"v{node.id}.copy(order='K')"
+            if node.id in written and node.op == "input"
+            else forward.ref(node)
+            for node in self.kept.values()
+        )
+        forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
+        params = [f"v{node.id}" for node in graph.inputs]
+        self.forward = Function("forward", params, forward.text, self.names.objects)
+
+    def laid_out(self, node: Node, value: Any) -> Any:
+        """An output in the layout that the graph promises."""
+        if node.form != "array" or node.kind == "view" or not isinstance(value, np.ndarray):
+            return value
+        writer = Writer(self.names, self.sizes, Text())
+        shape, strides = writer.shape(node), writer.strides(node)
+        if value.shape != shape or all(
+            n == 1 or a == b for n, a, b in zip(shape, value.strides, strides, strict=True)
+        ):
+            return value
+        fresh = _eager._empty(value.dtype, shape, strides)
+        fresh[...] = value
+        _tape.alias(value, fresh)
+        return fresh
+
+    def write_back(self, mask: tuple[int, ...]) -> Backward:
+        back = Backward(self.names, self.sizes, self.activity, self.kept)
+        if mask and self.inputs:
+            outputs: dict[int, str] = {}
+            for i in mask:
+                node = self.graph.outputs[i]
+                if node.id in outputs:
+                    outputs[node.id] += f" + ct{i}"
+                else:
+                    outputs[node.id] = f"ct{i}"
+            outputs = {
+                key: text if "+" not in text else f"({text})" for key, text in outputs.items()
+            }
+            back.run(self.graph.nodes, outputs)
+        return back
+
+    def backward(self, mask: tuple[int, ...]) -> Function:
+        """The pullback of cotangents of these outputs."""
+        if mask not in self.backs:
+            back = self.write_back(mask)
+            results = ", ".join(back.ct.get(node.id, "None") for node in self.inputs)
+            back.text.put(f"return ({results}{',' if self.inputs else ''})")
+            names = [f"v{node.id}" for node in self.kept.values()]
+            names = [
+                f"v{n.args[0].id}_{n.index}" if n.op == "result" and n.args[0].regions else name
+                for n, name in zip(self.kept.values(), names, strict=True)
+            ]
+            params = [*names, *(f"ct{i}" for i in mask)]
+            self.backs[mask] = Function("backward", params, back.text, self.names.objects)
+        return self.backs[mask]
+
+
+class Plan:
+    """What the runtime calls."""
+
+    def __init__(self, graph: _C.Graph) -> None:
+        self.graph = graph
+        self.cases: dict[Any, Case] = {}
+        self.unseen_writes = 0  # the runtime tells these two: see compile_backend.c
+        self.fixed_numbers: list[Any] = []
+        # Does code that no graph follows run behind it?  None: not known yet.
+        self.followed: bool | None = None
+
+    def sizes(self, inputs: Sequence[Any]) -> dict[str, int]:
+        values = {node.id: value for node, value in zip(self.graph.inputs, inputs, strict=True)}
+        out = {}
+        for name in self.graph.symbols:
+            node, axis = map(int, name[1:].split("_"))
+            array = values[node]
+            out[name] = (array.shape if name[0] == "d" else array.strides)[axis]
+        return out
+
+    def __call__(self, *inputs: Any) -> list[Any]:
+        tape = _tape.running()
+        if tape.error is not None:
+            raise FloatingPointError  # the rest of the call runs without plans, and then fails
+        try:
+            return self.run(tape, inputs)
+        except FloatingPointError:
+            raise
+        except Exception as error:
+            tape.error = error
+            raise FloatingPointError from error
+
+    def run(self, tape: _tape.Tape, inputs: Sequence[Any]) -> list[Any]:
+        slots = [
+            tape.slot(value, node) if is_real_valued(node) else None
+            for node, value in zip(self.graph.inputs, inputs, strict=True)
+        ]
+        active = tuple(slot is not None for slot in slots)
+        if self.fixed_numbers:
+            tape.require_constants(self.fixed_numbers, where(self.graph.nodes[-1]))
+        if self.unseen_writes and any(active):
+            node = self.graph.nodes[-1]
+            raise DerivativeError(
+                "an array from before the graph is written at rows that an index array gives, or under a "
+                f"condition, in the code around {where(node)}: let the function write into a copy of it"
+            )
+        sizes = self.sizes(inputs)
+        key = (active, tuple(sizes.values()))
+        if key not in self.cases:
+            self.cases[key] = Case(self.graph, active, sizes)
+        case = self.cases[key]
+        outputs, kept = tape.call(case.forward, inputs, True)
+        outputs = list(map(case.laid_out, self.graph.outputs, outputs))
+        self.record(tape, case, inputs, slots, outputs, kept)
+        tape.plans.append(self)
+        if self.followed is not False:
+            tape.watch([*inputs, *outputs], [inputs[i] for _, _, i in self.writes])
+            tape.prints.update(self.after)
+        return list(outputs)
+
+    def record(
+        self,
+        tape: _tape.Tape,
+        case: Case,
+        inputs: Sequence[Any],
+        slots: Sequence[int | None],
+        outputs: Sequence[Any],
+        kept: Sequence[Any],
+    ) -> None:
+        ins = [slot for slot in slots if slot is not None]
+        by_id = {node.id: i for i, node in enumerate(self.graph.inputs)}
+        self.after: dict[int, int] = {}  # what will be in arrays that this run writes
+        self.contents: dict[int, Any] = {}
+        outs: list[int | None] = []
+        writes: list[tuple[int, Node, int]] = []
+        for i, (node, value) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
+            base = written_input(node)
+            if base is not None:
+                outs.append(tape.new_slot())
+                writes.append((i, node, by_id[base.id]))
+            elif node.op == "input" or (node.kind == "view" and root(node).op == "input"):
+                outs.append(None)  # found by its memory, after the writes
+            elif i in case.outputs:
+                outs.append(tape.know(value))
+            else:
+                outs.append(None)
+                tape.know_constant(value)
+        mine = [i for i in case.outputs if outs[i] is not None]
+        if mine:
+            tape.entries.append(
+                _tape.Entry(
+                    ins, [outs[i] for i in mine], functools.partial(_pull, case, mine), kept
+                )
+            )
+        self.writes = writes
+        for i, node, storage in writes:
+            target = inputs[storage]
+            view = None
+            if node.op == "commit":
+                writer = Writer(case.names, case.sizes, Text())
+                base = self.graph.inputs[storage]
+                view = _views.find(writer.place(base), writer.written_place(node))
+            tape.write(target, outs[i] if i in case.outputs else None, view)
+            if self.followed is not False:
+                self.note(target, outputs[i], view)
+
+    def note(self, target: Any, value: Any, view: _views.View | None) -> None:
+        """What will be in an array when the runtime has written into it."""
+        content = np.array(target)
+        if id(target) in self.contents:
+            content = self.contents[id(target)]
+        if view is None:
+            content[...] = value
+        else:
+            view.apply(content)[...] = value
+        self.contents[id(target)] = content
+        self.after[id(target)] = zlib.crc32(np.ascontiguousarray(content))
+
+
+def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Sequence[Any]) -> Any:
+    mask = tuple(i for i, ct in zip(mine, cts, strict=True) if ct is not None)
+    given = [ct for ct in cts if ct is not None]
+    return tape.call(case.backward(mask), [*kept, *given], False)
+
+
+def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Any:
+    return Plan(graph)
+
+
+def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -> Any:
+    """Runs a forward text in which NumPy would warn, and collects the warnings that it would give,
+    at the program's lines."""
+    said: list[tuple[str, Any]] = []
+    states = {name for name, state in np.geterr().items() if state == "raise"}
+    outer = {name: state for name, state in tape.errstate.items() if state == "raise"}
+    if states & set(outer):
+        raise FloatingPointError
+
+    def note(kind: str, flag: int) -> None:
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code is not function.plain.__code__:
+            frame = frame.f_back
+        said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
+
+    calls: dict[str, Any] = dict.fromkeys(states, "call")
+    with np.errstate(call=note, **calls):
+        out = function.plain(*inputs)
+    for kind, node in said:
+        tape.warnings.append((kind, node))
+    return out
+
+
+def tell(tape: _tape.Tape) -> None:
+    """Gives the warnings of the forward pass."""
+    said, tape.warnings = tape.warnings, []
+    for kind, node in said:
+        name = "a function"
+        if node is not None:
+            name = getattr(node.object, "__name__", None) or _C.op_ufuncs().get(node.op) or node.op
+            name = {"sum": "reduce", "prod": "reduce"}.get(node.op, name)
+        text = f"{kind} encountered in {name}"
+        if node is None:
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        else:
+            warnings.warn_explicit(text, RuntimeWarning, node.file, node.line)

@@ -1,0 +1,174 @@
+"""One run of a function with a tape."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile._api import _compile, _settings
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _plan, _tape, _trees
+from pycompile.derivatives._tape import Tape
+
+OPTIONS = {"capture_all": True, "plan_always": True, "unroll": 1 << 20, "recompile_limit": 1 << 20}
+
+
+def compiled(function: Any, fullgraph: bool = False) -> Any:
+    """The function with its graphs put on the running tape."""
+    settings = _settings(_plan.backend, fullgraph=fullgraph, mode="wait", options=OPTIONS)
+    out = _compile(function, settings)
+    if out is function:
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        out = _compile(call, settings)
+    return out
+
+
+def check(tape: Tape) -> None:
+    """Raises what a plan found to be wrong."""
+    if tape.error is not None:
+        error, tape.error = tape.error, None
+        raise error
+
+
+class Reached:
+    """Whatever arrays and numbers are there before a call: constants, if a plan reads them."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        self.found: dict[int, Any] = {}
+        self.seen: dict[int, Any] = {}
+        self.most = most
+
+    def walk(self, thing: Any) -> None:
+        stack = [thing]
+        while stack and len(self.seen) < self.most:
+            item = stack.pop()
+            if id(item) in self.seen:
+                continue
+            self.seen[id(item)] = item
+            if _tape.is_number(item):
+                self.found[id(item)] = item
+            elif isinstance(item, (list, tuple, set, frozenset)):
+                stack += item
+            elif isinstance(item, dict):
+                stack += item.values()
+            elif isinstance(item, types.FunctionType):
+                stack += self.of_function(item)
+            elif isinstance(item, types.MethodType):
+                stack += [item.__self__, item.__func__]
+            elif isinstance(item, types.CodeType):
+                stack += item.co_consts
+            elif isinstance(item, (types.ModuleType, str, bytes, int)) or item is None:
+                continue
+            else:
+                stack += vars(item).values() if hasattr(item, "__dict__") else ()
+                wrapped = getattr(item, "__wrapped__", None)
+                if wrapped is not None:
+                    stack.append(wrapped)
+                if isinstance(item, type):
+                    continue
+                stack.append(type(item))
+
+    def of_function(self, function: types.FunctionType) -> Iterator[Any]:
+        code = function.__code__
+        yield code
+        yield function.__defaults__
+        yield function.__kwdefaults__
+        for cell in function.__closure__ or ():
+            try:
+                yield cell.cell_contents
+            except ValueError:
+                pass
+        names = list(code.co_names)
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                names += const.co_names
+        for name in names:
+            if name in function.__globals__:
+                yield function.__globals__[name]
+
+
+class Derived:
+    """A function made ready for derivatives, with the wrappers that Python's floats need."""
+
+    def __init__(self, function: Any, fullgraph: bool = False) -> None:
+        if not callable(function):
+            raise TypeError(f"a derivative is of a function, not of {type(function).__name__!r}")
+        self.function = function
+        self.fullgraph = fullgraph
+        self.plain: Any = None
+        self.wrappers: dict[Any, Any] = {}
+
+    def target(self) -> Any:
+        if self.plain is None:
+            self.plain = compiled(self.function, self.fullgraph)
+        return self.plain
+
+    def call(self, tape: Tape, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Calls the function under the tape."""
+        _tape.tapes().append(tape)
+        try:
+            out = self.target()(*args, **kwargs)
+        finally:
+            _tape.tapes().remove(tape)
+        check(tape)
+        _plan.tell(tape)
+        return out
+
+    def call_floats(
+        self,
+        tape: Tape,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        texts: list[str],
+        arrays: list[Any],
+    ) -> Any:
+        """Calls it with numbers that arrays of no axis hold, so that no plan takes their values for
+        granted: `texts` say how the arguments are made of `arrays`."""
+        key = tuple(texts)
+        if key not in self.wrappers:
+            params = [f"a{i}" for i in range(len(arrays))]
+            source = f"def call({', '.join(['rest', *params])}, **kwargs):\n    return function({', '.join(texts)}, **kwargs)\n"
+            namespace: dict[str, Any] = {"function": self.function}
+            exec(source, namespace)
+            self.wrappers[key] = compiled(namespace["call"], self.fullgraph)
+        _tape.tapes().append(tape)
+        try:
+            out = self.wrappers[key](tuple(args), *arrays, **kwargs)
+        finally:
+            _tape.tapes().remove(tape)
+        check(tape)
+        _plan.tell(tape)
+        return out
+
+
+def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
+    """How a container with Python floats in it is made of arrays; None where there are none."""
+    found = [value for _, value in _trees.leaves(tree)]
+    if not any(type(value) in (float, complex) for value in found):
+        return None
+
+    def text(item: Any) -> str:
+        if item is None:
+            return "None"
+        if _trees.is_leaf(item):
+            array = np.array(item) if type(item) in (float, complex) else item
+            arrays.append(array)
+            leaves.append(array)
+            return f"a{len(arrays) - 1}" + (".item()" if array is not item else "")
+        if type(item) is tuple:
+            return f"({''.join(text(x) + ', ' for x in item)})"
+        if type(item) is list:
+            return f"[{', '.join(map(text, item))}]"
+        if type(item) is dict:
+            return "{" + ", ".join(f"{k!r}: {text(x)}" for k, x in item.items()) + "}"
+        raise DerivativeError(
+            f"a number of Python's in a {type(item).__name__}: make it an array, np.array(...)"
+        )
+
+    return text(tree)

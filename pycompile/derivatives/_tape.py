@@ -1,0 +1,406 @@
+"""The tape of one derivative that is running: which arrays and numbers depend on what is
+differentiated, and the pullbacks in the order of the plans.
+
+Values are known by identity.  An array that nobody knows but that lies in the memory of one that is
+known is a view of it.  Any other unknown number or array of real numbers was made where no graph
+follows what is done: an error, unless it was there before the call (`Tape.constants`).
+
+Tapes nest (a derivative of a function that takes derivatives): what an inner one runs is put on the
+outer one, whose inputs it reads, as the run of a function (`Tape.call`).
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _views
+
+
+class _Running(threading.local):
+    def __init__(self) -> None:
+        self.tapes: list[Tape] = []
+
+
+_running = _Running()
+
+
+def running() -> Tape:
+    if not _running.tapes:
+        raise DerivativeError("a plan of a derivative was called outside of one")
+    return _running.tapes[-1]
+
+
+def tapes() -> list[Tape]:
+    return _running.tapes
+
+
+def alias(old: Any, new: Any) -> None:
+    """A copy of a value is that value to the derivatives that are running."""
+    for tape in _running.tapes:
+        entry = tape.known.get(id(old))
+        if entry is not None:
+            tape.known[id(new)] = (new, entry[1])
+
+
+@dataclass
+class Entry:
+    """Pullback: (tape, kept, cotangents of `outs`, None for those that have none) -> those of `ins`."""
+
+    ins: list[int]
+    outs: list[int | None]
+    pull: Callable[..., Any]
+    kept: Any
+
+
+def is_number(value: Any) -> bool:
+    """Is it a number or array with a derivative?"""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "fc"
+    return isinstance(value, (float, complex))
+
+
+class Tape:
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, int | None]] = {}
+        self.constants: dict[int, Any] = {}
+        self.entries: list[Entry] = []
+        self.slots = 0
+        self.written: list[Any] = []
+        self.lost: dict[int, Any] = {}  # arrays whose memory was written through others, in part
+        self.errstate = np.geterr()
+        self.warnings: list[Any] = []
+        self.error: Exception | None = None
+        self.prints: dict[int, int] = {}
+        self.plans: list[Any] = []  # those that have run, in order
+
+    # ---- what is known ----
+
+    def new_slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def know(self, value: Any) -> int:
+        slot = self.new_slot()
+        self.known[id(value)] = (value, slot)
+        return slot
+
+    def know_constant(self, value: Any) -> None:
+        if is_number(value) and id(value) not in self.known:
+            self.known[id(value)] = (value, None)
+
+    def find(self, value: Any) -> tuple[bool, int | None]:
+        """Whether the value is known, and its slot, if it is active."""
+        entry = self.known.get(id(value))
+        if entry is not None:
+            return True, entry[1]
+        if id(value) in self.constants and not self.was_written(value):
+            return True, None
+        if isinstance(value, np.ndarray):
+            if id(value) in self.lost:
+                raise DerivativeError(
+                    "an array shares memory with one that was written in between: "
+                    "give the function copies that share none"
+                )
+            found = self.as_view(value)
+            if found is not None:
+                return True, found
+        return False, None
+
+    def was_written(self, value: Any) -> bool:
+        return isinstance(value, np.ndarray) and any(
+            np.may_share_memory(value, target) for target in self.written
+        )
+
+    def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
+        """The slot of a view of an array that is known: an entry takes it out of there."""
+        for base, slot in list(self.known.values()):
+            if slot is None or not isinstance(base, np.ndarray):
+                continue
+            if not np.may_share_memory(base, value) or not base.size or not value.size:
+                continue
+            view = _views.find(_place(base), _place(value))
+            places = _views.places(_place(base), _place(value)) if view is None else None
+            if view is None and places is None:
+                raise DerivativeError(
+                    "an array shares memory with one that the derivative depends on, and is no view of "
+                    "it: give the function a copy"
+                )
+            back = _ViewBack(view, base) if view is not None else _PlacesBack(places, base)
+            mine = self.know(value)
+            self.entries.append(Entry([slot], [mine], back, ()))
+            return mine
+        return None
+
+    def slot(self, value: Any, node: Any) -> int | None:
+        """The slot of an input of a plan."""
+        is_known, slot = self.find(value)
+        if is_known:
+            self.require_unchanged(value, f"{node.file}:{node.line}")
+            return slot
+        if id(value) in self.constants or not is_number(value):
+            return None
+        raise DerivativeError(
+            f"a value was computed where no graph follows it, and is used in {node.file}:{node.line}: "
+            "its derivative is not known.  pycompile.explain(f) tells at which line the graph ends; "
+            "pycompile.stop_gradient(value) takes the value as a constant"
+        )
+
+    def watch(self, values: Sequence[Any], targets: Sequence[Any]) -> None:
+        """Notes what is in the arrays, before code runs that no graph follows; not of those that share
+        memory with what the plan is about to write."""
+        for value in values:
+            if not isinstance(value, np.ndarray) or id(value) not in self.known:
+                continue
+            if not any(np.may_share_memory(value, target) for target in targets):
+                self.prints[id(value)] = _print_of(value)
+
+    def require_unchanged(self, value: Any, place: str) -> None:
+        seen = self.prints.get(id(value))
+        if seen is not None and seen != _print_of(value):
+            raise DerivativeError(
+                f"an array was written where no graph follows it, before {place}: its derivative is not "
+                "known.  pycompile.explain(f) tells at which line the graph ends"
+            )
+
+    def require_constants(self, numbers: Sequence[Any], place: str) -> None:
+        """None of the numbers whose values a plan takes for granted depends on what is differentiated."""
+        for value, slot in list(self.known.values()):
+            if slot is None or not isinstance(value, (float, complex)):
+                continue
+            if any(value == number or (value != value and number != number) for number in numbers):
+                raise DerivativeError(
+                    f"the number {value!r} depends on what is differentiated, and the graph around {place} "
+                    "takes its value for granted: keep it an array, np.asarray(x), until there"
+                )
+
+    def kept(self) -> list[Any]:
+        return [x for entry in self.entries for x in entry.kept if isinstance(x, np.ndarray)]
+
+    def require_kept(self, name: str) -> None:
+        """No array that a pullback reads was written where no graph follows it."""
+        kept = self.kept()
+        for value, _ in list(self.known.values()):
+            if id(value) in self.prints and any(np.may_share_memory(value, x) for x in kept):
+                self.require_unchanged(value, f"{name} returned")
+
+    def own_kept(self) -> None:
+        """Makes copies of what is kept and the program has, too: it may write it before the pullback."""
+        seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
+        for entry in self.entries:
+            entry.kept = tuple(
+                x.copy(order="K")
+                if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
+                else x
+                for x in entry.kept
+            )
+
+    def finish(self) -> None:
+        """Notes which plans nothing came after: their results need not be watched."""
+        for plan in self.plans[:-1]:
+            plan.followed = True
+        if self.plans and self.plans[-1].followed is None:
+            self.plans[-1].followed = False
+
+    def write(self, target: Any, slot: int | None, view: _views.View | None) -> None:
+        """The array is being written: it gets the slot of what is written, in the part `view`."""
+        old = self.known.get(id(target), (target, None))[1]
+        self.written.append(target)
+        for entry in self.entries:
+            entry.kept = tuple(_own(each, target) for each in entry.kept)
+        if view is not None and (old is not None or slot is not None):
+            new = self.new_slot()
+            ins = [number for number in (old, slot) if number is not None]
+            back = _WriteBack(view, target, old is not None, slot is not None)
+            self.entries.append(Entry(ins, [new], back, ()))
+            slot = new
+        elif view is not None:
+            slot = None
+        self.known[id(target)] = (target, slot)
+        for other, number in list(self.known.values()):
+            if other is target or not isinstance(other, np.ndarray):
+                continue
+            if not np.may_share_memory(other, target):
+                continue
+            self.prints.pop(id(other), None)
+            part = _views.find(_place(other), _place(target))
+            if part is not None and not part.spread:
+                self.write_around(other, number, slot, part)
+                continue
+            del self.known[id(other)]
+            if _views.find(_place(target), _place(other)) is None:
+                self.lost[id(other)] = other
+
+    def write_around(
+        self, other: Any, old: int | None, slot: int | None, part: _views.View
+    ) -> None:
+        """An array of which a view was written."""
+        if old is None and slot is None:
+            return
+        new = self.new_slot()
+        ins = [number for number in (old, slot) if number is not None]
+        back = _WriteBack(part, other, old is not None, slot is not None)
+        self.entries.append(Entry(ins, [new], back, ()))
+        self.known[id(other)] = (other, new)
+
+    # ---- runs ----
+
+    def call(self, function: Any, args: Sequence[Any], is_forward: bool) -> Any:
+        """Runs a text; on a tape outside of this one, if that knows one of the arguments."""
+        from pycompile.derivatives import _plan
+
+        below = _running.tapes
+        if below and below[-1] is self:
+            below = below[:-1]
+        for i in range(len(below) - 1, -1, -1):
+            if any(below[i].find(value)[1] is not None for value in args if is_number(value)):
+                return _on(below[: i + 1], function, args)
+        if not is_forward:
+            with np.errstate(all="ignore"):
+                return function.compiled(*args)
+        try:
+            return function.compiled(*args)
+        except FloatingPointError:
+            return _plan.with_warnings(function, args, self)
+
+    def pull(self, cotangents: dict[int, Any]) -> dict[int, Any]:
+        """All pullbacks in reverse, of cotangents by slot."""
+        cts = dict(cotangents)
+        for entry in reversed(self.entries):
+            given = [cts.get(slot) if slot is not None else None for slot in entry.outs]
+            if all(ct is None for ct in given):
+                continue
+            for slot in entry.outs:
+                cts.pop(slot, None)  # type: ignore[arg-type]
+            for slot, ct in zip(entry.ins, entry.pull(self, entry.kept, given), strict=True):
+                if ct is None:
+                    continue
+                cts[slot] = ct if slot not in cts else added(self, cts[slot], ct)
+        return cts
+
+
+def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
+    """Runs a text as a function that the last of these tapes differentiates."""
+    from pycompile.derivatives import _run
+
+    tape = stack[-1]
+    for value in args:
+        if is_number(value) and not tape.find(value)[0]:
+            tape.constants[id(value)] = value
+    before, _running.tapes = _running.tapes, list(stack)
+    try:
+        if function.derived is None:
+            function.derived = _run.compiled(function.plain)
+        with np.errstate(all="ignore"):
+            out = function.derived(*args)
+        _run.check(tape)
+        return out
+    finally:
+        _running.tapes = before
+
+
+class _ViewBack:
+    def __init__(self, view: _views.View, base: np.ndarray[Any, Any]) -> None:
+        self.text = _view_text("view_back", view, base)
+
+    def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
+        return tape.call(self.text, [cts[0]], False)
+
+
+class _PlacesBack:
+    """Of a view that no expression gives."""
+
+    def __init__(self, places: Any, base: np.ndarray[Any, Any]) -> None:
+        from pycompile.derivatives._program import Function, Text
+
+        text = Text()
+        text.put(f"g = np.zeros({base.size}, np.{base.dtype.name})")
+        text.put("np.add.at(g, places, ct)")
+        text.put(f"return (g.reshape({base.shape!r}),)")
+        self.text = Function("view_back", ["ct", "places"], text, {})
+        self.places = places
+
+    def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
+        return tape.call(self.text, [cts[0], self.places], False)
+
+
+_view_texts: dict[Any, Any] = {}
+
+
+def _view_text(kind: str, view: _views.View, base: np.ndarray[Any, Any]) -> Any:
+    from pycompile.derivatives._program import Function, Text, store_text
+
+    key = (kind, view.text("x"), base.shape, base.dtype)
+    if key in _view_texts:
+        return _view_texts[key]
+    text = Text()
+    if kind == "view_back":
+        text.put(f"g = np.zeros({base.shape!r}, np.{base.dtype.name})")
+        part = {"": "ct", "real": "ct + 0j", "imag": "-1j * ct"}[view.part]
+        plain = _views.View("", *list(vars(view).values())[1:])
+        text.put(f"t = {part}")
+        if plain.reshape:
+            text.put(f"g = t.reshape({base.shape!r})")
+        elif plain.index:
+            text.put(f"g[{_views.index_text(plain.index)}] += {plain.back('t')}")
+        else:
+            text.put(f"g = {plain.back('t')}")
+        text.put("return (g,)")
+    elif kind == "old":
+        text.put("g = ct.copy()")
+        text.put(f"{store_text('g', view)} = 0.0")
+        text.put("return g")
+    else:
+        text.put(f"return {view.text('ct')}.copy()")
+    _view_texts[key] = Function(kind, ["ct"], text, {})
+    return _view_texts[key]
+
+
+class _WriteBack:
+    """Of a write into a part of an array: of the array before, and of what was written."""
+
+    def __init__(self, view: _views.View, base: Any, old: bool, new: bool) -> None:
+        self.old = _view_text("old", view, base) if old else None
+        self.new = _view_text("new", view, base) if new else None
+
+    def __call__(self, tape: Tape, kept: Any, cts: Sequence[Any]) -> Any:
+        return [
+            tape.call(text, [cts[0]], False) for text in (self.old, self.new) if text is not None
+        ]
+
+
+def _place(array: np.ndarray[Any, Any]) -> _views.Place:
+    address = array.__array_interface__["data"][0]
+    return _views.Place(array.dtype, array.shape, array.strides, address)
+
+
+def _print_of(value: np.ndarray[Any, Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(value))
+
+
+def _own(value: Any, target: Any) -> Any:
+    """A kept value that is about to be written over: a copy of it."""
+    if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
+        return value.copy(order="K")
+    return value
+
+
+_ADD: list[Any] = []
+
+
+def added(tape: Tape, one: Any, other: Any) -> Any:
+    if not _running.tapes:
+        return one + other
+    from pycompile.derivatives._program import Function, Text
+
+    if not _ADD:
+        text = Text()
+        text.put("return a + b")
+        _ADD.append(Function("add", ["a", "b"], text, {}))
+    return tape.call(_ADD[0], [one, other], False)

@@ -1,0 +1,194 @@
+"""Functions with graph breaks: plan by plan, and never a silent zero."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from differences import check
+
+import pycompile
+
+rng = np.random.default_rng(1)
+X = rng.random((4, 5)) + 0.1
+V = np.sort(rng.random(6)) + 0.2
+PROGRAMS = []
+
+
+def program(f):
+    PROGRAMS.append(f)
+    return f
+
+
+@program
+def brk(x, v):
+    y = np.sin(v)
+    eval("1")
+    z = y * y
+    eval("2")
+    return z.sum() * y
+
+
+@program
+def brkloop(x, v):
+    y = v
+    out = []
+    for i in range(5):
+        y = np.sin(y) * v
+        out.append(y)
+        if float(y.sum()) > 1000:
+            raise ValueError
+    return np.stack(out)
+
+
+@program
+def brkwrite(x, v):
+    y = v * 2
+    eval("1")
+    y[0] = v[1] ** 2
+    eval("1")
+    return y * v
+
+
+@program
+def brkview(x, v):
+    y = np.exp(x)
+    eval("1")
+    r = y[1]
+    eval("1")
+    r *= v[0]
+    eval("1")
+    return y * r[0]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_break(f):
+    check(f, X.copy(), V.copy(), h=0.01)
+
+
+GLOBAL = np.array([1.0, 2.0, 3.0])
+
+
+def test_constants_behind_a_break():
+    local = np.array([3.0, 4.0, 5.0])
+
+    def f(x):
+        y = x * 2
+        eval("1")
+        return (y * GLOBAL * local * 0.5).sum()
+
+    assert np.array_equal(pycompile.grad(f)(np.ones(3)), GLOBAL * local)
+
+
+def made_elsewhere(x):
+    return eval("x * 2").sum()
+
+
+def came_back(x):
+    y = np.sin(x)
+    z = eval("y * 2")
+    return (z * x).sum()
+
+
+def result_elsewhere(x):
+    y = np.sin(x)
+    return eval("y.sum()")
+
+
+def written_elsewhere(x):
+    y = np.sin(x)
+    eval("y.sort()")
+    eval("y.__imul__(2)")
+    return (y * y).sum()
+
+
+@pytest.mark.parametrize("f", (made_elsewhere, came_back, result_elsewhere, written_elsewhere))
+def test_what_no_graph_follows_raises(f):
+    with pytest.raises(pycompile.DerivativeError, match="no graph follows"):
+        pycompile.grad(f)(np.array([3.0, 1.0, 2.0]))
+
+
+def test_side_effects_happen_once(capsys):
+    seen = []
+
+    def f(x):
+        y = x * 2
+        print("here", y.sum())
+        seen.append(y.sum())
+        return y.sum()
+
+    assert np.array_equal(pycompile.grad(f)(np.ones(3)), [2, 2, 2])
+    assert capsys.readouterr().out == "here 6.0\n"
+    assert seen == [6.0]
+
+
+def test_warnings_of_the_forward_pass():
+    def f(x):
+        return np.log(x)[1:].sum()
+
+    x = np.array([0.0, 1.0, 2.0])
+    with warnings.catch_warnings(record=True) as plain:
+        warnings.simplefilter("always")
+        expected = f(x)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        value, _ = pycompile.value_and_grad(f)(x)
+    assert value == expected
+    assert [(str(w.message), w.lineno) for w in found] == [
+        (str(w.message), w.lineno) for w in plain
+    ]
+
+
+def test_exceptions_of_the_forward_pass():
+    def f(x):
+        if (x * 2).sum() > 3:
+            raise KeyError("no")
+        return x.sum()
+
+    with pytest.raises(KeyError):
+        pycompile.grad(f)(np.ones(3))
+
+
+def test_values_of_two_branches():
+    def f(x):
+        if x.sum() > 2:
+            return (x * x).sum()
+        return np.sin(x).sum()
+
+    g = pycompile.grad(f)
+    for x in (np.ones(3), np.zeros(3), np.ones(3)):
+        expected = 2 * x if x.sum() > 2 else np.cos(x)
+        assert np.allclose(g(x), expected, rtol=1e-14)
+
+
+def test_what_is_kept_and_written_elsewhere_raises():
+    def f(x):
+        y = np.tanh(x)
+        z = y * y
+        eval("y.__setitem__(0, 7.0)")
+        return z.sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="no graph follows"):
+        pycompile.grad(f)(np.ones(3))
+
+
+def test_a_store_that_no_output_tells_of_raises():
+    def f(x):
+        y = np.sin(x).sum()
+        x[[2, 0]] = 5.0
+        return y
+
+    with pytest.raises(pycompile.DerivativeError, match="copy"):
+        pycompile.grad(f)(np.ones(3))
+
+
+def test_a_number_whose_value_is_taken_for_granted_raises():
+    def f(x):
+        s = float(x.sum())
+        eval("1")
+        return math.exp(s) * x.sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="granted"):
+        pycompile.grad(f)(np.array([0.1, 0.2]))

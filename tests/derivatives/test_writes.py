@@ -1,0 +1,103 @@
+"""In-place writes, views of what is written, out=, np.add.at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from differences import check
+
+rng = np.random.default_rng(1)
+X = rng.random((4, 5)) + 0.1
+V = np.sort(rng.random(6)) + 0.2
+idx = np.array([0, 2, 1, 2])
+PROGRAMS = []
+
+
+def program(f):
+    PROGRAMS.append(f)
+    return f
+
+
+@program
+def addat(x, v):
+    y = v * 2
+    np.add.at(y, idx, v[:4])
+    return y
+
+
+@program
+def setfancy(x, v):
+    y = v.copy()
+    y[idx] = v[:4] * 3
+    return y
+
+
+@program
+def setmask(x, v):
+    y = x * 1
+    y[x > 0.5] = v[0]
+    return y
+
+
+@program
+def setcols(x, v):
+    y = x.copy()
+    y[:, [0, 2]] *= v[1]
+    return y
+
+
+@program
+def outarg(x, v):
+    y = np.empty(6)
+    np.multiply(v, 2, out=y)
+    np.sin(y, out=y)
+    return y.sum()
+
+
+@program
+def write_input(x, v):
+    x[1] = v[:5] * 2
+    x[0] *= 3
+    return x.sum() + x[0, 0] * x[1, 1], x
+
+
+@program
+def viewwrite(x, v):
+    r = x[2]
+    r *= v[0]
+    x[:, 1] = x[:, 0] * x[2, 2]
+    return x * r
+
+
+@program
+def overlap(x, v):
+    v[1:] = v[:-1] * v[1:]
+    v[::2] += v[1::2]
+    return v
+
+
+@program
+def lists(x, v):
+    ws = [x[i] * v[i] for i in range(4)]
+    return sum(w.sum() for w in ws), {"a": ws[0], "b": (ws[1],)}
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_write(f):
+    check(f, X.copy(), V.copy(), h=0.01)
+
+
+def test_layouts_of_what_is_written():
+    def f(x):
+        x[1:, ::2] *= x[:-1, ::2]
+        x[0] = x[1] + x[:, 0].sum()
+        return x * x
+
+    for x in (
+        X.copy(),
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X[::-1],
+        X.T.copy().T,
+    ):
+        check(f, x, h=0.01)
