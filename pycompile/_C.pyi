@@ -82,6 +82,7 @@ class NumpyFunction(tuple[Any, ...]):
     SHAPE_FIRST: ClassVar[int]
     INDEXES: ClassVar[int]
     LENGTHS: ClassVar[int]
+    VARIES: ClassVar[int]
     NAMED_OUT: ClassVar[int]
     OF_SCALARS: ClassVar[int]
     LEFT: ClassVar[int]

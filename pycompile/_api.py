@@ -109,7 +109,7 @@ def compile(
                says, by default "numpy".
     options    more settings by name: see docs/settings.md or `python -m pycompile info`.
     """
-    asked = fullgraph or options is not None or numerics is not None
+    asked = fullgraph is not False or options is not None or numerics is not None
     if backend is NATIVE and mode is None and dynamic is None and not asked:
         compiled = _C.compiled_by_default(function, _DEFAULTS)
         if compiled is not None:

@@ -7,6 +7,7 @@ import warnings
 
 import pycompile
 from pycompile import _explain_text
+from tests.differential import check
 
 
 def line_of_code(function, text="# here"):
@@ -30,6 +31,12 @@ def reasons(function, *args):
 def details(function, *args):
     """All breaks' details."""
     return " | ".join(item["detail"] for item in breaks(function, *args))
+
+
+def stays(function, *args):
+    """Nothing of it is left to Python, and it gives what Python gives."""
+    assert breaks(function, *args) == []
+    check(function, *args)
 
 
 def only_break(function, *args, code=None):

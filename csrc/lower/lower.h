@@ -40,7 +40,7 @@ typedef struct {
 } Place;
 
 /* The most arrays whose old elements a kept loop logs. */
-enum { LOG_ARRAYS = 16 };
+enum { LOG_ARRAYS = 32 };
 
 /* A kernel in parts is called once more with this as `begin` when all parts are done. */
 enum { PARTS_DONE = -1 };

@@ -239,7 +239,7 @@ def asked_for(x):
 def long_loop(x):
     y = np.sqrt(x) + 1
     for i in range(10000):  # here
-        y = y + np.cos(y) * i
+        y = (y + np.cos(y) * i)[::-1]
     return y[:3]
 
 

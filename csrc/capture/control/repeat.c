@@ -428,6 +428,38 @@ is_followed(const Graph *g, RegionId region)
     return true;
 }
 
+/* Does it compute elements of an array with axes? */
+static bool
+computes_array(const Graph *g, const Node *node)
+{
+    switch (op_info(node->op)->kind) {
+    case KIND_REDUCTION: return graph_node(g, node->args[0])->type.rank > 0;
+    case KIND_SCATTER: return node->attrs.view->rank > 0;
+    case KIND_POINTWISE:
+    case KIND_UFUNC:
+    case KIND_SCAN:
+    case KIND_COPY:
+    case KIND_MATMUL: return node->type.rank > 0;
+    default: return node->op == OP_loop || node->op == OP_repeat;
+    }
+}
+
+/* Steps of a plan cost more than CPython's instructions for a number each: only arrays make a turn
+   worth them. */
+static bool
+computes_arrays(const Graph *g, RegionId region)
+{
+    const Region *body = &g->regions.at[region];
+    bool found = false;
+    for (int i = 0; i < body->nodes.len && !found; i++) {
+        const Node *node = graph_node(g, body->nodes.at[i]);
+        found = computes_array(g, node);
+        for (int k = 0; k < 2; k++)
+            found = found || (node->region[k] != NO_REGION && computes_arrays(g, node->region[k]));
+    }
+    return found;
+}
+
 /* ---- memory that turns write ---- */
 
 static Answer
@@ -603,7 +635,8 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     TRY(take_turned(in, r, &before));
     bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
-    return pure && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
+    bool pays = r->iterator == NULL || computes_arrays(in->graph, r->region);
+    return pure && pays && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
 }
 
 /* ---- behind it ---- */
