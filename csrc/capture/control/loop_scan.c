@@ -111,6 +111,10 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
         if (scan->narrays > before) scan->array_at[before] = number;
         return true;
     }
+    case I_STORE_ATTR: /* what a global variable holds is not carried: seen before it is followed */
+        if (number == 0 || d->instrs[number - 1].kind != I_LOAD_GLOBAL) return true;
+        scan->refused = number;
+        return false;
     case I_SLICE_LOAD:
     case I_SUBSCRIPT: scan->subscripts++; break;
     case I_GET_ITER: /* of a variable, which may be an array */

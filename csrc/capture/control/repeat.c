@@ -444,18 +444,19 @@ computes_array(const Graph *g, const Node *node)
     }
 }
 
-/* Steps of a plan cost more than CPython's instructions for a number each: only arrays make a turn
-   worth them. */
+/* Steps of a plan cost more than CPython's instructions for a few numbers: arrays make a turn worth
+   them, or many numbers, which are one kernel. */
 static bool
-computes_arrays(const Graph *g, RegionId region)
+computes_enough(const Graph *g, RegionId region)
 {
+    enum { MANY = 32 };
     const Region *body = &g->regions.at[region];
-    bool found = false;
+    bool found = body->nodes.len > MANY;
     for (int i = 0; i < body->nodes.len && !found; i++) {
         const Node *node = graph_node(g, body->nodes.at[i]);
         found = computes_array(g, node);
         for (int k = 0; k < 2; k++)
-            found = found || (node->region[k] != NO_REGION && computes_arrays(g, node->region[k]));
+            found = found || (node->region[k] != NO_REGION && computes_enough(g, node->region[k]));
     }
     return found;
 }
@@ -635,7 +636,7 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     TRY(take_turned(in, r, &before));
     bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
-    bool pays = r->iterator == NULL || computes_arrays(in->graph, r->region);
+    bool pays = r->iterator == NULL || computes_enough(in->graph, r->region);
     return pure && pays && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
 }
 
