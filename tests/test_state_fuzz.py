@@ -27,9 +27,9 @@ from differential import observe, positions
 
 import pycompile
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000")) // 5
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000")) // 10
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
-BLOCK = 50  # programs a test
+BLOCK = 25  # programs a test
 NATIVE = 16  # one program in so many goes through the C compiler, the others through `eager`
 MODULE = "fuzzed_state"
 ABS = builtins.abs
