@@ -188,6 +188,12 @@ account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
     return account->left;
 }
 
+bool
+account_is_short(const Account *account)
+{
+    return account->stride == SHORT_STRIDE;
+}
+
 void
 account_plain(Account *account, int64_t ns)
 {

@@ -49,6 +49,8 @@ bool account_times(Account *account);
 /* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
    change in their work while their arguments stay of the same types, the fewer. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
+/* Do its calls take 2 to 20 us? */
+bool account_is_short(const Account *account);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 
