@@ -24,6 +24,11 @@ from pycompile.derivatives._pieces import (
     unspread,
 )
 
+
+class NoRule(Exception):
+    """A function that has a rule was called in a way for which there is none: _plan.py says where."""
+
+
 RULES: dict[Any, dict[str, Callable[..., Any]]] = {}
 
 # What only moves elements: where to is found by moving numbers, zeros being new elements.
@@ -436,7 +441,7 @@ def norm_x(g, o, x, ord=None, axis=None, keepdims=False):
             return np.zeros(x.shape, x.dtype)
         return g * (x * np.abs(x) ** (ord - 2.0) / o ** (ord - 1.0))
     if x.ndim != 2:
-        raise NotImplementedError("np.linalg.norm of matrices in an array of more axes")
+        raise NoRule("np.linalg.norm of matrices in an array of more axes")
     if ord in (1, -1, np.inf, -np.inf):
         other = 1 - over[0] if ord in (1, -1) else over[0]
         along = over[0] if ord in (1, -1) else over[1]
@@ -507,28 +512,28 @@ def irfft_a(g, o, a, n=None, axis=-1, norm=None):
 @rule(np.fft.fft2, "a")
 def fft2_a(g, o, a, s=None, axes=(-2, -1), norm=None):
     if s is not None:
-        raise NotImplementedError("np.fft.fft2 with s")
+        raise NoRule("np.fft.fft2 with s")
     return np.fft.fft2(g, axes=axes, norm=norm)
 
 
 @rule(np.fft.ifft2, "a")
 def ifft2_a(g, o, a, s=None, axes=(-2, -1), norm=None):
     if s is not None:
-        raise NotImplementedError("np.fft.ifft2 with s")
+        raise NoRule("np.fft.ifft2 with s")
     return np.fft.ifft2(g, axes=axes, norm=norm)
 
 
 @rule(np.fft.fftn, "a")
 def fftn_a(g, o, a, s=None, axes=None, norm=None):
     if s is not None:
-        raise NotImplementedError("np.fft.fftn with s")
+        raise NoRule("np.fft.fftn with s")
     return np.fft.fftn(g, axes=axes, norm=norm)
 
 
 @rule(np.fft.ifftn, "a")
 def ifftn_a(g, o, a, s=None, axes=None, norm=None):
     if s is not None:
-        raise NotImplementedError("np.fft.ifftn with s")
+        raise NoRule("np.fft.ifftn with s")
     return np.fft.ifftn(g, axes=axes, norm=norm)
 
 
@@ -631,7 +636,7 @@ def pad_array(g, o, array, pad_width, mode="constant", **kwargs):
         **({} if mode in ("constant", "empty") else kwargs),
     )
     if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError(f"np.pad with mode {mode!r}")
+        raise NoRule(f"np.pad with mode {mode!r}")
     back = np.zeros(array.size + 1, g.dtype)
     np.add.at(back, where, g)
     return back[1:].reshape(array.shape)
@@ -770,7 +775,7 @@ def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
     n = y.shape[axis]
     steps = np.full(n - 1, dx) if x is None else np.diff(x)
     if steps.ndim != 1:
-        raise NotImplementedError("np.trapezoid with an x of more than one axis")
+        raise NoRule("np.trapezoid with an x of more than one axis")
     weights = np.concatenate((steps, np.zeros(1))) + np.concatenate((np.zeros(1), steps))
     return np.moveaxis(np.expand_dims(g, -1) * (0.5 * weights), -1, axis)
 
@@ -778,7 +783,7 @@ def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
 @rule(np.trapezoid, "x")
 def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
     if y.ndim != 1 or x.ndim != 1:
-        raise NotImplementedError("np.trapezoid by an x, of more than one axis")
+        raise NoRule("np.trapezoid by an x, of more than one axis")
     means = 0.5 * g * (y[1:] + y[:-1])
     return np.concatenate((np.zeros(1), means)) - np.concatenate((means, np.zeros(1)))
 
@@ -794,7 +799,7 @@ def diff_a(g, o, a, n=1, axis=-1):
 @rule(np.gradient, "f")
 def gradient_f(g, o, f, *varargs, axis=None, edge_order=1):
     if f.ndim != 1 or edge_order != 1 or len(varargs) > 1:
-        raise NotImplementedError("np.gradient of more than one axis, or with edge_order=2")
+        raise NoRule("np.gradient of more than one axis, or with edge_order=2")
     h = varargs[0] if varargs else 1.0
     n = f.shape[0]
     d = h if np.ndim(h) == 0 else np.diff(h)
@@ -817,7 +822,7 @@ def cov_m(
     g, o, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
 ):
     if y is not None or fweights is not None or aweights is not None:
-        raise NotImplementedError("np.cov with y or weights")
+        raise NoRule("np.cov with y or weights")
     rows = np.atleast_2d(m) if rowvar or m.ndim == 1 else m.T
     centred = rows - rows.mean(axis=1, keepdims=True)
     count = rows.shape[1] - (ddof if ddof is not None else (0 if bias else 1))
@@ -833,7 +838,7 @@ def _at_quantile(g, o, a, q, axis, keepdims):
     n = flat.shape[-1]
     q = np.asarray(q, float)
     if q.ndim:
-        raise NotImplementedError("several quantiles at once")
+        raise NoRule("several quantiles at once")
     place = float(q) * (n - 1)
     low = int(place)
     high, part = min(low + 1, n - 1), place - low
@@ -849,7 +854,7 @@ def _at_quantile(g, o, a, q, axis, keepdims):
 @rule(np.median, "a")
 def median_a(g, o, a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if axis is not None and not isinstance(axis, int):
-        raise NotImplementedError("np.median over several axes")
+        raise NoRule("np.median over several axes")
     return _at_quantile(g, o, a, 0.5, axis, keepdims)
 
 
@@ -858,7 +863,7 @@ def quantile_a(
     g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
 ):
     if method != "linear" or (axis is not None and not isinstance(axis, int)):
-        raise NotImplementedError("np.quantile by another method, or over several axes")
+        raise NoRule("np.quantile by another method, or over several axes")
     return _at_quantile(g, o, a, q, axis, keepdims)
 
 
@@ -867,7 +872,7 @@ def percentile_a(
     g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
 ):
     if method != "linear" or (axis is not None and not isinstance(axis, int)):
-        raise NotImplementedError("np.percentile by another method, or over several axes")
+        raise NoRule("np.percentile by another method, or over several axes")
     return _at_quantile(g, o, a, np.asarray(q) / 100, axis, keepdims)
 
 
@@ -922,7 +927,7 @@ def interp_x(g, o, x, xp, fp, left=None, right=None, period=None):
 @rule(np.interp, "fp")
 def interp_fp(g, o, x, xp, fp, left=None, right=None, period=None):
     if left is not None or right is not None or period is not None:
-        raise NotImplementedError("np.interp with left, right or period, by fp")
+        raise NoRule("np.interp with left, right or period, by fp")
     at, width, part, inside = _segments(x, xp)
     back = np.zeros(fp.shape, np.result_type(g))
     np.add.at(back, at, g * (1.0 - part))
@@ -933,7 +938,7 @@ def interp_fp(g, o, x, xp, fp, left=None, right=None, period=None):
 @rule(np.interp, "xp")
 def interp_xp(g, o, x, xp, fp, left=None, right=None, period=None):
     if period is not None:
-        raise NotImplementedError("np.interp with period, by xp")
+        raise NoRule("np.interp with period, by xp")
     at, width, part, inside = _segments(x, xp)
     slope = np.where(inside, g * (fp[at + 1] - fp[at]) / width, 0.0)
     back = np.zeros(xp.shape, np.result_type(slope))
@@ -998,7 +1003,7 @@ def reduce_rule(ufunc, g, o, array, axis):
         return prod_back(g, array, over)
     if ufunc is np.maximum or ufunc is np.minimum:
         return most_back(g, array, o, over)
-    raise NotImplementedError(f"np.{ufunc.__name__}.reduce")
+    raise NoRule(f"np.{ufunc.__name__}.reduce")
 
 
 def accumulate_rule(ufunc, g, o, array, axis):
@@ -1015,7 +1020,7 @@ def accumulate_rule(ufunc, g, o, array, axis):
         others = tuple(np.indices(x.shape)[1:])
         np.add.at(back, (from_, *others), np.moveaxis(g, axis, 0))
         return np.moveaxis(back, 0, axis)
-    raise NotImplementedError(f"np.{ufunc.__name__}.accumulate")
+    raise NoRule(f"np.{ufunc.__name__}.accumulate")
 
 
 def build_back(g, template, number):

@@ -20,6 +20,7 @@ from pycompile import _C, _eager
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
 from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._functions import NoRule
 from pycompile.derivatives._program import (
     Activity,
     Function,
@@ -28,6 +29,7 @@ from pycompile.derivatives._program import (
     Text,
     Writer,
     is_real_valued,
+    no_rule,
     where,
 )
 
@@ -302,7 +304,14 @@ class Plan:
 def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Sequence[Any]) -> Any:
     mask = tuple(i for i, ct in zip(mine, cts, strict=True) if ct is not None)
     given = [ct for ct in cts if ct is not None]
-    return tape.call(case.backward(mask), [*kept, *given], False)
+    back = case.backward(mask)
+    try:
+        return tape.call(back, [*kept, *given], False)
+    except NoRule as error:
+        node = back.node_of(error)
+        if node is None:
+            raise DerivativeError(f"no derivative of {error}") from None
+        raise no_rule(node, str(error)) from None
 
 
 def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Any:

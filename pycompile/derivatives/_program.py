@@ -89,13 +89,20 @@ class Function:
         _count += 1
         self.source = f"def {name}({', '.join(params)}):\n" + "".join(text.lines)
         self.places = {i + 2: place for i, place in enumerate(text.places)}
-        file = f"<derivative {_count}: {name}>"
+        self.file = file = f"<derivative {_count}: {name}>"
         code = compile(self.source, file, "exec")
         linecache.cache[file] = (len(self.source), None, self.source.splitlines(True), file)
         namespace = {"np": np, "math": math, **vars(_pieces), **names}
         exec(code, namespace)
         self.plain: Callable[..., Any] = namespace[name]
         self.derived: Any = None  # compiled for derivatives of it
+
+    def node_of(self, error: BaseException) -> Node | None:
+        """The node at whose line the error came, or passed."""
+        step = error.__traceback__
+        while step is not None and step.tb_frame.f_code.co_filename != self.file:
+            step = step.tb_next
+        return self.places.get(step.tb_lineno) if step is not None else None
 
     @functools.cached_property
     def compiled(self) -> Callable[..., Any]:
