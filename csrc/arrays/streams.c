@@ -14,13 +14,12 @@
 
    A draw that is not sure to be what NumPy does (a scale below 0, a bound that is none) fails: the
    loop is left to CPython. */
+#include "../python/python.h"
 #include "numpy_api.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <numpy/random/bitgen.h>
-
-enum { TWISTER_WORDS = 624 };
 
 /* ---- states ---- */
 
@@ -57,12 +56,6 @@ typedef struct {
     int has_half;
     uint32_t half;
 } NumpySfc;
-
-/* CPython 3.13 Modules/_randommodule.c, RandomObject; in 3.11 and 3.12 likewise. */
-typedef struct {
-    PyObject_HEAD int at;
-    uint32_t key[TWISTER_WORDS];
-} PythonRandom;
 
 typedef enum { STREAM_NONE, STREAM_PCG, STREAM_SFC, STREAM_TWISTER, STREAM_PYTHON } StreamKind;
 

@@ -434,6 +434,16 @@ PyObject *base_method_call(PyObject *name, PyObject *const *args, size_t nargs);
 /* Has the object a weak reference with a callback that is not pycompile's? */
 bool object_end_is_told(PyObject *object);
 
+/* ---- random.Random ---- */
+
+enum { TWISTER_WORDS = 624 };
+/* An object of the class: CPython 3.13 Modules/_randommodule.c, RandomObject; in 3.11 and 3.12
+   likewise. */
+typedef struct {
+    PyObject_HEAD int at;
+    uint32_t key[TWISTER_WORDS];
+} PythonRandom;
+
 /* ---- set_layout.c: sets and frozensets with the layout of their table ---- */
 PyObject *set_clone(PyObject *set); /* keeps the order, also after equal changes to both */
 /* The next entry, borrowed; *at is 0 at first.  False: no more. */
