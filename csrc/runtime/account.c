@@ -51,6 +51,7 @@ enum {
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
+    LEFT_SHORT = 16,        /* of 2 to 20 us, that were refused */
 };
 
 static int64_t began_ns, began_ran_ns, spent_ns;
@@ -188,10 +189,10 @@ account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
     return account->left;
 }
 
-bool
-account_is_short(const Account *account)
+int32_t
+account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    return account->stride == SHORT_STRIDE;
+    return account->stride == SHORT_STRIDE ? LEFT_SHORT : account_leaves(account, args, nargs);
 }
 
 void

@@ -197,10 +197,7 @@ call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, s
                          : call_sampled(held, function, args, nargsf, kwnames);
 }
 
-/* There is nothing to compile in such calls: CPython has them.  To find that again costs a
-   microsecond where dicts are guarded, so that of short calls, too, most are not looked at. */
-enum { LEFT_SHORT = 16 };
-
+/* There is nothing to compile in such calls: CPython has them. */
 static PyObject *
 call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)
@@ -208,8 +205,7 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     Account *account = &state->account;
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
     bool timed = account_times(account);
-    if (!timed) state->leaves = account_leaves(account, args, PyVectorcall_NARGS(nargsf));
-    if (!timed && state->leaves == 0 && account_is_short(account)) state->leaves = LEFT_SHORT;
+    if (!timed) state->leaves = account_leaves_refused(account, args, PyVectorcall_NARGS(nargsf));
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
