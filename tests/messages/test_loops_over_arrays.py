@@ -122,9 +122,10 @@ def begins_with_numpy_s_float(x, r=0.1):
     return r
 
 
-def test_a_loop_that_a_number_ends_is_told():
+def test_a_number_that_changes_its_class_is_named():
     (item,) = breaks(begins_with_a_float, FEW, code="PC0006")
-    assert "it ends a loop" in item["detail"]
+    assert "'r' is float before the loop and of another class behind a turn" in item["detail"]
+    assert "begin with np.float64(r)" in item["hint"]
     assert not breaks(begins_with_numpy_s_float, FEW)
     check(begins_with_numpy_s_float, FEW, whole=True)
 

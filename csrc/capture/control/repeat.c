@@ -152,7 +152,15 @@ repeat_refusal(Interp *in, const LoopNote **out)
     *out = NULL;
     if (loop_around(in, &shape) < 0) return -1;
     const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
-    if (note != NULL && note->why != NULL && *note->why != '\0') *out = note;
+    if (note == NULL) return 0;
+    if (note->why != NULL && *note->why != '\0') {
+        *out = note;
+    } else if (note->at_first != NULL) {
+        LoopNote *told = arena_copy(in->arena, note, sizeof *note);
+        if (told == NULL) return -1;
+        told->why = told->at_first;
+        *out = told;
+    }
     return 0;
 }
 
@@ -162,8 +170,9 @@ refuse(Interp *in, const Repeat *r, const char *why)
 {
     char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (kept == NULL) return ANSWER_ERROR;
-    note_of(in, r->scan.number)->why = kept;
-    note_of(in, r->scan.number)->hint = r->hint;
+    LoopNote *note = note_of(in, r->scan.number);
+    note->why = kept;
+    if (*kept != '\0' || note->at_first == NULL) note->hint = r->hint;
     return start_again(in, r->scan.shape);
 }
 
@@ -177,6 +186,11 @@ begin_later(Interp *in, const Repeat *r, NodeId first)
     if (graph_node(in->graph, first)->type.form != FORM_PYTHON || note->later ||
         (r->iterator == NULL && shape->begin == shape->top))
         return ANSWER_NO;
+    const char *why = r->why != NULL ? r->why : "";
+    note->at_first = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
+    if (note->at_first == NULL) return ANSWER_ERROR;
+    if (*why == '\0') note->at_first = NULL;
+    note->hint = r->hint;
     note->later = true;
     return start_again(in, shape);
 }
@@ -735,8 +749,8 @@ read_results(Interp *in, Repeat *r)
                                                       &graph_node(in->graph, first)->type))
             answer = ANSWER_NO;
         if (answer == ANSWER_NO) {
-            answer = begin_later(in, r, first);
-            return answer == ANSWER_NO ? tell_changed(in, r, r->slots.at[i], first) : answer;
+            if (tell_changed(in, r, r->slots.at[i], first) == ANSWER_ERROR) return ANSWER_ERROR;
+            return begin_later(in, r, first);
         }
         if (answer != ANSWER_YES) return answer;
         TRY(add_result(in, r, node));

@@ -467,7 +467,8 @@ typedef struct {
     LoopName loop;
     char *why;
     BreakHint hint; /* what to do about it; HINT_OF_CODE: that of other loops */
-    bool later;     /* of Marks.repeats: it is one from its second turn on */
+    bool later;     /* of Marks.repeats: it is one from its second turn on … */
+    char *at_first; /* … and why it is none from its first turn on */
 } LoopNote;
 
 /* This attempt: its progress, what earlier attempts found out, and what it adds to that. */
