@@ -158,10 +158,9 @@ check: $(STAMP)-check
 
 # With assertions, which verify graphs between passes.  What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
 # ASan keeps freed memory.  Under UBSan gcc adds the operands of a sum the other way round, and with them goes the sign of a NaN.
-# test_turns.py pretends how long turns take, but not how long the kernels in them do: it failed once, on a busy machine.
 # What a process that ended has said is printed at the end.  The C compiler is not looked at: it would take twice the time.
 SANITIZED ?= tests
-UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-) and not test_turns.py
+UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)
 
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \

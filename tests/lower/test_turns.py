@@ -335,7 +335,6 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
 def test_a_signal():
     """It ends the loop as if nothing had been done by the plan, and CPython sees it."""
 
