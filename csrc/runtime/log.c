@@ -441,8 +441,9 @@ str_of(const char *text)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
-void
-log_warn_short(const char *text, const char *details)
+/* As log_warn, with a text that is short for `details`. */
+static void
+warn_short(const char *text, const char *details)
 {
     Pending p;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
@@ -459,6 +460,27 @@ log_warn_short(const char *text, const char *details)
     Py_XDECREF(message);
     Py_XDECREF(done);
     PyErr_Restore(p.type, p.value, p.traceback);
+}
+
+/* A line of a warning.  What is too long for one ends in "…". */
+static void
+put_line(Text *out, const char *start, const char *text)
+{
+    enum { WIDE = 100 };
+    char line[WIDE];
+    text_printf(out, "%s%s", out->len ? "\n  " : "", start);
+    size_t room = WIDE - 2 - strlen(start);
+    text_copy_cut(line, room, text);
+    text_printf(out, "%s%s", line, strlen(line) < strlen(text) ? "…" : "");
+}
+
+void
+log_warn_lines(int n, const char *const *starts, const char *const *texts, const char *details)
+{
+    Text told = {0};
+    for (int i = 0; i < n; i++) put_line(&told, starts[i], texts[i] != NULL ? texts[i] : "?");
+    warn_short(told.data != NULL ? told.data : "?", details);
+    text_free(&told);
 }
 
 /* Warns of the error that is set, and clears it. */

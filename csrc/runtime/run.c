@@ -423,37 +423,21 @@ put_failures(Text *out, const Text *because, const Text *remedy)
                     remedy->data ? remedy->data : "?");
 }
 
-/* A line of a warning.  What is too long for one ends in "…". */
-static void
-put_line(Text *out, const char *start, const char *text)
-{
-    enum { WIDE = 100 };
-    char line[WIDE];
-    text_printf(out, "%s%s", out->len ? "\n  " : "", start);
-    size_t room = WIDE - 2 - strlen(start);
-    text_copy_cut(line, room, text);
-    text_printf(out, "%s%s", line, strlen(line) < strlen(text) ? "…" : "");
-}
-
-/* At most three lines: what, why, and what to do. */
+/* What, why, and what to do. */
 static void
 warn_given_up(const Runner *r, const char *where, const Text *because, const Text *remedy,
               const char *details)
 {
-    Text what = {0}, told = {0};
+    Text what = {0};
     long long compiles = r->state->compiles;
     const char *path = strchr(where, '('), *slash = path ? strrchr(path, '/') : NULL;
     int name = slash != NULL ? (int)(path + 1 - where) : 0; /* up to the file's folder */
     text_printf(&what, "%.*s%s was compiled %lld time%s; CPython runs it where no plan holds", name,
                 where, slash ? slash + 1 : where, compiles, compiles == 1 ? "" : "s");
-    put_line(&told, "pycompile: ", what.data ? what.data : "?");
-    if (because->len > 0) {
-        put_line(&told, "because ", because->data);
-        put_line(&told, "To have it compiled: ", remedy->data ? remedy->data : "?");
-    }
-    log_warn_short(told.data ? told.data : "?", details);
+    const char *starts[] = {"pycompile: ", "because ", "To have it compiled: "};
+    const char *texts[] = {what.data, because->data, remedy->data};
+    log_warn_lines(because->len > 0 ? 3 : 1, starts, texts, details);
     text_free(&what);
-    text_free(&told);
 }
 
 /* Plans made here that have not paid, the dropped ones included. */
