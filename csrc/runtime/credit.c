@@ -31,7 +31,6 @@ enum {
     ITEMS_WATCHED = 8,
     FIRST_WAIT = 8, /* calls before stepping that has paid nothing is tried again */
     MOST_REFUSAL_WAIT = 1 << 20,
-    WAYS = 4, /* places in the table for a kind of calls */
 };
 
 int
@@ -139,7 +138,8 @@ kind_of(const Roots *roots)
 }
 
 /* The calls of this kind; NULL: there were none, or they are forgotten.  `make`: in place of those
-   that have missed least of a few; NULL then without memory. */
+   that have missed least, in turn where several have, so that kinds that are new do not drive out
+   one another; NULL then without memory. */
 static Recurring *
 recurring_of(Credit *credit, uint64_t kind, bool make)
 {
@@ -147,12 +147,14 @@ recurring_of(Credit *credit, uint64_t kind, bool make)
         (credit->recurring = mem_alloc(sizeof(Recurring) * RECURRING)) == NULL)
         PyErr_Clear();
     if (credit->recurring == NULL) return NULL;
-    Recurring *set = credit->recurring + kind % (RECURRING / WAYS) * WAYS, *least = set;
-    for (Recurring *at = set; at < set + WAYS; at++) {
+    Recurring *least = NULL;
+    for (int i = 0; i < RECURRING; i++) {
+        Recurring *at = &credit->recurring[(credit->next_recurring + i) % RECURRING];
         if (at->kind == kind) return at;
-        if (at->missed < least->missed) least = at;
+        if (least == NULL || at->missed < least->missed) least = at;
     }
     if (!make) return NULL;
+    credit->next_recurring = (uint8_t)((least - credit->recurring + 1) % RECURRING);
     *least = (Recurring){.kind = kind};
     return least;
 }

@@ -48,6 +48,7 @@ typedef struct {
     Recurring *recurring;         /* RECURRING of them; owned, or NULL */
     int lost;                     /* plans dropped before they had paid, and tries without a plan */
     int refused;                  /* captures that were not worth a plan */
+    uint8_t next_recurring;       /* where to look first for one to forget */
     uint8_t backoff;              /* tries past the limit since a plan last paid */
     uint8_t misjudged;            /* of those, the ones that a large call had justified */
     uint8_t doubts;               /* tries for calls that recurred since a plan last paid */
