@@ -128,10 +128,16 @@ account_allows(const Account *account, int instrs, bool again)
     return earned && account_affords(account, instrs) && background_has_room();
 }
 
-int64_t
+static int64_t
 account_most(const Account *account, int instrs)
 {
     return Py_MAX(2 * price_of(account, instrs), LEAST_NS);
+}
+
+int64_t
+account_until(const Account *account, int instrs, int64_t began)
+{
+    return pretended_ns > 0 ? INT64_MAX : began + account_most(account, instrs);
 }
 
 int64_t

@@ -29,8 +29,9 @@ bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);
-/* The ns that this capture may take, and the instructions that it may follow. */
-int64_t account_most(const Account *account, int instrs);
+/* When a capture that has begun at that time has to end, and the instructions that it may follow.
+   Under a test's clock, which stands still, it takes what it takes. */
+int64_t account_until(const Account *account, int instrs, int64_t began);
 int64_t account_effort(const Account *account, int instrs);
 /* Known from a former process: what a capture costs there, and what its plans have saved. */
 void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);

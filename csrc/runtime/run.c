@@ -626,7 +626,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     }
     int64_t began = clock_ran_ns();
     if (r->held->accounts)
-        request.until = began + account_most(&r->state->account, r->decoded->count);
+        request.until = account_until(&r->state->account, r->decoded->count, began);
     Answer answer = compile_plan(&request, reason, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);

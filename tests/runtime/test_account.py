@@ -208,6 +208,7 @@ def test_explain_compiles_at_once():
 def test_a_call_with_a_long_loop_is_compiled_at_once():
     counts = child("""
         import numpy as np, pycompile
+        from pycompile import _C; _C.test_account(1)
         @pycompile.compile
         def smooth(y, x, a):
             for i in range(1, len(x)):
@@ -221,11 +222,14 @@ def test_a_call_with_a_long_loop_is_compiled_at_once():
 SAVES = """
     import sys
     import numpy as np, pycompile, time
+    from pycompile import _C
     @pycompile.compile
     def f(x):
         return np.sqrt(x * x + 1) - x * 0.5 + x * 0.25 - x * 0.125
     x = np.linspace(0, 1, 100_000)
+    _C.test_account(1)
     f(x)
+    _C.test_account(0)
     print(f.stats()["plan_runs"])
     until = time.monotonic() + 60
     while f.stats()["plan_runs"] < int({runs}) and time.monotonic() < until:
