@@ -6,6 +6,7 @@
 #include "base.h"
 
 enum { MAX_THREADS = 256 };
+enum { DYNAMIC_NEVER, DYNAMIC_VARIED, DYNAMIC_AT_ONCE }; /* dynamic */
 
 typedef struct Config {
 #define OPTION_BOOL(name) bool name;

@@ -208,6 +208,21 @@ array_like(ArrayLike *like)
     like->misaligned = like->flags & ARRAY_ALIGNED_8 ? 7 : 0;
 }
 
+/* Of an array some of whose lengths are bounded, and which lies like a new one. */
+static bool
+has_lengths(const PyArrayObject_fields *array, const ArrayLike *like)
+{
+    int64_t stride = (int64_t)dtype_size(like->dtype);
+    for (int i = like->rank - 1; i >= 0; i--) {
+        int64_t length = array->dimensions[i];
+        if (array->strides[i] != stride) return false;
+        if (like->least_shape >> i & 1 ? length < like->shape[i] : length != like->shape[i])
+            return false;
+        stride *= length;
+    }
+    return true;
+}
+
 bool
 array_is_like(PyObject *object, const ArrayLike *like)
 {
@@ -220,8 +235,12 @@ array_is_like(PyObject *object, const ArrayLike *like)
     if (array->descr != numpy_descr[like->dtype] &&
         numpy_dtype_from_descr(array->descr, &why) != (int)like->dtype)
         return false;
-    for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
-        if ((known & 1) && array->dimensions[i] != like->shape[i]) return false;
+    if (like->least_shape != 0) {
+        if (!has_lengths(array, like)) return false;
+    } else {
+        for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
+            if ((known & 1) && array->dimensions[i] != like->shape[i]) return false;
+    }
     for (int i = 0, known = like->known_stride; known != 0; i++, known >>= 1)
         if ((known & 1) && array->strides[i] != like->stride[i]) return false;
     return true;

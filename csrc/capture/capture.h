@@ -78,8 +78,18 @@ bool guard_has_other(GuardKind kind);
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly for `low`
    references.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing.
-   SPARE: array_is_spare, or not where low is 0.  READONLY, OVERLAP: of arrays; what holds only for
+   SIZES: `sizes`, of the arrays `group`, is 0 (low) or not negative.  SAME_SIZE: of two arrays, the lengths of the axes `low` and `high`.  SPARE: array_is_spare, or not where low is 0.  READONLY, OVERLAP: of arrays; what holds only for
    such is no plan for others.  APART: of several sources, no two are one object (guards_path.c). */
+/* An expression of sizes, its operands in front of each operation: a constant, the length along
+   `axis` of one of the guard's arrays, or the operation on the last two values. */
+typedef struct {
+    SizeKind kind;
+    int64_t value; /* SIZE_CONST; SIZE_DIM: index of the array */
+    int axis;
+} SizeTerm;
+enum { SIZE_DEPTH = 32, MOST_SIZED = 16 }; /* values that wait for their operation; arrays */
+int64_t size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes);
+
 typedef struct {
     GuardKind kind;
     SourceId source;
@@ -87,6 +97,8 @@ typedef struct {
     /* DISJOINT: input arrays, the written ones first; no written one shares memory with another. */
     int ngroup, nwritten;
     SourceId *group;
+    int nsizes;
+    SizeTerm *sizes;
     PyObject *object;  /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
     int64_t low, high; /* INT_RANGE; LENGTH uses low */
     struct {
@@ -94,6 +106,8 @@ typedef struct {
         uint8_t rank;
         uint8_t known_shape;  /* bit per axis: shape[axis] is part of the guard */
         uint8_t known_stride; /* bit per axis */
+        uint8_t least_shape;  /* bit per axis: shape[axis] is a lower bound; and where there is one,
+                                 all strides are those of a new array in C order */
         unsigned flags;       /* ARRAY_* that must be set */
         uint8_t library;      /* Library */
         int device_number;    /* on a device */
@@ -290,6 +304,9 @@ typedef struct {
     int32_t failed;
     bool unsteady; /* it has failed so often that it is not guarded again */
 } VariedPath;
+
+/* The path of a length of the array at this path, among those that have varied. */
+uint64_t size_path(uint64_t array, int axis);
 
 /* The state of the program that capture may read.  Capture changes nothing in it. */
 typedef struct {

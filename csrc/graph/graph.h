@@ -127,7 +127,7 @@ bool dtype_is_signed(DType dtype);
 
 typedef enum {
     SIZE_CONST,  /* value */
-    SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling */
+    SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling; `a` at least */
     SIZE_STRIDE, /* stride[axis] of input node `node` */
     SIZE_NUMBER, /* the int that `measure` node `node` has; from `a` to `b`, if these are given */
     SIZE_ADD,
@@ -429,7 +429,10 @@ bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
 /* Has it a number that only the run tells? */
 bool size_varies(const Graph *g, SizeId id);
-/* Is it 1, of what only the run tells whatever that is?  A length of an input is as it was seen. */
+/* Has it one that only a step of the run tells? */
+bool size_varies_in_run(const Graph *g, SizeId id);
+/* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is as
+   it was seen. */
 bool size_is_single(const Graph *g, SizeId id);
 /* The upper bound; INT64_MAX: there is none. */
 int64_t size_most(Graph *g, SizeId id);

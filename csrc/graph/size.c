@@ -305,7 +305,7 @@ bound_of(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
     int64_t a, b;
     switch (size.kind) {
     case SIZE_CONST: *out = size.value; return true;
-    case SIZE_DIM: *out = 0; return !upper;
+    case SIZE_DIM: *out = size.a == NO_SIZE ? 0 : g->sizes.at[size.a].value; return !upper;
     case SIZE_NUMBER:
         return (upper ? size.b : size.a) != NO_SIZE &&
                bound(g, upper ? size.b : size.a, upper, depth + 1, out);
@@ -401,8 +401,17 @@ size_varies(const Graph *g, SizeId id)
 {
     if (size_is_const(g, id)) return false;
     const Size *size = &g->sizes.at[id];
-    if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER;
+    if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER || size->a != NO_SIZE;
     return size_varies(g, size->a) || size_varies(g, size->b);
+}
+
+bool
+size_varies_in_run(const Graph *g, SizeId id)
+{
+    if (size_is_const(g, id)) return false;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER;
+    return size_varies_in_run(g, size->a) || size_varies_in_run(g, size->b);
 }
 
 bool

@@ -27,6 +27,7 @@ typedef struct {
     PyObject *object; /* borrowed from the graph's keep list */
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
+    int32_t slot; /* TEMP of a size that only the run tells: 1 + its number in Program.slots */
     bool written;         /* in place, by later steps than the one that made it */
     bool pooled;          /* OUTPUT: made when a carry step needs it */
     /* OUTPUT, EXTERN, CHOSEN: release.c */
@@ -82,7 +83,9 @@ typedef struct {
     SizeId units;          /* what threads divide among them: [0, units) */
     int64_t grain;         /* fewer units are not worth another thread */
     int64_t unit_ps;       /* roughly the time of a unit in one thread, in picoseconds */
-    int64_t scratch_bytes; /* per thread */
+    int64_t scratch_bytes; /* per thread; and `scratch_each` for each element of a row of … */
+    int64_t scratch_each;  /* … `scratch_row` elements, which only the run tells */
+    SizeId scratch_row;
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     uint8_t errors;        /* the ErrorState for it */
     bool bounded;          /* Kernel.bounded: unless underflow counts, kN_bounded is called */
@@ -241,6 +244,7 @@ typedef struct {
     VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes[DEVICE_COUNT];
+    VEC(SizeId) slots; /* bytes of memory behind the host's arena, each for several buffers */
 } Program;
 
 /* NULL with the error set; NULL with ANSWER_NO in *answer (no error) when some node has no

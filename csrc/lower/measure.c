@@ -34,7 +34,7 @@ measure_buffers(Lowering *lw)
         Buffer *b = &p->buffers.at[id];
         int64_t most;
         bool arena = b->kind == BUFFER_TEMP && !size_is_const(lw->graph, b->bytes);
-        if (arena && !size_upper(lw->graph, b->bytes, &most))
+        if (arena && !memory_is_slot(lw, b) && !size_upper(lw->graph, b->bytes, &most))
             lw->why = "memory of a size that has no bound";
         if (b->kind != BUFFER_OUTPUT) continue;
         int step = type_measured_by(lw, &b->type);

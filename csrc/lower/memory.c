@@ -98,6 +98,27 @@ rounded(const Lowering *lw, const Buffer *b)
     return (size_most(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+bool
+memory_is_slot(const Lowering *lw, const Buffer *b)
+{
+    int64_t most;
+    return b->type.device == DEVICE_HOST && !size_is_const(lw->graph, b->bytes) &&
+           !size_varies_in_run(lw->graph, b->bytes) && !size_upper(lw->graph, b->bytes, &most);
+}
+
+/* A slot of this size that no buffer in use has; or a new one.  0, or -1 with the error set. */
+static int
+take_slot(Lowering *lw, Buffer *b, bool *used)
+{
+    Program *p = lw->program;
+    int at = 0;
+    while (at < p->slots.len && (used[at] || p->slots.at[at] != b->bytes)) at++;
+    if (at == p->slots.len && VEC_PUSH(lw->arena, &p->slots, b->bytes) < 0) return -1;
+    used[at] = true;
+    b->slot = at + 1;
+    return 0;
+}
+
 /* Free bytes between buffers in use, by offset. */
 typedef struct {
     int64_t at, end;
@@ -206,15 +227,24 @@ plan_device(Lowering *lw, Device device)
     Program *p = lw->program;
     Layout l = {.lw = lw};
     ByStep born, dead;
+    bool *used = arena_alloc(lw->arena, (size_t)p->buffers.len + 1); /* slots */
+    if (used == NULL) return -1;
     if (by_step(lw, device, lw->first_step, &born) < 0 ||
         by_step(lw, device, lw->last_step, &dead) < 0)
         return -1;
     for (int step = 0; step <= p->steps.len; step++) {
-        for (int32_t i = born.first[step]; i != 0; i = born.next[i - 1])
-            p->buffers.at[i - 1].arena_offset = take(&l, rounded(lw, &p->buffers.at[i - 1]));
+        for (int32_t i = born.first[step]; i != 0; i = born.next[i - 1]) {
+            Buffer *b = &p->buffers.at[i - 1];
+            if (!memory_is_slot(lw, b))
+                b->arena_offset = take(&l, rounded(lw, b));
+            else if (take_slot(lw, b, used) < 0)
+                return -1;
+        }
         for (int32_t i = dead.first[step]; i != 0; i = dead.next[i - 1]) {
             const Buffer *b = &p->buffers.at[i - 1];
-            if (give(&l, b->arena_offset, rounded(lw, b)) < 0) return -1;
+            if (b->slot > 0)
+                used[b->slot - 1] = false;
+            else if (give(&l, b->arena_offset, rounded(lw, b)) < 0) return -1;
         }
     }
     p->arena_bytes[device] = l.top;
@@ -229,7 +259,7 @@ memory_plan(Lowering *lw)
     for (int device = 0; device < DEVICE_COUNT; device++)
         if (plan_device(lw, (Device)device) < 0) return -1;
     for (BufferId id = 0; id < p->buffers.len; id++)
-        if (p->buffers.at[id].kind == BUFFER_TEMP)
+        if (p->buffers.at[id].kind == BUFFER_TEMP && p->buffers.at[id].slot == 0)
             p->buffers.at[id].arena_offset += bytes_before(lw, &p->buffers.at[id].type);
     return 0;
 }

@@ -427,7 +427,7 @@ host_schedule(Nest *n, KernelStep *step)
 {
     if (stages_assign(n) < 0) return -1;
     if (n->lw->why != NULL) return 0;
-    step->scratch_bytes = stages_scratch_bytes(n);
+    step->scratch_bytes = stages_scratch_bytes(n, step);
     n->kernel->bounded = step->bounded = bounds_suit(n);
     if (make_units(n, step) < 0) return -1;
     leave_to_caller(n, step);

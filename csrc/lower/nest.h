@@ -79,7 +79,7 @@ int instr_members(Nest *n);
 
 /* stages.c */
 int stages_assign(Nest *n); /* 0 or -1 */
-int64_t stages_scratch_bytes(const Nest *n);
+int64_t stages_scratch_bytes(const Nest *n, KernelStep *step);
 
 /* flag_bounds.c: may bounds of what the kernel reads show that it raises no flag? */
 bool bounds_suit(const Nest *n);

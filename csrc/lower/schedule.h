@@ -255,6 +255,8 @@ int place_for(Lowering *lw, NodeId value, Place *out);
 
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
+/* Does the beginning of the run tell its size, but no bound? */
+bool memory_is_slot(const Lowering *lw, const Buffer *b);
 
 /* release.c: array objects, and when they are released */
 /* Before memory_plan: arguments of calls become array objects, where possible. */

@@ -379,15 +379,29 @@ lay_beside(Nest *n)
     }
 }
 
+/* Rows of which the beginning of the run tells the length. */
+static int64_t
+scratch_of_rows(const Nest *n, KernelStep *step)
+{
+    const Kernel *k = n->kernel;
+    step->scratch_row = n->size[n->nloops - 1];
+    for (int i = 0; i < k->nslots; i++) step->scratch_each += k->slot_bytes[i];
+    return k->nslots * (63 + SLOT_GAP);
+}
+
 int64_t
-stages_scratch_bytes(const Nest *n)
+stages_scratch_bytes(const Nest *n, KernelStep *step)
 {
     const Kernel *k = n->kernel;
     if (k->tile_rows > 0) return tile_bytes(k);
     enum { MOST_ROW = 1 << 27 };
-    int64_t most = size_most(n->lw->graph, n->size[n->nloops - 1]), total = 0;
+    SizeId row = n->size[n->nloops - 1];
+    int64_t most = size_most(n->lw->graph, row), total = 0;
     int64_t length = k->block ? k->block : most;
-    if (k->nslots > 0 && length > MOST_ROW) n->lw->why = "a row of a length that has no bound";
+    if (k->nslots > 0 && length > MOST_ROW) {
+        if (!size_varies_in_run(n->lw->graph, row)) return scratch_of_rows(n, step);
+        n->lw->why = "a row of a length that has no bound";
+    }
     for (int i = 0; i < k->nslots; i++) {
         /* for rows side by side, a vector for each element */
         int64_t bytes = k->beside ? 64 : k->slot_bytes[i];

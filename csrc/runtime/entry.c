@@ -399,10 +399,10 @@ entry_take(Entry *entry, Plan *plan, int64_t limit)
     for (int64_t i = limit; i < entry->nplans; i++) plan_trim(entry->plans[i]);
 }
 
-void
-entry_varied(Entry *entry, const GuardProgram *guards, int failed)
+static void
+note_varied(void *of, uint64_t path)
 {
-    uint64_t path = guards_varied_path(guards, failed);
+    Entry *entry = of;
     int i = 0;
     if (path == 0) return;
     while (i < entry->nvaried && entry->varied[i].path != path) i++;
@@ -411,6 +411,13 @@ entry_varied(Entry *entry, const GuardProgram *guards, int failed)
     VariedPath *varied = &entry->varied[i];
     if (varied->failed < MAX_VARIED) varied->failed++;
     varied->unsteady = varied->failed == MAX_VARIED;
+}
+
+void
+entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots)
+{
+    note_varied(entry, guards_varied_path(guards, failed));
+    guards_varied_sizes(guards, roots, note_varied, entry);
 }
 
 static bool

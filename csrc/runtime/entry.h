@@ -16,7 +16,7 @@ enum {
     CHECKED_PER_UNIT = 2, /* plans whose guards fail in the time of a unit */
     REST = 8,             /* resting plans are looked at in one call of so many */
     SLOTS_WATCHED = 64,
-    PATHS_WATCHED = 16, /* varying values and lengths */
+    PATHS_WATCHED = 32, /* varying values and lengths */
     /* in the units of capture/control/worth.c */
     COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
@@ -229,7 +229,7 @@ Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
    NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
 /* Records that this guard failed: its value may be unsteady, or its container growing. */
-void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
+void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots);
 /* Counts a call without a plan at an entry that makes no more.  Where plans hardly ever hold, those
    that have been of little use are dropped, and the others rest. */
 void entry_missed(Entry *entry);

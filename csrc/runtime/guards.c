@@ -60,6 +60,7 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
                   .rank = from->array.rank,
                   .known_shape = from->array.known_shape,
                   .known_stride = from->array.known_stride,
+                  .least_shape = from->array.least_shape,
                   .flags = from->array.flags,
                   .library = from->array.library,
                   .device_number = from->array.device_number},
@@ -69,6 +70,13 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
     if (from->kind == GUARD_DISJOINT) {
         out->nwritten = from->nwritten;
         if (guard_group(program, out, from->group, from->ngroup) < 0) return -1;
+    }
+    if (from->kind == GUARD_SIZES) {
+        size_t terms = sizeof(SizeTerm) * (size_t)from->nsizes;
+        out->nsizes = from->nsizes;
+        out->sizes = arena_copy(program->memory, from->sizes, terms);
+        if (out->sizes == NULL || guard_group(program, out, from->group, from->ngroup) < 0)
+            return -1;
     }
     if (from->kind != GUARD_ARRAY) return 0;
     size_t size = sizeof(int64_t) * from->array.rank;
@@ -244,6 +252,32 @@ guards_varied_path(const GuardProgram *program, int number)
     case GUARD_KEYS: return path_of(program, check->source);
     default: return 0;
     }
+}
+
+void
+guards_varied_sizes(const GuardProgram *program, const Roots *roots,
+                    void (*note)(void *of, uint64_t path), void *of)
+{
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (reached == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    for (int i = 0; i < program->nsources; i++)
+        reached[i] = source_reach(&program->sources[i], roots, reached);
+    for (int i = 0; i < program->nchecks; i++) {
+        const GuardCheck *check = &program->checks[i];
+        ArrayHeader header;
+        if (check->kind != GUARD_ARRAY || reached[check->source] == NULL ||
+            array_header(reached[check->source], &header) != ANSWER_YES ||
+            header.rank != check->array.rank)
+            continue;
+        for (int axis = 0; axis < header.rank; axis++)
+            if ((check->array.known_shape >> axis & 1) &&
+                header.shape[axis] != check->array.shape[axis])
+                note(of, size_path(path_of(program, check->source), axis));
+    }
+    mem_free(reached);
 }
 
 int

@@ -31,6 +31,8 @@ typedef struct {
     int64_t low, high;
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
     int32_t ngroup, nwritten, *group; /* DISJOINT, APART */
+    int32_t nsizes;
+    const SizeTerm *sizes;            /* SIZES */
     struct MemoryRange *ranges;       /* of them: buffer, with the order of the last check */
     const void **parts; /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;

@@ -186,6 +186,33 @@ overlapping(PyObject *a, PyObject *b)
 }
 
 static bool
+same_size(const GuardCheck *check, PyObject *a, PyObject *b)
+{
+    ArrayHeader ha, hb;
+    return both_read(a, b, &ha, &hb) && check->low < ha.rank && check->high < hb.rank &&
+           ha.shape[check->low] == hb.shape[check->high];
+}
+
+static bool
+sizes_agree(const GuardCheck *check, PyObject *const *reached)
+{
+    const int64_t *shapes[MOST_SIZED];
+    for (int i = 0; i < check->ngroup; i++) {
+        ArrayHeader header;
+        PyObject *array = reached[check->group[i]];
+        if (array == NULL || array_header(array, &header) != ANSWER_YES) return false;
+        for (int k = 0; k < check->nsizes; k++) {
+            const SizeTerm *term = &check->sizes[k];
+            if (term->kind == SIZE_DIM && term->value == i && term->axis >= header.rank)
+                return false;
+        }
+        shapes[i] = header.shape;
+    }
+    int64_t value = size_terms_value(check->sizes, check->nsizes, shapes);
+    return check->low ? value == 0 : value >= 0;
+}
+
+static bool
 is_readonly(PyObject *object)
 {
     ArrayHeader header;
@@ -295,6 +322,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_SCALAR: return scalar_is(object, check->array.dtype);
     case GUARD_SAME: return object == other;
     case GUARD_NOT_SAME: return object != other;
+    case GUARD_SAME_SIZE: return same_size(check, object, other);
+    case GUARD_SIZES: return sizes_agree(check, reached);
     case GUARD_NO_OVERLAP: return apart(object, other);
     case GUARD_RANGES_APART: return ranges_apart(object, other);
     case GUARD_RANGES_MEET: return ranges_meet(object, other);

@@ -238,7 +238,9 @@ guard_array_facts(const GuardProgram *program, const GuardCheck *check, PyObject
         return n;
     }
     for (int i = 0; i < header.rank; i++) {
-        if (!(check->array.known_shape >> i & 1) || header.shape[i] == check->array.shape[i])
+        bool least = check->array.least_shape >> i & 1;
+        if (!(check->array.known_shape >> i & 1) || header.shape[i] == check->array.shape[i] ||
+            (least && header.shape[i] > check->array.shape[i]))
             continue;
         facts[n].remedy = shape_remedy(program, &program->sources[check->source]);
         set_fact(&facts[n++], "shape", i, check->array.shape[i], header.shape[i]);

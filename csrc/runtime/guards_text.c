@@ -17,7 +17,9 @@ put_array(Text *out, const GuardCheck *check)
     text_put(out, "[");
     for (int i = 0; i < check->array.rank; i++) {
         text_put(out, i ? ", " : "");
-        if (check->array.known_shape >> i & 1)
+        if (check->array.least_shape >> i & 1)
+            text_printf(out, "%lld…", (long long)check->array.shape[i]);
+        else if (check->array.known_shape >> i & 1)
             text_printf(out, "%lld", (long long)check->array.shape[i]);
         else
             text_put(out, "?");
@@ -73,6 +75,35 @@ put_number_types(Text *out, const GuardProgram *program, const GuardCheck *check
                 Py_TYPE(now)->tp_name);
 }
 
+/* The expression that ends with this term, and the term before it. */
+static int
+put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int at)
+{
+    static const char *const signs[] = {[SIZE_ADD] = " + ",
+                                        [SIZE_MUL] = " * ",
+                                        [SIZE_FLOOR_DIV] = " // ",
+                                        [SIZE_MOD] = " % "};
+    const SizeTerm *term = &check->sizes[at];
+    if (term->kind == SIZE_CONST) {
+        text_printf(out, "%lld", (long long)term->value);
+        return at - 1;
+    }
+    if (term->kind == SIZE_DIM) {
+        guard_put_source(out, program, check->group[term->value]);
+        text_printf(out, ".shape[%d]", term->axis);
+        return at - 1;
+    }
+    bool call = term->kind == SIZE_LEAST || term->kind == SIZE_MOST;
+    int right = at - 1, left = right, open = 1; /* the left operand ends where the right begins */
+    for (; open > 0; left--) open += check->sizes[left].kind >= SIZE_ADD ? 1 : -1;
+    text_put(out, !call ? "(" : term->kind == SIZE_LEAST ? "min(" : "max(");
+    int before = put_sizes(out, program, check, left);
+    text_put(out, call ? ", " : signs[term->kind]);
+    put_sizes(out, program, check, right);
+    text_put(out, ")");
+    return before;
+}
+
 static void
 put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
 {
@@ -86,6 +117,10 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_FILLING:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
+    case GUARD_SIZES:
+        put_sizes(out, program, check, check->nsizes - 1);
+        text_put(out, check->low ? " == 0" : " >= 0");
+        break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_APART: text_printf(out, "objects (%d) were different ones", check->ngroup); break;

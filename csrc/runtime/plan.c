@@ -43,6 +43,28 @@ read_dynamic_sizes(Run *run, int64_t *value)
     return ANSWER_YES;
 }
 
+/* The sizes of this run.  The bytes of its arena, of what is behind that, and of scratch; or -1. */
+static int64_t
+begin_sizes(Run *run, int64_t *sizes)
+{
+    enum { MOST_BITS = 46 }; /* of a size in bytes */
+    const Plan *plan = run->plan;
+    int64_t *slot = sizes + plan->nsizes, bytes = plan->arena_bytes, scratch = plan->scratch_bytes;
+    if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return -1;
+    run->size = run->measured = sizes;
+    run->slot = slot;
+    for (int i = 0; i < plan->nslots; i++) {
+        int64_t own = sizes[plan->slots[i]];
+        if (own < 0 || own >> MOST_BITS != 0) return -1;
+        slot[i] = bytes;
+        bytes += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    for (int i = 0; i < plan->nrows; i++)
+        scratch = Py_MAX(scratch, kernel_scratch(run, plan->rows[i]));
+    run->scratch_at = bytes;
+    return bytes + scratch;
+}
+
 void
 run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride)
 {
@@ -154,7 +176,7 @@ place_buffers(Run *run)
             break;
         case BUFFER_CONST: run->data[i] = buffer->data; break;
         case BUFFER_TEMP:
-            run->data[i] = buffer->arena_offset +
+            run->data[i] = (buffer->slot > 0 ? run->slot[buffer->slot - 1] : buffer->arena_offset) +
                            (buffer->type.device == DEVICE_HOST ? run->arena : run->device_arena);
             break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
@@ -263,7 +285,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         .ptr = pointers,
         .size = sizes,
         .loop = kernel->loops,
-        .scratch = run->arena + run->plan->arena_bytes,
+        .scratch = run->scratch,
     };
     KernelFn call = kernel_call(kernel);
     int failed;
@@ -272,7 +294,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         uint64_t states = kernel->foreign ? thread_states_made() : 0;
         run->yielded = run->yielded || !thread_is_alone();
         PyThreadState *thread = PyEval_SaveThread();
-        failed = threads_run(call, &args, kernel->scratch_bytes, units, kernel->grain,
+        failed = threads_run(call, &args, kernel_scratch(run, kernel), units, kernel->grain,
                              kernel->unit_ps, &raised);
         if (kernel->parts && !failed) failed = finish_parts(kernel, &args, &raised);
         PyEval_RestoreThread(thread);
@@ -735,12 +757,8 @@ is_current(Run *run, const PlanOutcome *outcome)
 }
 
 static PlanResult
-run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
+run_all(Run *run, PlanOutcome *outcome)
 {
-    if (run->plan->ndynamic != 0) {
-        if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return PLAN_DEOPT;
-        run->size = run->measured = sizes;
-    }
     if (hold_sources(run) != ANSWER_YES ||
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
         place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
@@ -783,20 +801,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? state_take(plan) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
-    /* the scratch of small kernels is behind the arena */
-    int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
-    char *block = NULL, *arena;
-    if (arena_bytes <= STACK_ARENA_BYTES) {
-        arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
-    } else if ((block = spare_take(&plan->spare_arena, arena_bytes + 2 * ALIGNMENT)) != NULL) {
-        arena = aligned(block);
-    } else {
-        if (on_heap) state_give(plan, state);
-        return deopt_or_error(NULL);
-    }
-    plan_acquire(plan);
-    for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
-    Run run = {.plan = plan, .reached = reached, .size = plan->size_values, .arena = arena};
+    Run run = {.plan = plan, .reached = reached, .size = plan->size_values};
     run.scalars = state;
     run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
     run.object = (PyObject **)(run.data + plan->nbuffers);
@@ -806,8 +811,29 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
         run.memory = run.object + nobjects;
         nobjects += plan->nbuffers;
     }
+    /* the scratch of small kernels is behind the arena */
+    run.scratch_at = plan->arena_bytes;
+    int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
+    if (plan->ndynamic != 0 &&
+        (arena_bytes = begin_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {
+        if (on_heap) state_give(plan, state);
+        return deopt_or_error(NULL);
+    }
+    char *block = NULL;
+    int64_t block_bytes = arena_bytes + 2 * ALIGNMENT;
+    if (arena_bytes <= STACK_ARENA_BYTES) {
+        run.arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
+    } else if ((block = spare_take(&plan->spare_arena, &block_bytes)) != NULL) {
+        run.arena = aligned(block);
+    } else {
+        if (on_heap) state_give(plan, state);
+        return deopt_or_error(NULL);
+    }
+    run.scratch = run.arena + run.scratch_at;
+    plan_acquire(plan);
+    for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
-    PlanResult result = run_all(&run, (int64_t *)(run.object + nobjects), outcome);
+    PlanResult result = run_all(&run, outcome);
     bool undo = result != PLAN_DONE && !run.committed;
     if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
@@ -815,7 +841,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     Py_XDECREF(run.device_memory);
     drop_objects(run.object, nobjects);
     if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
-    if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
+    if (block != NULL) spare_give(&plan->spare_arena, block, block_bytes);
     if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     outcome->interrupted = run.interrupted;

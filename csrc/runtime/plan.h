@@ -26,6 +26,7 @@ typedef struct {
     PyObject *object;       /* CONST */
     char *data;             /* CONST: array data, or `constant` */
     int64_t arena_offset;   /* TEMP */
+    int32_t slot;           /* TEMP: as Buffer.slot */
     bool is_whole_array;    /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
     bool written;           /* EXTERN: later steps write it in place */
     int32_t born, released; /* OUTPUT, EXTERN, CHOSEN: Buffer.born, Buffer.released */
@@ -52,7 +53,8 @@ typedef struct {
     SizeId *sizes;
     KernelLoop *loops;
     SizeId units;
-    int64_t grain, unit_ps, scratch_bytes;
+    int64_t grain, unit_ps, scratch_bytes, scratch_each;
+    SizeId scratch_row;
     bool checks_flags;
     ErrorState errors;       /* the state under which its flags are checked */
     bool region;             /* a kept loop: plan_region.c */
@@ -195,8 +197,9 @@ typedef struct Spare {
     struct Spare *newer, *older;
 } Spare;
 
-/* The arena kept for this plan, or a new one; zeroed the first time.  NULL with MemoryError set. */
-char *spare_take(Spare *spare, int64_t bytes);
+/* The arena kept for this plan, if it has so many bytes, or a new one; *bytes: what it has.  NULL with
+   MemoryError set. */
+char *spare_take(Spare *spare, int64_t *bytes);
 /* Puts the arena back; may return it, or others, to the system. */
 void spare_give(Spare *spare, char *block, int64_t bytes);
 void spare_drop(Spare *spare);
@@ -235,6 +238,9 @@ struct Plan {
     int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
+    int nslots, nrows;
+    SizeId *slots;           /* Program.slots */
+    const PlanKernel **rows; /* kernels with a scratch_row */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
     char *spare_state;           /* a run's state, where it is large; likewise */
@@ -263,7 +269,9 @@ typedef struct {
     PyObject **memory; /* by buffer, owned: an output's on a device until there is its object */
     PyObject **built;  /* by build, owned */
     char *scalars;
-    char *arena;
+    char *arena, *scratch;
+    int64_t scratch_at; /* behind the beginning of the arena */
+    const int64_t *slot; /* where each begins behind the arena */
     char *device_arena;
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */
@@ -281,6 +289,13 @@ static inline int64_t
 run_size(const Run *run, SizeId id)
 {
     return id == NO_SIZE ? 0 : run->size[id];
+}
+
+/* Bytes of a thread's scratch. */
+static inline int64_t
+kernel_scratch(const Run *run, const PlanKernel *kernel)
+{
+    return kernel->scratch_bytes + kernel->scratch_each * run_size(run, kernel->scratch_row);
 }
 
 enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */

@@ -102,6 +102,7 @@ make_buffers(Maker *m)
         out->type = from->type;
         out->index = from->index;
         out->arena_offset = from->arena_offset;
+        out->slot = from->slot;
         out->object = from->object;
         if (keep_object(m, out->object) < 0) return -1;
         out->scalar = -1;
@@ -232,6 +233,8 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->grain = from->grain > 0 ? from->grain : 1;
     out->unit_ps = from->unit_ps;
     out->scratch_bytes = from->scratch_bytes;
+    out->scratch_each = from->scratch_each;
+    out->scratch_row = from->scratch_each > 0 ? from->scratch_row : NO_SIZE;
     out->checks_flags = from->checks_flags;
     out->errors = from->errors;
     out->region = from->region;
@@ -650,6 +653,21 @@ make_careful(Maker *m, const CodeOrigin *origin)
     return status;
 }
 
+/* Memory of which the beginning of a run tells the size. */
+static int
+make_slots(Maker *m)
+{
+    Plan *plan = m->plan;
+    plan->nslots = m->program->slots.len;
+    plan->slots = copy_of(plan, m->program->slots.at, sizeof(SizeId) * (size_t)plan->nslots);
+    plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
+    if (plan->slots == NULL || plan->rows == NULL) return -1;
+    for (int i = 0; i < plan->nsteps; i++)
+        if (plan->steps[i].kind == STEP_KERNEL && plan->steps[i].kernel.scratch_each > 0)
+            plan->rows[plan->nrows++] = &plan->steps[i].kernel;
+    return 0;
+}
+
 /* Texts for messages about the plan. */
 static int
 make_told(Maker *m)
@@ -684,7 +702,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_waves(&maker) < 0 ||
         make_commits(&maker) < 0 || make_lifetimes(plan) < 0 || plan_chains(plan) < 0 ||
         make_boxes(&maker) < 0 || make_builds(&maker) < 0 || make_exit(&maker) < 0 ||
-        make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
+        make_slots(&maker) < 0 || make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }
@@ -693,7 +711,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)plan->nsizes * sizeof(int64_t) : 0);
+        (plan->ndynamic ? (size_t)(plan->nsizes + plan->nslots) * sizeof(int64_t) : 0);
     return plan;
 }
 

@@ -536,7 +536,7 @@ note_failed(Runner *r, Entry *entry, uint64_t types)
     Roots roots = frame_roots(r);
     GuardProgram *guards = r->failed != NULL ? plan_guards(r->failed)
                                              : entry_failed_refusal(entry, types, &roots, &failed);
-    if (guards != NULL) entry_varied(entry, guards, failed);
+    if (guards != NULL) entry_varied(entry, guards, failed, &roots);
 }
 
 /* The graph does not pay yet; in a function with loops, the code after it may. */

@@ -120,10 +120,13 @@ populate(char *block, int64_t bytes)
 }
 
 char *
-spare_take(Spare *s, int64_t bytes)
+spare_take(Spare *s, int64_t *of)
 {
+    int64_t bytes = *of;
+    if (s->block != NULL && s->bytes < bytes) spare_drop(s);
     char *block = s->block;
     if (block != NULL) {
+        *of = s->bytes;
         if (s->bytes >= LARGE) unlink_spare(s);
         s->block = NULL;
         return block;

@@ -389,6 +389,7 @@ int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);
 int value_guard_type(Interp *in, Value *value);
 /* Makes shape and strides constants, guarded. */
 int value_pin(Interp *in, Value *value);
+uint64_t source_path_of(Interp *in, SourceId id);
 /* The record of the source's failed guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
 /* Guards that the int, which stays symbolic, lies in [low, high]; ANSWER_NO where that is
@@ -525,6 +526,7 @@ Value *window_of(const Interp *in, NodeId node);
 /* An array from outside whose shape is not guarded; array_sizes and array_elements are for
    these. */
 bool array_is_loose(Interp *in, const Value *array);
+SizeId array_length(const Interp *in, const Value *array, int axis);
 Answer array_size(Interp *in, Value *array, int axis, Value **out);
 Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */
 Answer array_elements(Interp *in, Value *array, Value **out); /* size */
@@ -538,6 +540,27 @@ bool value_is_data_length(Interp *in, const Value *value);
 /* At the end of capture: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
 
+/* ---- symbols.c: lengths of arrays from outside that are not known ---- */
+enum { LEAST_SYMBOL = 2 }; /* no such length is less */
+bool symbols_in_use(const Interp *in);
+/* The axes of the array whose lengths stay symbols, a bit each. */
+unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);
+/* The symbol of a length; 0 or -1. */
+int symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out);
+/* The symbols in it are known from now on: capture starts again.  ANSWER_NO: there are none. */
+Answer size_specialise(Interp *in, SizeId size, const char *why);
+Answer sizes_specialise(Interp *in, const Type *type, const char *why);
+/* Two lengths that must be equal become one symbol, or known: capture starts again. ANSWER_NO:
+   neither has a symbol. */
+Answer symbols_unite(Interp *in, SizeId a, SizeId b);
+/* Guards that the size is 0, or not negative; ANSWER_NO where it is not so, or no such guard can be
+   written. */
+Answer size_guard(Interp *in, SizeId size, bool zero);
+/* Is it negative?  It is guarded to be as in this call, where bounds do not show it. */
+Answer size_decide(Interp *in, SizeId size, bool *negative);
+/* Does it depend on nothing but lengths of arrays from outside? */
+bool size_of_symbols(const Graph *g, SizeId id);
+
 /* ---- measured.c: ints that change from turn to turn, as sizes ---- */
 /* May sizes depend on such ints where capture is now? */
 bool sizes_may_vary(const Interp *in);
@@ -547,10 +570,14 @@ type_varies(const Interp *in, const Type *type)
 {
     return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
 }
+/* … on one that changes from turn to turn? */
+bool type_is_measured(const Interp *in, const Type *type);
 /* The param of a repeat's body goes over a range, of which the step is known.  0 or -1. */
 int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step);
 /* ANSWER_NO: it is none that sizes may have. */
 Answer size_of_number(Interp *in, Value *value, SizeId *out);
+/* As size_of_number, of lengths of arrays from outside and what Python computes from them. */
+Answer size_of_length(Interp *in, Value *value, SizeId *out);
 Answer number_of_size(Interp *in, SizeId size, Value **out);
 /* The plan goes on only where it is so. */
 Answer sizes_assert_at_most(Interp *in, SizeId a, SizeId b);

@@ -15,6 +15,17 @@ sizes_may_vary(const Interp *in)
     return in->turn != NULL && in->loop == NULL;
 }
 
+bool
+type_is_measured(const Interp *in, const Type *type)
+{
+    if (type->form != FORM_ARRAY) return false;
+    for (int i = 0; i < type->rank; i++)
+        if (!size_of_symbols(in->graph, type->shape[i]) ||
+            !size_of_symbols(in->graph, type->stride[i]))
+            return true;
+    return false;
+}
+
 /* ---- ints as sizes ---- */
 
 /* The region that has the node, and the place behind it there; a param's is the beginning. */
@@ -112,6 +123,7 @@ symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
 {
     SizeId least = NO_SIZE, most = NO_SIZE;
     if (was_measured(in, number, NO_REGION, out)) return ANSWER_YES;
+    if (in->turn == NULL) return ANSWER_NO;
     const Ranged *range = range_of(in, number);
     if (range != NULL) {
         Ranged copy = *range;
@@ -127,13 +139,21 @@ symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
                                                                                       : ANSWER_YES;
 }
 
-/* A number from outside is known from now on. */
+/* A length of an array is that; another number from outside is known from now on. */
 static Answer
 size_of_input(Interp *in, NodeId node, SizeId *out)
 {
     for (int i = 0; i < in->memory.inputs.len; i++) {
         int64_t number;
         if (in->memory.inputs.at[i]->node != node) continue;
+        Value *sized = in->memory.inputs.at[i]->sized;
+        if (sized != NULL) {
+            if (value_pin(in, sized) < 0) return ANSWER_ERROR;
+            int axis = in->out->sources.at[in->memory.inputs.at[i]->source].index;
+            *out = array_length(in, sized, axis);
+            return ANSWER_YES;
+        }
+        if (in->turn == NULL) return ANSWER_NO;
         TRY(value_as_int(in, in->memory.inputs.at[i], &number));
         *out = size_const(in->graph, number);
         return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
@@ -222,6 +242,26 @@ size_of_number(Interp *in, Value *value, SizeId *out)
     return VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Of lengths alone; it must not be looked for among what can be measured. */
+static bool
+is_of_lengths(const Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST) return PyLong_CheckExact(value->object);
+    if (value->kind != V_NODE || (value->nitems == 0 && value->sized == NULL)) return false;
+    for (int i = 0; i < value->nitems; i++)
+        if (!is_of_lengths(in, value->items[i])) return false;
+    return true;
+}
+
+Answer
+size_of_length(Interp *in, Value *value, SizeId *out)
+{
+    if (value->kind != V_NODE || !is_of_lengths(in, value) || !symbols_in_use(in) ||
+        in->loop != NULL)
+        return ANSWER_NO;
+    return size_of_node(in, value->node, 0, out);
+}
+
 /* ---- sizes as ints ---- */
 
 static NodeId
@@ -233,6 +273,13 @@ const_int(Interp *in, int64_t number)
 }
 
 static NodeId number_node(Interp *in, SizeId size);
+
+static Value *
+value_of_symbol(Interp *in, const Size *size)
+{
+    Value *length, *array = in->memory.inputs.at[graph_node(in->graph, size->node)->attrs.index];
+    return array_size(in, array, size->axis, &length) == ANSWER_YES ? length : NULL;
+}
 
 /* The lesser of two ints, or the greater. */
 static NodeId
@@ -269,7 +316,31 @@ number_node(Interp *in, SizeId id)
     if (size_is_const(in->graph, id)) return const_int(in, size_value(in->graph, id));
     Size size = in->graph->sizes.at[id];
     if (size.kind == SIZE_NUMBER) return graph_node(in->graph, size.node)->args[0];
+    if (size.kind == SIZE_DIM) {
+        Value *length = value_of_symbol(in, &size);
+        return length == NULL ? NO_NODE : length->node;
+    }
     return pair_node(in, &size);
+}
+
+/* By Python's operators, so that what decides by the number can be guarded. */
+static Answer
+number_of_symbols(Interp *in, SizeId id, Value **out)
+{
+    static const int python[] = {[SIZE_ADD] = OPERATOR_ADD,
+                                    [SIZE_MUL] = OPERATOR_MUL,
+                                    [SIZE_FLOOR_DIV] = OPERATOR_FLOORDIV,
+                                    [SIZE_MOD] = OPERATOR_MOD};
+    Size size = in->graph->sizes.at[id];
+    Value *a, *b;
+    if (size.kind == SIZE_DIM) return given(out, value_of_symbol(in, &size));
+    if (size.kind < SIZE_ADD || size.kind == SIZE_LEAST || size.kind == SIZE_MOST) {
+        NodeId node = number_node(in, id);
+        return node == NO_NODE ? ANSWER_ERROR : given(out, value_node(in, node));
+    }
+    TRY(number_of_size(in, size.a, &a));
+    TRY(number_of_size(in, size.b, &b));
+    return operate_binary(in, python[size.kind], a, b, out);
 }
 
 Answer
@@ -279,6 +350,7 @@ number_of_size(Interp *in, SizeId size, Value **out)
         *out = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, size)));
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (size_of_symbols(in->graph, size)) return number_of_symbols(in, size, out);
     NodeId node = number_node(in, size);
     *out = node == NO_NODE ? NULL : value_node(in, node);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -301,11 +373,21 @@ assert_order(Interp *in, Op op, SizeId a, SizeId b)
 Answer
 sizes_assert_at_most(Interp *in, SizeId a, SizeId b)
 {
-    return size_at_most(in->graph, a, b) ? ANSWER_YES : assert_order(in, OP_py_le, a, b);
+    if (size_at_most(in->graph, a, b)) return ANSWER_YES;
+    if (size_of_symbols(in->graph, a) && size_of_symbols(in->graph, b)) {
+        SizeId between = size_sub(in->graph, b, a);
+        Answer answer = size_guard(in, between, false);
+        return answer != ANSWER_NO ? answer
+                                   : size_specialise(in, between, "a length that is too small");
+    }
+    return assert_order(in, OP_py_le, a, b);
 }
 
 Answer
 sizes_assert_same(Interp *in, SizeId a, SizeId b)
 {
-    return size_same(in->graph, a, b) ? ANSWER_YES : assert_order(in, OP_py_eq, a, b);
+    if (size_same(in->graph, a, b)) return ANSWER_YES;
+    if (size_of_symbols(in->graph, a) && size_of_symbols(in->graph, b))
+        return symbols_unite(in, a, b);
+    return assert_order(in, OP_py_eq, a, b);
 }

@@ -125,7 +125,8 @@ print_guard(const Capture *c, const Guard *guard, Text *out)
         text_printf(out, " %s[", dtype_name(guard->array.dtype));
         for (int i = 0; i < guard->array.rank; i++) {
             if (guard->array.known_shape >> i & 1)
-                text_printf(out, "%s%lld", i ? "," : "", (long long)guard->array.shape[i]);
+                text_printf(out, "%s%lld%s", i ? "," : "", (long long)guard->array.shape[i],
+                            guard->array.least_shape >> i & 1 ? "…" : "");
             else
                 text_put(out, i ? ",?" : "?");
         }

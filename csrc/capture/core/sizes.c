@@ -12,6 +12,12 @@ array_is_loose(Interp *in, const Value *array)
            array->source != NO_SOURCE && graph_node(in->graph, array->node)->type.rank > 0;
 }
 
+SizeId
+array_length(const Interp *in, const Value *array, int axis)
+{
+    return graph_node(in->graph, array->node)->type.shape[axis];
+}
+
 Answer
 array_size(Interp *in, Value *array, int axis, Value **out)
 {
@@ -133,6 +139,9 @@ sizes_settle(Interp *in)
     for (int i = in->memory.inputs.len - 1; i >= 0; i--) {
         Value *value = in->memory.inputs.at[i];
         bool size = in->out->sources.at[value->source].kind == SOURCE_SIZE;
-        if (size && value->sized != NULL && value->sized->pinned) drop_input(in, i);
+        int axis = in->out->sources.at[value->source].index;
+        if (size && value->sized != NULL && value->sized->pinned &&
+            size_is_const(in->graph, array_length(in, value->sized, axis)))
+            drop_input(in, i);
     }
 }

@@ -215,19 +215,29 @@ value_pin(Interp *in, Value *value)
     Guard *guard = &in->out->guards.at[value->guard - 1];
     bool contiguous = (header.flags & ARRAY_C_CONTIGUOUS) != 0;
     set_place(in, guard);
+    unsigned symbols = symbols_of(in, value, &header);
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
+    guard->array.least_shape = (uint8_t)symbols;
     /* The contiguity flag says nothing about the strides of axes of length 1, nor of arrays without
        elements, and views show those strides. */
     bool exact = !contiguous;
     for (int axis = 0; axis < header.rank; axis++) exact = exact || header.shape[axis] <= 1;
     if (contiguous) guard->array.flags |= ARRAY_C_CONTIGUOUS;
+    if (symbols != 0) exact = false;
     if (exact) guard->array.known_stride = guard->array.known_shape;
     SizeId shape[MAX_RANK];
     for (int axis = 0; axis < header.rank; axis++) {
         guard->array.shape[axis] = header.shape[axis];
         guard->array.stride[axis] = header.stride[axis];
-        if ((shape[axis] = size_const(in->graph, header.shape[axis])) == NO_SIZE) return -1;
+        if (symbols >> axis & 1) {
+            guard->array.shape[axis] = LEAST_SYMBOL;
+            if (symbol_make(in, value, axis, header.shape[axis], &shape[axis]) < 0) return -1;
+            guard = &in->out->guards.at[value->guard - 1];
+        } else if ((shape[axis] = size_const(in->graph, header.shape[axis])) == NO_SIZE) {
+            return -1;
+        }
     }
+    type = &graph_node(in->graph, value->node)->type;
     Type pinned = *type;
     if (!exact) {
         if (type_contiguous(in->graph, &pinned, header.dtype, header.rank, shape) < 0) return -1;
@@ -374,12 +384,12 @@ container_value(Interp *in, ValueKind kind, SourceId source, PyObject *object, i
     return value;
 }
 
-static uint64_t
-path_of(Interp *in, SourceId id)
+uint64_t
+source_path_of(Interp *in, SourceId id)
 {
     if (id == NO_SOURCE) return 0;
     const Source *source = &in->out->sources.at[id];
-    uint64_t base = source->kind == SOURCE_GLOBAL ? 0 : path_of(in, source->base);
+    uint64_t base = source->kind == SOURCE_GLOBAL ? 0 : source_path_of(in, source->base);
     return source_path(base, source->kind, source->index, source->key);
 }
 
@@ -388,7 +398,7 @@ source_varied(Interp *in, SourceId id)
 {
     const CaptureRequest *request = in->request;
     if (request->nvaried == 0 || id == NO_SOURCE) return NULL;
-    uint64_t path = path_of(in, id);
+    uint64_t path = source_path_of(in, id);
     for (int i = 0; i < request->nvaried; i++)
         if (request->varied[i].path == path) return &request->varied[i];
     return NULL;

@@ -454,6 +454,10 @@ known_scalar(Interp *in, Value *value, PyObject **out)
     }
     if (value->nitems == 0 && value->sized != NULL) { /* a size */
         if (value_pin(in, value->sized) < 0) return ANSWER_ERROR;
+        int axis = in->out->sources.at[value->source].index;
+        SizeId length = array_length(in, value->sized, axis);
+        if (!size_is_const(in->graph, length))
+            return size_specialise(in, length, "a length of which the number is needed");
     } else if (value->nitems == 0) {
         if (value->source == NO_SOURCE || is_unsteady(in, value->source)) return ANSWER_NO;
         Guard *guard = value->guard ? &in->out->guards.at[value->guard - 1] : NULL;
@@ -584,8 +588,12 @@ Answer
 value_as_node(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_NODE && !value->pinned && value_pin(in, value) < 0) return ANSWER_ERROR;
-    if (value->kind == V_NODE && !in->memory.varies && type_varies(in, node_type(in, value)))
+    if (value->kind == V_NODE && !in->memory.varies && type_varies(in, node_type(in, value))) {
+        Type type = *node_type(in, value);
+        Answer answer = sizes_specialise(in, &type, "an array of a length that is not known");
+        if (answer != ANSWER_NO) return answer;
         return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+    }
     return value_as_loose_node(in, value, out);
 }
 

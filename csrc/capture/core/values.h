@@ -396,6 +396,14 @@ typedef struct {
     int64_t step;
 } Ranged;
 
+/* A length of an array from outside that is not known: symbols.c. */
+typedef struct {
+    uint64_t path; /* size_path */
+    SourceId array;
+    int axis;
+    SizeId size; /* that of another array where the two are guarded to be equal */
+} Symbol;
+
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
@@ -409,6 +417,7 @@ typedef struct {
     VEC(Value *) inputs;   /* by graph input index */
     VEC(Measured) measured;
     VEC(Ranged) ranged;
+    VEC(Symbol) symbols;
     bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
@@ -620,6 +629,10 @@ typedef struct {
     SourceId path, other; /* in Marks.paths; NO_SOURCE: it is about one input */
 } Obstacle;
 
+typedef struct {
+    uint64_t path[2]; /* size_path */
+} UnitedSizes;
+
 /* Facts that earlier attempts at the same entry found out; see capture.c. */
 typedef struct Marks {
     VEC(int) no_inline; /* numbers of the bottom's Instrs at which no call is inlined */
@@ -644,6 +657,9 @@ typedef struct Marks {
     VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
     PyObject *keep; /* what the paths refer to */
+    VEC(uint64_t) fixed;     /* lengths of arrays that have to be known, by size_path */
+    VEC(UnitedSizes) united; /* … and that have to be equal */
+    int symbol_tries;        /* attempts that ended with one of these: symbols.c */
 } Marks;
 
 #define TRY(call)                                                                                  \

@@ -30,7 +30,9 @@ static Answer
 int_as_size(Interp *in, Value *value, SizeId *out)
 {
     int64_t number;
-    Answer answer = value_as_int(in, value, &number);
+    Answer answer = size_of_length(in, value, out);
+    if (answer != ANSWER_NO) return answer;
+    answer = value_as_int(in, value, &number);
     if (answer == ANSWER_NO) return size_of_number(in, value, out);
     if (answer != ANSWER_YES) return answer;
     *out = size_const(in->graph, number);

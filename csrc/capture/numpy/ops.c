@@ -139,10 +139,10 @@ push_node(Interp *in, NodeId node, Value **out)
 static bool
 varies_well(Interp *in, int op, DType loop, int nargs, const NodeId *args, const Type *result)
 {
-    bool varies = type_varies(in, result), backwards = false;
+    bool varies = type_is_measured(in, result), backwards = false;
     for (int i = 0; i < nargs; i++) {
         Type type = node_type(in, args[i]);
-        varies = varies || type_varies(in, &type);
+        varies = varies || type_is_measured(in, &type);
         backwards = backwards || type_has_negative_stride(in->graph, &type);
     }
     if (!varies || ufunc_has_expression(op, loop)) return true;

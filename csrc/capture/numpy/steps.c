@@ -598,7 +598,7 @@ calls_object(Interp *in, const char *name)
 Answer
 call_whole_instead(Interp *in, const WholeCall *call, Value **out)
 {
-    if (in->writes.dirty || in->raising.raised != NULL) return ANSWER_BREAK;
+    if (in->writes.dirty || in->raising.raised != NULL || in->attempt.again) return ANSWER_BREAK;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
     /* An error that the library raised is more informative than the first break. */

@@ -222,11 +222,22 @@ is_large(const Interp *in, const Type *type)
     return bytes >= array_elision_bytes();
 }
 
-/* Only the run shows whether NumPy writes into it. */
+/* Only the run shows whether NumPy writes into it: by lengths of arrays from outside, of which it is
+   guarded that they decide as in this call; *large says how. */
 static Answer
-break_varying(Interp *in, const Type *type)
+decide_large(Interp *in, const Type *type, bool *large)
 {
+    bool small;
+    *large = true;
     if (!type_varies(in, type)) return ANSWER_YES;
+    if (!type_is_measured(in, type)) {
+        SizeId bytes = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype));
+        for (int i = 0; i < type->rank; i++) bytes = size_mul(in->graph, bytes, type->shape[i]);
+        SizeId least = size_const(in->graph, array_elision_bytes());
+        TRY(size_decide(in, size_sub(in->graph, bytes, least), &small));
+        *large = !small;
+        return ANSWER_YES;
+    }
     return interp_break(in, BREAK_OPERATOR, "a temporary into which NumPy writes in some turns");
 }
 
@@ -286,7 +297,10 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
         bool temporary;
         *out = i;
         TRY(is_temporary(in, operands[i], &temporary));
-        if (temporary) return break_varying(in, result);
+        bool large = temporary;
+        bool seen = temporary && is_seen(in, operands[i], operands[1 - i], result, i == 1);
+        if (seen) TRY(decide_large(in, result, &large));
+        if (large) return ANSWER_YES;
         *out = -1;
     }
     return ANSWER_YES;
@@ -301,7 +315,7 @@ sole_operand_elided(Interp *in, const Value *operand, NodeId node, const Type *r
     if (!may || memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) == 0)
         return ANSWER_YES;
     TRY(is_temporary(in, operand, out));
-    return *out ? break_varying(in, result) : ANSWER_YES;
+    return *out ? decide_large(in, result, out) : ANSWER_YES;
 }
 
 /* The operator's result shows the layout or the order of its operands. */
@@ -325,7 +339,8 @@ operand_spare(Interp *in, Value *array, bool *out)
         return may ? is_temporary(in, array, out) : ANSWER_YES;
     }
     if (!value_is_array(in, array)) return ANSWER_YES;
-    TRY(operand(in, array, &node));
+    VARYING(in, answer, operand(in, array, &node));
+    if (answer != ANSWER_YES) return answer;
     Type type = node_type(in, node);
     bool stacked = source_is_stacked(in, array->source);
     if (!is_large(in, &type) || (!stacked && !node_owns(in, array->node))) return ANSWER_YES;

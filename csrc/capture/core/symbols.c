@@ -1,0 +1,305 @@
+/* Lengths of arrays from outside that stay symbols of the graph, so that a plan serves all of them.
+
+   Which ones the option `dynamic` says: all, or those that differed in a call for which no plan
+   held.  An array has symbols where it is laid out as a new one in C order, and each length that is
+   a symbol is 2 at least: NumPy treats axes of one element, and arrays without elements, in ways of
+   their own.
+
+   What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be equal
+   asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned accordingly
+   (value_pin).  Where that takes many attempts, lengths that are equal in this call are taken for
+   one symbol, and at last all are known. */
+#include "core.h"
+
+#include "../../config.h"
+
+enum { MOST_LEARNT = 4, MOST_TRIES = 12 };
+
+bool
+symbols_in_use(const Interp *in)
+{
+    const Config *config = in->request->config;
+    return config != NULL && config->backend_call == NULL && config->dynamic != DYNAMIC_NEVER &&
+           in->attempt.marks->symbol_tries < MOST_TRIES;
+}
+
+uint64_t
+size_path(uint64_t array, int axis)
+{
+    return source_path(array + (uint64_t)axis + 1, SOURCE_SIZE, 0, NULL);
+}
+
+static bool
+has_varied(const Interp *in, uint64_t path)
+{
+    const CaptureRequest *request = in->request;
+    for (int i = 0; i < request->nvaried; i++)
+        if (request->varied[i].path == path) return true;
+    return false;
+}
+
+static bool
+is_fixed(const Interp *in, uint64_t path)
+{
+    const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < marks->fixed.len; i++)
+        if (marks->fixed.at[i] == path) return true;
+    return false;
+}
+
+/* Is it laid out as NumPy lays out a new array, without axes of fewer than two elements? */
+static bool
+is_natural(const ArrayHeader *header)
+{
+    int64_t stride = (int64_t)dtype_size(header->dtype);
+    for (int axis = header->rank - 1; axis >= 0; axis--) {
+        if (header->shape[axis] < 1 || header->stride[axis] != stride) return false;
+        stride *= header->shape[axis];
+    }
+    return true;
+}
+
+unsigned
+symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
+{
+    unsigned axes = 0;
+    if (!symbols_in_use(in) || in->loop != NULL || array->source == NO_SOURCE) return 0;
+    if (source_is_stacked(in, array->source) || !is_natural(header)) return 0;
+    bool all = in->request->config->dynamic == DYNAMIC_AT_ONCE;
+    uint64_t path = source_path_of(in, array->source);
+    for (int axis = 0; axis < header->rank; axis++) {
+        uint64_t own = size_path(path, axis);
+        if (header->shape[axis] < 2 || is_fixed(in, own)) continue;
+        if (all || has_varied(in, own)) axes |= 1u << axis;
+    }
+    return axes;
+}
+
+/* The symbol that the path has, or NO_SIZE. */
+static const Symbol *
+symbol_at(const Interp *in, uint64_t path)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].path == path) return &in->memory.symbols.at[i];
+    return NULL;
+}
+
+/* The first symbol that has to be this one, by what has been learnt. */
+static const Symbol *
+united_with(const Interp *in, uint64_t path, int64_t hint)
+{
+    const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < in->memory.symbols.len && marks->symbol_tries >= MOST_LEARNT; i++)
+        if (size_value(in->graph, in->memory.symbols.at[i].size) == hint)
+            return &in->memory.symbols.at[i];
+    for (int i = 0; i < marks->united.len; i++) {
+        const UnitedSizes *both = &marks->united.at[i];
+        if (both->path[0] != path && both->path[1] != path) continue;
+        const Symbol *other = symbol_at(in, both->path[both->path[0] == path]);
+        if (other != NULL && size_value(in->graph, other->size) == hint) return other;
+    }
+    return NULL;
+}
+
+int
+symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
+{
+    uint64_t path = size_path(source_path_of(in, array->source), axis);
+    const Symbol *with = united_with(in, path, hint);
+    Symbol symbol = {.path = path, .array = array->source, .axis = axis};
+    if (with != NULL) {
+        Guard guard = {.kind = GUARD_SAME_SIZE,
+                       .source = array->source,
+                       .other = with->array,
+                       .low = axis,
+                       .high = with->axis};
+        *out = symbol.size = with->size;
+        if (guard_add(in, &guard) < 0) return -1;
+    } else {
+        *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
+        SizeId least = size_const(in->graph, LEAST_SYMBOL);
+        if (*out == NO_SIZE || least == NO_SIZE) return -1;
+        in->graph->sizes.at[*out].a = least;
+    }
+    return VEC_PUSH(in->arena, &in->memory.symbols, symbol);
+}
+
+/* ---- what is learnt ---- */
+
+static Answer
+start_again(Interp *in, const char *why)
+{
+    if (!in->attempt.again) in->attempt.learn->symbol_tries++;
+    in->attempt.again = true;
+    return interp_break(in, BREAK_SHAPE, "%s", why);
+}
+
+static Answer
+fix_symbols(Interp *in, SizeId id, bool *found)
+{
+    if (size_is_const(in->graph, id)) return ANSWER_YES;
+    Size size = in->graph->sizes.at[id];
+    if (size.kind >= SIZE_ADD) {
+        TRY(fix_symbols(in, size.a, found));
+        return fix_symbols(in, size.b, found);
+    }
+    for (int i = 0; i < in->memory.symbols.len; i++) {
+        if (in->memory.symbols.at[i].size != id) continue;
+        *found = true;
+        if (in->attempt.again) return ANSWER_YES; /* this attempt is not followed any more */
+        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->fixed,
+                     in->memory.symbols.at[i].path) < 0)
+            return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+size_specialise(Interp *in, SizeId size, const char *why)
+{
+    bool found = false;
+    TRY(fix_symbols(in, size, &found));
+    return found ? start_again(in, why) : ANSWER_NO;
+}
+
+Answer
+sizes_specialise(Interp *in, const Type *type, const char *why)
+{
+    bool found = false;
+    for (int i = 0; i < type->rank; i++) {
+        TRY(fix_symbols(in, type->shape[i], &found));
+        TRY(fix_symbols(in, type->stride[i], &found));
+    }
+    TRY(fix_symbols(in, type->offset, &found));
+    return found ? start_again(in, why) : ANSWER_NO;
+}
+
+bool
+size_of_symbols(const Graph *g, SizeId id)
+{
+    if (size_is_const(g, id)) return true;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind < SIZE_ADD) return size->kind == SIZE_DIM;
+    return size_of_symbols(g, size->a) && size_of_symbols(g, size->b);
+}
+
+/* The path of the first array that has the symbol; 0: it is none. */
+static uint64_t
+path_of_symbol(const Interp *in, SizeId size)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == size) return in->memory.symbols.at[i].path;
+    return 0;
+}
+
+Answer
+symbols_unite(Interp *in, SizeId a, SizeId b)
+{
+    UnitedSizes both = {{path_of_symbol(in, a), path_of_symbol(in, b)}};
+    bool found = false;
+    if (size_value(in->graph, a) == size_value(in->graph, b) && both.path[0] && both.path[1]) {
+        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->united, both) < 0)
+            return ANSWER_ERROR;
+        return start_again(in, "lengths that must be equal");
+    }
+    bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
+    Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
+    if (answer != ANSWER_NO) return answer;
+    TRY(fix_symbols(in, a, &found));
+    TRY(fix_symbols(in, b, &found));
+    return found ? start_again(in, "a length that must be equal to another") : ANSWER_NO;
+}
+
+/* ---- guards ---- */
+
+int64_t
+size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes)
+{
+    int64_t values[SIZE_DEPTH];
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        const SizeTerm *term = &terms[i];
+        if (term->kind < SIZE_ADD) {
+            values[n++] = term->kind == SIZE_CONST ? term->value : shapes[term->value][term->axis];
+        } else {
+            n--;
+            values[n - 1] = size_apply(term->kind, values[n - 1], values[n]);
+        }
+    }
+    return values[0];
+}
+
+typedef struct {
+    VEC(SizeTerm) terms;
+    VEC(SourceId) arrays;
+    int waiting;
+} SizeCode;
+
+static Answer
+put_symbol(Interp *in, SizeId id, SizeCode *code)
+{
+    const Symbol *symbol = NULL;
+    for (int i = 0; i < in->memory.symbols.len && symbol == NULL; i++)
+        if (in->memory.symbols.at[i].size == id) symbol = &in->memory.symbols.at[i];
+    if (symbol == NULL) return ANSWER_NO;
+    int at = 0;
+    while (at < code->arrays.len && code->arrays.at[at] != symbol->array) at++;
+    if (at == MOST_SIZED) return ANSWER_NO;
+    SizeTerm term = {.kind = SIZE_DIM, .value = at, .axis = symbol->axis};
+    if ((at == code->arrays.len && VEC_PUSH(in->arena, &code->arrays, symbol->array) < 0) ||
+        VEC_PUSH(in->arena, &code->terms, term) < 0)
+        return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+static Answer
+put_size(Interp *in, SizeId id, SizeCode *code)
+{
+    Size size = in->graph->sizes.at[id];
+    SizeTerm term = {.kind = size.kind, .value = size.value};
+    if (size.kind >= SIZE_ADD) {
+        TRY(put_size(in, size.a, code));
+        TRY(put_size(in, size.b, code));
+        code->waiting -= 2;
+    }
+    if (++code->waiting > SIZE_DEPTH) return ANSWER_NO;
+    if (size.kind == SIZE_DIM) return put_symbol(in, id, code);
+    if (size.kind == SIZE_NUMBER || size.kind == SIZE_STRIDE) return ANSWER_NO;
+    return VEC_PUSH(in->arena, &code->terms, term) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+size_guard(Interp *in, SizeId size, bool zero)
+{
+    SizeCode code = {.waiting = 0};
+    int64_t hint = size_value(in->graph, size);
+    if (size == NO_SIZE) return ANSWER_ERROR;
+    if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
+    TRY(put_size(in, size, &code));
+    if (code.arrays.len == 0) return ANSWER_NO;
+    Guard guard = {.kind = GUARD_SIZES,
+                   .source = code.arrays.at[0],
+                   .other = NO_SOURCE,
+                   .low = zero,
+                   .ngroup = code.arrays.len,
+                   .group = code.arrays.at,
+                   .nsizes = code.terms.len,
+                   .sizes = code.terms.at};
+    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+size_decide(Interp *in, SizeId size, bool *negative)
+{
+    int64_t bound;
+    *negative = false;
+    if (size == NO_SIZE) return ANSWER_ERROR;
+    if (size_lower(in->graph, size, &bound) && bound >= 0) return ANSWER_YES;
+    *negative = size_value(in->graph, size) < 0;
+    if (size_is_const(in->graph, size)) return ANSWER_YES;
+    SizeId holds = size; /* … < 0: -1 - … >= 0 */
+    if (*negative) holds = size_sub(in->graph, size_const(in->graph, -1), size);
+    Answer answer = size_guard(in, holds, false);
+    return answer != ANSWER_NO ? answer
+                               : size_specialise(in, size, "a length that decides what is done");
+}
