@@ -324,6 +324,7 @@ typedef struct {
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
     bool again; /* there is a plan of the place, which does not hold */
+    bool known; /* all lengths of arrays are to be known */
 } CaptureRequest;
 
 /* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of

@@ -429,6 +429,8 @@ bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
 /* Has it a number that only the run tells? */
 bool size_varies(const Graph *g, SizeId id);
+/* Is there a length of an input that is bounded, not known? */
+bool graph_has_symbols(const Graph *g);
 /* Has it one that only a step of the run tells? */
 bool size_varies_in_run(const Graph *g, SizeId id);
 /* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is as
@@ -503,7 +505,7 @@ bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
 /* The common shape. ANSWER_NO: there is none, or symbolic sizes cannot be proved equal. */
 Answer type_common_shape(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
 bool type_is_known(const Graph *g, const Type *type); /* shape and strides are constants */
-/* They are known, and no stride is negative: a new array can have this layout. */
+/* They are known when a run begins, and no stride is negative: a new array can have this layout. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
@@ -523,7 +525,7 @@ int type_axes(const Graph *g, const Type *type, int *axes);
 bool type_axis_follows(const Graph *g, const Type *type, int outer, int inner);
 /* type_axes where there are elements, which cover their memory once and without gaps; else -1. */
 int type_dense_axes(const Graph *g, const Type *type, int *axes);
-/* Shape and strides are known, and the elements cover their memory once and without gaps. */
+/* type_is_copyable, and the elements cover their memory once and without gaps. */
 bool type_is_compact(const Graph *g, const Type *type);
 /* The last two axes of one are those of the other, swapped. BLAS multiplies a matrix by its own
    transpose with another routine, and other bits, than by an equal array of other memory. */

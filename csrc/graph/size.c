@@ -415,6 +415,14 @@ size_varies_in_run(const Graph *g, SizeId id)
 }
 
 bool
+graph_has_symbols(const Graph *g)
+{
+    for (int i = 0; i < g->sizes.len; i++)
+        if (g->sizes.at[i].kind == SIZE_DIM && g->sizes.at[i].a != NO_SIZE) return true;
+    return false;
+}
+
+bool
 size_is_single(const Graph *g, SizeId id)
 {
     return size_value(g, id) == 1 && !size_varies(g, id);

@@ -138,10 +138,20 @@ type_is_known(const Graph *g, const Type *type)
     return true;
 }
 
+/* When a run begins: it has no length that a step tells. */
+static bool
+is_known_in_run(const Graph *g, const Type *type)
+{
+    for (int axis = 0; axis < type->rank; axis++)
+        if (size_varies_in_run(g, type->shape[axis]) || size_varies_in_run(g, type->stride[axis]))
+            return false;
+    return true;
+}
+
 bool
 type_is_copyable(const Graph *g, const Type *type)
 {
-    return type_is_known(g, type) && !type_has_negative_stride(g, type);
+    return is_known_in_run(g, type) && !type_has_negative_stride(g, type);
 }
 
 bool

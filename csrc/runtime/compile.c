@@ -166,6 +166,8 @@ stage_code(Job *job)
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
+        job->refused = why;
+        if (graph_has_symbols(job->capture->graph)) return ANSWER_NO;
         tell_unlowered(job, why);
         fail_softly(job, "lower", why);
         if (!job->config->fullgraph) return ANSWER_NO;
@@ -287,6 +289,20 @@ end_job(Job *job)
     PyErr_Restore(type, value, trace);
 }
 
+/* Of lengths that are symbols, for which there is no lowering. */
+static void
+forget_capture(Job *job)
+{
+    log_emit(LOG_PERF_HINTS, "%s: a plan for these sizes only: %s", where_of(job), job->refused);
+    guards_free(job->guards);
+    codes_release(&job->codes);
+    capture_free(job->capture);
+    job->guards = NULL;
+    job->capture = NULL;
+    job->refused = NULL;
+    stage_begin(job);
+}
+
 Answer
 compile_plan(const CaptureRequest *request, const char *reason, Patience patience, Plan **out,
              CompileNote *note)
@@ -299,6 +315,13 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
     if (reason != NULL && log_enabled(LOG_RECOMPILES))
         log_emit(LOG_RECOMPILES, "%s: recompiled because %s", where_of(&job), reason);
     Answer answer = run_stages(&job, out, note);
+    CaptureRequest known = *request;
+    if (answer == ANSWER_NO && job.refused != NULL && graph_has_symbols(job.capture->graph)) {
+        forget_capture(&job);
+        known.known = true;
+        job.request = &known;
+        answer = run_stages(&job, out, note);
+    }
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
     note->postponed = job.postponed;
     note->text = job.text;

@@ -18,6 +18,7 @@ typedef struct {
     Capture *capture;
     GuardProgram *guards;
     Program *program;
+    const char *refused; /* why it was not lowered */
     Codes codes;
     PyObject *record;  /* NULL: no reports are being collected */
     PyObject *seconds; /* stage -> seconds */

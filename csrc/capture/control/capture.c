@@ -339,6 +339,30 @@ is_better(const Capture *capture, const Capture *other)
     return capture->saves > other->saves + other->saves / 4;
 }
 
+/* With lengths that are symbols, or with known ones where that gets further. */
+static Capture *
+follow_either(const CaptureRequest *request, Marks *marks)
+{
+    Marks open = *marks;
+    Capture *first = follow(request, &open), *second;
+    bool ends = first != NULL && first->useful && first->exit.kind == EXIT_RETURN;
+    bool alone = first == NULL || first->interrupted || ends || !graph_has_symbols(first->graph);
+    if (!alone) {
+        Marks known = *marks;
+        known.symbol_tries = MOST_TRIES;
+        second = follow(request, &known);
+        open.asked = open.asked || known.asked;
+        if (second != NULL && is_better(second, first)) {
+            capture_free(first);
+            first = second;
+        } else {
+            capture_free(second);
+        }
+    }
+    marks->asked = open.asked;
+    return first;
+}
+
 /* Numbers that have varied once stay symbolic where that costs little: one graph for all values is
    better than one for each, unless the graph for one value is clearly better. */
 Capture *
@@ -348,7 +372,7 @@ capture(const CaptureRequest *request)
     Marks open = {.stop_at = -1, .effort = effort, .recurses = request->recurses};
     Marks closed = open;
     closed.by_value = true;
-    Capture *first = follow(request, &open), *second;
+    Capture *first = follow_either(request, &open), *second;
     if (first == NULL || !open.asked || first->interrupted) return first;
     if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
         capture_free(second);

@@ -542,6 +542,7 @@ void sizes_settle(Interp *in);
 
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
 enum { LEAST_SYMBOL = 2 }; /* no such length is less */
+enum { MOST_TRIES = 12 }; /* attempts with symbols */
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);

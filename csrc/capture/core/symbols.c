@@ -13,13 +13,13 @@
 
 #include "../../config.h"
 
-enum { MOST_LEARNT = 4, MOST_TRIES = 12 };
+enum { MOST_LEARNT = 4 };
 
 bool
 symbols_in_use(const Interp *in)
 {
     const Config *config = in->request->config;
-    return config != NULL && config->backend_call == NULL && config->dynamic != DYNAMIC_NEVER &&
+    return config != NULL && !in->request->known && config->backend_call == NULL && config->dynamic != DYNAMIC_NEVER &&
            in->attempt.marks->symbol_tries < MOST_TRIES;
 }
 
