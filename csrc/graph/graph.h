@@ -421,6 +421,8 @@ SizeId size_add(Graph *g, SizeId a, SizeId b);
 SizeId size_sub(Graph *g, SizeId a, SizeId b);
 SizeId size_mul(Graph *g, SizeId a, SizeId b);
 SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
+/* a // b for a b that divides a and is not 0. */
+SizeId size_ratio(Graph *g, SizeId a, SizeId b);
 SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b);  /* MIN, MAX */
 /* An expression of this kind of two values. */
 int64_t size_apply(SizeKind kind, int64_t a, int64_t b);

@@ -494,6 +494,26 @@ size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b)
     return pair(g, kind, a, b);
 }
 
+/* Of products that have factors in common, these go: (a * b) // a is b where a is not 0. */
+SizeId
+size_ratio(Graph *g, SizeId a, SizeId b)
+{
+    SizeId above[MOST_TERMS], below[MOST_TERMS];
+    int n = factors_of(g, a, 0, above), m = factors_of(g, b, 0, below);
+    if (n > MOST_TERMS || m > MOST_TERMS) return size_quotient(g, SIZE_FLOOR_DIV, a, b);
+    for (int k = 0; k < m; k++)
+        for (int i = 0; i < n; i++) {
+            if (above[i] != below[k]) continue;
+            above[i] = above[--n];
+            below[k] = size_const(g, 1);
+            break;
+        }
+    SizeId top = size_const(g, 1), bottom = size_const(g, 1);
+    for (int i = 0; i < n; i++) top = size_mul(g, top, above[i]);
+    for (int k = 0; k < m; k++) bottom = size_mul(g, bottom, below[k]);
+    return size_is_one(g, bottom) ? top : size_quotient(g, SIZE_FLOOR_DIV, top, bottom);
+}
+
 SizeId
 size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b)
 {

@@ -26,13 +26,17 @@ is_reassociated(const Graph *g, const Node *node, DType dtype)
            (node->op == OP_sum || node->op == OP_prod);
 }
 
-/* May an axis be of one element or none, where the length is not known?  NumPy leaves such an axis
+/* May an axis be of one element or none, where the length is not known or bounded?  NumPy leaves such an axis
    out, and then perhaps adds along another one. */
 static bool
 may_lose_axes(const Graph *g, const Type *type)
 {
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(g, type->shape[i])) return true;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t least;
+        if (!size_is_const(g, type->shape[i]) &&
+            !(size_lower((Graph *)g, type->shape[i], &least) && least > 1))
+            return true;
+    }
     return false;
 }
 

@@ -559,6 +559,11 @@ Answer symbols_unite(Interp *in, SizeId a, SizeId b);
 Answer size_guard(Interp *in, SizeId size, bool zero);
 /* Is it negative?  It is guarded to be as in this call, where bounds do not show it. */
 Answer size_decide(Interp *in, SizeId size, bool *negative);
+/* Guards that the length is `least` or more, or makes it known. */
+Answer length_is_some(Interp *in, SizeId size, int64_t least);
+/* New arrays of such lengths have these strides: guards that none is of an axis that does not count.
+ */
+Answer layout_is_fixed(Interp *in, const Type *type);
 /* Does it depend on nothing but lengths of arrays from outside? */
 bool size_of_symbols(const Graph *g, SizeId id);
 

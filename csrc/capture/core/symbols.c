@@ -303,3 +303,24 @@ size_decide(Interp *in, SizeId size, bool *negative)
     return answer != ANSWER_NO ? answer
                                : size_specialise(in, size, "a length that decides what is done");
 }
+
+Answer
+length_is_some(Interp *in, SizeId size, int64_t least)
+{
+    bool less;
+    TRY(size_decide(in, size_sub(in->graph, size, size_const(in->graph, least)), &less));
+    if (!less) return ANSWER_YES;
+    Answer answer = size_specialise(in, size, "an axis of no or one element");
+    return answer == ANSWER_NO ? ANSWER_YES : answer;
+}
+
+Answer
+layout_is_fixed(Interp *in, const Type *type)
+{
+    if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
+    bool natural = type_is_contiguous(in->graph, type);
+    for (int i = 0; i < type->rank; i++)
+        if (!size_is_const(in->graph, type->shape[i]))
+            TRY(length_is_some(in, type->shape[i], natural ? 1 : 2));
+    return ANSWER_YES;
+}

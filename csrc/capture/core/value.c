@@ -588,7 +588,9 @@ Answer
 value_as_node(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_NODE && !value->pinned && value_pin(in, value) < 0) return ANSWER_ERROR;
-    if (value->kind == V_NODE && !in->memory.varies && type_varies(in, node_type(in, value))) {
+    if (value->kind == V_NODE && in->memory.varies != VARIES_TURNS &&
+        type_varies(in, node_type(in, value)) &&
+        !(in->memory.varies == VARIES_SYMBOLS && !type_is_measured(in, node_type(in, value)))) {
         Type type = *node_type(in, value);
         Answer answer = sizes_specialise(in, &type, "an array of a length that is not known");
         if (answer != ANSWER_NO) return answer;

@@ -404,6 +404,10 @@ typedef struct {
     SizeId size; /* that of another array where the two are guarded to be equal */
 } Symbol;
 
+/* Only known ones; lengths of arrays from outside that are symbols, too; or those that change from
+   turn to turn of a loop. */
+typedef enum { VARIES_NOT, VARIES_SYMBOLS, VARIES_TURNS } Varies;
+
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
@@ -418,7 +422,7 @@ typedef struct {
     VEC(Measured) measured;
     VEC(Ranged) ranged;
     VEC(Symbol) symbols;
-    bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
+    uint8_t varies; /* which sizes the rule that is followed takes: a Varies */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
 } InterpMemory;
@@ -670,8 +674,8 @@ typedef struct Marks {
 
 /* `answer` is what the call gives, which takes arrays whose lengths change from turn to turn. */
 #define VARYING(in, answer, call)                                                                  \
-    bool varied_ = (in)->memory.varies;                                                            \
-    (in)->memory.varies = true;                                                                    \
+    uint8_t varied_ = (in)->memory.varies;                                                         \
+    (in)->memory.varies = VARIES_TURNS;                                                            \
     Answer answer = (call);                                                                        \
     (in)->memory.varies = varied_
 

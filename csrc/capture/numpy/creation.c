@@ -4,11 +4,12 @@
 static Answer
 shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
 {
-    int64_t shape[MAX_RANK];
-    TRY(value_as_shape(in, value, rank, shape));
+    bool negative;
+    TRY(value_as_shape(in, value, rank, sizes));
     for (int i = 0; i < *rank; i++) {
-        if (shape[i] < 0) return interp_break(in, BREAK_SHAPE, "a negative length");
-        sizes[i] = size_const(in->graph, shape[i]);
+        TRY(size_decide(in, sizes[i], &negative));
+        if (negative) return interp_break(in, BREAK_SHAPE, "a negative length");
+        if (!size_is_const(in->graph, sizes[i])) TRY(length_is_some(in, sizes[i], 1));
     }
     return ANSWER_YES;
 }
@@ -195,14 +196,34 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- arange ---- */
 
+/* Of a length that is a symbol, from 0 in steps of 1. */
+static Answer
+arange_of_length(Interp *in, Value *const *args, Value *dtype, Value **out)
+{
+    SizeId length;
+    NodeId nodes[2], node;
+    Type type;
+    if (value_absent(args[0]) || !value_absent(args[1]) || !value_absent(args[2]) ||
+        !value_absent(dtype))
+        return ANSWER_NO;
+    TRY(size_of_length(in, args[0], &length));
+    if (!size_is_const(in->graph, length)) TRY(length_is_some(in, length, 1));
+    if (type_contiguous(in->graph, &type, DT_I64, 1, &length) < 0) return ANSWER_ERROR;
+    TRY_NODE(nodes[0], node_int(in, 0, DT_I64));
+    TRY_NODE(nodes[1], node_int(in, 1, DT_I64));
+    TRY_NODE(node, graph_add(in->graph, in->region, OP_arange, 2, nodes, &type, NULL));
+    return push_node(in, node, out);
+}
+
 /* Integers are computed in the plan; floats by a call of NumPy's arange, whose rounding differs. */
 Answer
 do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     PyObject *known[3] = {NULL, NULL, NULL};
+    Answer counted = arange_of_length(in, args, rule_arg(rule, args, "dtype"), out);
+    if (counted != ANSWER_NO) return counted;
     DType dtype = DT_I64;
     bool ints = true;
-    (void)rule;
     for (int i = 0; i < 3; i++) {
         if (value_absent(args[i])) continue;
         Answer answer = value_known(in, args[i], &known[i]);
@@ -290,7 +311,10 @@ do_dot(Interp *in, const Rule *rule, Value *const *args, Value **out)
     DType dtype;
     TRY(result_dtype(in, 2, nodes, &dtype));
     int inner = b.rank == 1 ? 0 : b.rank - 2, rank = 0;
-    if (a.shape[a.rank - 1] != b.shape[inner])
+    SizeId inner_a = a.shape[a.rank - 1];
+    if (!size_is_const(in->graph, inner_a) || !size_is_const(in->graph, b.shape[inner]))
+        TRY(sizes_assert_same(in, inner_a, b.shape[inner]));
+    else if (inner_a != b.shape[inner])
         return interp_break(in, BREAK_SHAPE, "dot of unequal inner sizes");
     SizeId shape[2 * MAX_RANK];
     for (int i = 0; i < a.rank - 1; i++) shape[rank++] = a.shape[i];

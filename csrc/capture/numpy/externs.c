@@ -66,6 +66,11 @@ node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObje
     Type type;
     PyObject *value;
     if (callable == NULL) return interp_break(in, BREAK_NUMPY, "a function that NumPy has not");
+    for (int i = 0; i < nargs; i++) {
+        Type given = node_type(in, args[i]);
+        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
+        if (answer != ANSWER_NO) return answer;
+    }
     TRY(try_call(in, callable, nargs, args, kwnames, &value));
     TRY(trial_type(in, value, &type));
     TRY(node_extern_kw(in, callable, nargs, args, kwnames, &type, out));

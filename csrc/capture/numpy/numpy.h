@@ -344,7 +344,7 @@ Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
 
 /* ---- shape_functions.c ---- */
 /* A shape: int or tuple of ints; -1 is passed on. */
-Answer value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape);
+Answer value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape);
 
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */

@@ -184,8 +184,10 @@ break_is_ours(BreakCode code)
 static Answer
 by_rule(Interp *in, const Rule *rule, Value *const *bound, Value **out)
 {
-    bool outer = in->memory.varies;
-    in->memory.varies = (rule->traits & FN_VARIES) != 0;
+    uint8_t outer = in->memory.varies;
+    in->memory.varies = rule->traits & FN_VARIES    ? VARIES_TURNS
+                        : rule->traits & FN_SYMBOLS ? VARIES_SYMBOLS
+                                                    : VARIES_NOT;
     Answer answer = rule->handler(in, rule, bound, out);
     in->memory.varies = outer;
     return answer;

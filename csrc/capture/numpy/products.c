@@ -7,7 +7,10 @@ matmul_shape(Interp *in, const Type *a, const Type *b, int *rank, SizeId *shape)
 {
     if (a->rank == 0 || b->rank == 0) return interp_break(in, BREAK_SHAPE, "matmul of a scalar");
     SizeId inner_a = a->shape[a->rank - 1], inner_b = b->shape[b->rank == 1 ? 0 : b->rank - 2];
-    if (inner_a != inner_b) return interp_break(in, BREAK_SHAPE, "matmul of unequal inner sizes");
+    if (!size_is_const(in->graph, inner_a) || !size_is_const(in->graph, inner_b))
+        TRY(sizes_assert_same(in, inner_a, inner_b));
+    else if (inner_a != inner_b)
+        return interp_break(in, BREAK_SHAPE, "matmul of unequal inner sizes");
     Type outer_a = *a, outer_b = *b;
     outer_a.rank = (uint8_t)(a->rank > 2 ? a->rank - 2 : 0);
     outer_b.rank = (uint8_t)(b->rank > 2 ? b->rank - 2 : 0);

@@ -93,7 +93,7 @@ reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type
     bool reduced[MAX_RANK] = {false};
     for (int i = 0; i < r->n; i++) reduced[r->axes[i]] = true;
     int made = type_reduced(in->graph, out, dtype, from, reduced, r->keepdims);
-    return made < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return made < 0 ? ANSWER_ERROR : layout_is_fixed(in, out);
 }
 
 static Answer
@@ -294,7 +294,8 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (!value_absent(given)) {
         TRY(value_as_axis(in, given, type.rank, &axis));
     } else if (type.rank > 1) {
-        SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+        SizeId flat = size_const(in->graph, 1);
+        for (int i = 0; i < type.rank; i++) flat = size_mul(in->graph, flat, type.shape[i]);
         TRY(node_reshape(in, node, 1, &flat, &node));
     }
     DType from = (DType)type.dtype, to = sum_dtype(from);
@@ -396,6 +397,8 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return interp_break(in, BREAK_NUMPY, "a ddof that is not a known int");
     if (ddof < -INT32_MAX) /* NumPy's own count overflows and warns */
         return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
+    SizeId freedom = size_sub(in->graph, r.size, size_const(in->graph, ddof));
+    if (!size_is_const(in->graph, freedom)) TRY(length_is_some(in, freedom, 1));
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
         if (given)
@@ -416,7 +419,7 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(node_named(in, "subtract", 2, pair, &node));
     TRY(node_named(in, "square", 1, &node, &node));
     TRY(reduce_sum(in, false, node, &r, dtype, &node));
-    TRY(divide_by_count(in, node, size_const(in->graph, r.count - ddof), &node));
+    TRY(divide_by_count(in, node, freedom, &node));
     if (rule->data[0] == 's') {
         Type type = node_type(in, node);
         TRY(node_named(in, "sqrt", 1, &node, &node));

@@ -13,7 +13,7 @@ shaped_operand(Interp *in, Value *value, NodeId *out)
 }
 
 Answer
-value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
+value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape)
 {
     Value *const *items = value_is_sequence(value) ? value->items : &value;
     *rank = value_is_sequence(value) ? value->nitems : 1;
@@ -23,38 +23,62 @@ value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
         if (item == NULL) return ANSWER_ERROR;
         if (value_type(in, item) == &PyBool_Type)
             return interp_break(in, BREAK_NUMPY, "a bool as a length");
-        Answer answer = value_as_int(in, item, &shape[i]);
+        int64_t length;
+        Answer answer = size_of_length(in, item, &shape[i]);
+        if (answer == ANSWER_YES) continue;
+        if (answer == ANSWER_NO) answer = value_as_int(in, item, &length);
         if (answer == ANSWER_NO)
             return break_unknown_number(in, BREAK_NUMPY, item, "a length of a shape");
         if (answer_stops(answer)) return answer;
+        if ((shape[i] = size_const(in->graph, length)) == NO_SIZE) return ANSWER_ERROR;
     }
     return ANSWER_YES;
 }
 
-/* Fills in the -1 of a shape for `count` elements, and converts it to sizes. */
+/* That there are so many elements is guarded, where the sizes do not show it. */
 static Answer
-complete_shape(Interp *in, int64_t count, int rank, int64_t *shape, SizeId *sizes)
+shape_fits(Interp *in, SizeId product, SizeId count)
 {
+    if (size_same(in->graph, product, count)) return ANSWER_YES;
+    if (!size_is_const(in->graph, product) || !size_is_const(in->graph, count))
+        if (size_value(in->graph, product) == size_value(in->graph, count))
+            return sizes_assert_same(in, product, count);
+    return interp_break(in, BREAK_SHAPE, "a reshape that does not fit");
+}
+
+/* Fills in the -1 of a shape for `count` elements. */
+static Answer
+complete_shape(Interp *in, SizeId count, int rank, SizeId *sizes)
+{
+    Graph *g = in->graph;
     int unknown = -1;
-    int64_t product = 1;
+    SizeId product = size_const(g, 1);
     for (int i = 0; i < rank; i++) {
-        if (shape[i] >= 0)
-            product *= shape[i];
-        else if (shape[i] == -1 && unknown < 0)
+        bool negative = false;
+        TRY(size_decide(in, sizes[i], &negative));
+        if (!negative)
+            product = size_mul(g, product, sizes[i]);
+        else if (size_is_const(g, sizes[i]) && size_value(g, sizes[i]) == -1 && unknown < 0)
             unknown = i;
         else
             return interp_break(in, BREAK_SHAPE, "a shape with two unknown lengths");
     }
     if (unknown >= 0) {
-        if (product == 0 || count % product != 0)
+        if (size_value(g, product) == 0 || size_value(g, count) % size_value(g, product) != 0)
             return interp_break(in, BREAK_SHAPE, "a reshape that does not fit");
-        shape[unknown] = count / product;
-        product = count;
+        if (!size_is_const(g, product)) TRY(length_is_some(in, product, 1));
+        sizes[unknown] = size_ratio(g, count, product);
+        product = size_mul(g, product, sizes[unknown]);
     }
-    if (product != count) return interp_break(in, BREAK_SHAPE, "a reshape that does not fit");
-    for (int i = 0; i < rank; i++)
-        if ((sizes[i] = size_const(in->graph, shape[i])) == NO_SIZE) return ANSWER_ERROR;
-    return ANSWER_YES;
+    return product == NO_SIZE ? ANSWER_ERROR : shape_fits(in, product, count);
+}
+
+static SizeId
+elements_of(Interp *in, const Type *type)
+{
+    SizeId all = size_const(in->graph, 1);
+    for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
+    return all;
 }
 
 static Answer
@@ -92,11 +116,14 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (wanted == NULL) return interp_break(in, BREAK_SHAPE, "reshape without a shape");
     if (rule->kinds[0] == 'm' && wanted->nitems == 1 && value_is_sequence(wanted->items[0]))
         wanted = wanted->items[0];
-    TRY(value_as_shape(in, wanted, &rank, shape));
+    TRY(value_as_shape(in, wanted, &rank, sizes));
     Type type = node_type(in, node);
     bool same = rank == type.rank; /* NumPy: as given, before -1 is replaced */
-    for (int i = 0; same && i < rank; i++) same = shape[i] == size_value(in->graph, type.shape[i]);
-    TRY(complete_shape(in, type_elements(in->graph, &type), rank, shape, sizes));
+    for (int i = 0; i < rank; i++) {
+        shape[i] = size_value(in->graph, sizes[i]);
+        same = same && size_same(in->graph, sizes[i], type.shape[i]);
+    }
+    TRY(complete_shape(in, elements_of(in, &type), rank, sizes));
     if (same) /* NumPy's shortcut, which keeps the strides of axes of length 1 */
         TRY(node_view(in, OP_reshape, node, &type, rank, shape, &node));
     else
@@ -133,7 +160,7 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (!c && !f) return interp_break(in, BREAK_NUMPY, "ravel in order K");
         order = c ? 'C' : 'F';
     }
-    SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    SizeId flat = elements_of(in, &type);
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
     } else {
@@ -230,6 +257,7 @@ do_squeeze(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(value_as_axes(in, args[1], from.rank, &n, axes));
     type.rank = 0;
     for (int i = 0; i < from.rank; i++) {
+        if (!size_is_const(in->graph, from.shape[i])) TRY(length_is_some(in, from.shape[i], 2));
         bool named = n < 0, one = size_value(in->graph, from.shape[i]) == 1;
         for (int k = 0; k < n; k++) named = named || axes[k] == i;
         if (n >= 0 && named && !one)
@@ -278,15 +306,15 @@ do_broadcast_to(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     NodeId node;
     int rank;
-    int64_t shape[MAX_RANK];
     SizeId sizes[MAX_RANK];
     TRY(shaped_operand(in, args[0], &node));
-    TRY(value_as_shape(in, args[1], &rank, shape));
+    TRY(value_as_shape(in, args[1], &rank, sizes));
     if (rank < node_type(in, node).rank || node_type(in, node).form != FORM_ARRAY)
         return interp_break(in, BREAK_SHAPE, "broadcast_to fewer dimensions");
     for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0) return interp_break(in, BREAK_SHAPE, "a negative length");
-        sizes[i] = size_const(in->graph, shape[i]);
+        bool negative;
+        TRY(size_decide(in, sizes[i], &negative));
+        if (negative) return interp_break(in, BREAK_SHAPE, "a negative length");
     }
     TRY(node_broadcast(in, node, rank, sizes, &node));
     return push_node(in, node, out);
@@ -359,14 +387,22 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
 {
     Type first = node_type(in, nodes[0]), type;
     bool plain = true;
-    int64_t length = 0;
+    SizeId length = size_const(in->graph, 0);
     for (int i = 0; i < n; i++) {
         Type each = node_type(in, nodes[i]);
         bool fits = each.rank == first.rank && first.rank > 0;
-        for (int k = 0; fits && k < first.rank; k++)
-            fits = k == axis || each.shape[k] == first.shape[k];
+        for (int k = 0; fits && k < first.rank; k++) {
+            if (k != axis && (!size_is_const(in->graph, each.shape[k]) ||
+                              !size_is_const(in->graph, first.shape[k])))
+                TRY(sizes_assert_same(in, each.shape[k], first.shape[k]));
+            else
+                fits = k == axis || each.shape[k] == first.shape[k];
+        }
         if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
-        length += size_value(in->graph, each.shape[axis]);
+        length = size_add(in->graph, length, each.shape[axis]);
+        for (int k = 0; k < first.rank; k++)
+            if (!size_is_const(in->graph, each.shape[k]))
+                TRY(length_is_some(in, each.shape[k], 1));
         /* an array without elements is contiguous, but its strides still count */
         plain =
             plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;
@@ -377,7 +413,7 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
     for (int i = 0; i < n; i++) TRY(node_cast(in, nodes[i], dtype, &nodes[i]));
     SizeId shape[MAX_RANK];
     memcpy(shape, first.shape, sizeof shape);
-    shape[axis] = size_const(in->graph, length);
+    shape[axis] = length;
     if (type_contiguous(in->graph, &type, dtype, first.rank, shape) < 0) return ANSWER_ERROR;
     Attrs attrs = {.index = axis};
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_concatenate, n, nodes, &type, &attrs));

@@ -16,7 +16,11 @@ Answer
 fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
 {
     Graph *g = in->graph;
-    if (order == 'K') return type_like(g, out, dtype, like) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    if (order == 'K') {
+        if (type_like(g, out, dtype, like) < 0) return ANSWER_ERROR;
+        return layout_is_fixed(in, out);
+    }
+    if (like->form == FORM_ARRAY) TRY(layout_is_fixed(in, like));
     bool fortran =
         order == 'F' || (order == 'A' && type_is_fortran(g, like) && !type_is_contiguous(g, like));
     if (!fortran || like->rank < 2) {
@@ -131,8 +135,15 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Graph *g = in->graph;
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
-    for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
+    for (int i = 0; i < rank; i++) {
+        ints[i] = want[i] = size_value(g, shape[i]);
+        if (!size_is_const(g, shape[i])) TRY(length_is_some(in, shape[i], 1));
+    }
     bool contiguous = type_is_contiguous(g, &from), host = from.device == DEVICE_HOST;
+    if (type_varies(in, &from) && !contiguous) {
+        Answer answer = sizes_specialise(in, &from, "a reshape of an array with gaps");
+        if (answer != ANSWER_NO) return answer;
+    }
     if (!host && rank == from.rank && memcmp(shape, from.shape, sizeof(SizeId) * (size_t)rank) == 0)
         return node_view(in, OP_reshape, array, &from, rank, ints, out);
     bool fits = contiguous || reshape_strides(&from, g, rank, want, stride);
