@@ -112,7 +112,7 @@ _HOMES = {
 _PLANNED = {
     "export": "libraries without Python: docs/coming-from.md",
     "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
-    "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",
+    "mark_dynamic": "lengths that vary are learnt from the calls: docs/shapes.md",
 }
 
 

@@ -43,7 +43,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: None = ...,
+    dynamic: bool | None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -55,7 +55,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: None = ...,
+    dynamic: bool | None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -66,7 +66,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: None = None,
+    dynamic: bool | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,
@@ -86,10 +86,9 @@ def compile(
 
     backend    "c" (fused native kernels), "eager" (the graph, run by NumPy calls), a name given to
                `register_backend`, or a callable that takes a graph and example inputs.
-    dynamic    Whether a plan holds for arrays of other shapes.  None, the default, is the only value
-               so far: a plan is made for the shapes that it saw, other shapes make another plan
-               with the same kernels, and loops which stay loops take arrays of any length.
-               `compile(f, dynamic=None)` is `compile(f)`.
+    dynamic    Whether a plan serves arrays of other lengths: see docs/shapes.md.  None: on the axes
+               whose lengths have varied; True: on all axes, from the first plan on; False: on
+               none.  Whatever it is, loops which stay loops take arrays of any length.
     fullgraph  True: raise GraphBreakError, with the line, where a call would not be one graph: at a
                graph break, at a graph that the backend cannot lower, at more plans than
                `options["recompile_limit"]`, and for code that cannot be followed at all. No error,
@@ -120,13 +119,14 @@ def compile(
     return _compile(function, settings)
 
 
+_DYNAMIC = {False: 0, True: 2}  # None: as PYCOMPILE_DYNAMIC says
 # The options that they set.
 _MODES = {"background": "background", "wait": "wait", "max-autotune": "autotune"}
 
 
 def _settings(
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: None = None,
+    dynamic: bool | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,
@@ -141,10 +141,10 @@ def _settings(
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
     dynamic = settings.pop("dynamic", dynamic)
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise ValueError(f"dynamic must be None, True or False, not {dynamic!r}")
     if dynamic is not None:
-        raise ValueError(
-            f"dynamic must be None, not {dynamic!r}: plans are made for the shapes that they saw"
-        )
+        settings["dynamic"] = _DYNAMIC[dynamic]
     known = {row[0] for row in _C.config_describe()}
     for name in settings:
         if name not in known:

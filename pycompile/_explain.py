@@ -141,7 +141,7 @@ def explain(
     /,
     *misplaced: Any,
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: None = None,
+    dynamic: bool | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,

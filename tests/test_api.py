@@ -287,13 +287,13 @@ def test_unknown_options():
     with pytest.raises(ValueError, match="numerics"):
         pycompile.compile(double, numerics="sloppy")
     with pytest.raises(ValueError, match="dynamic"):
-        pycompile.compile(double, dynamic=True)
+        pycompile.compile(double, dynamic="all")
     with pytest.raises(TypeError):
         pycompile.compile(double, colour="red")
 
 
 def test_options_reach_the_runtime():
-    f = pycompile.compile(double, options={"recompile_limit": 2})
+    f = pycompile.compile(double, dynamic=False, options={"recompile_limit": 2})
     with pytest.warns(pycompile.PycompileWarning, match="was compiled 2 times"):
         for size in range(2, 8):
             x = np.ones(size)
@@ -653,7 +653,10 @@ def test_fullgraph_of_a_generator():
 
 def test_fullgraph_and_more_plans_than_there_may_be():
     compiled = pycompile.compile(
-        double, fullgraph=True, options={"recompile_limit": 2, "plan_always": True}
+        double,
+        dynamic=False,
+        fullgraph=True,
+        options={"recompile_limit": 2, "plan_always": True},
     )
     for n in (3, 4):
         compiled(np.ones(n))

@@ -325,7 +325,6 @@ option_meant(const char *variable, size_t length)
     static const struct {
         const char *option, *variable, *asked;
     } options[] = {
-        {"dynamic", NULL, "dynamic=..."},
         {"mode", NULL, "mode=..."},
         {"backend", NULL, "backend=..."},
         {"fullgraph", NULL, "fullgraph=..."},

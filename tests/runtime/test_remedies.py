@@ -15,7 +15,7 @@ X = np.linspace(1.0, 2.0, 20000)
 def told(function, *args, limit=2):
     """What is said of places that are given up, in one call."""
     pycompile.reset()
-    compiled = pycompile.compile(function, options={"recompile_limit": limit})
+    compiled = pycompile.compile(function, dynamic=False, options={"recompile_limit": limit})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compiled(*args)

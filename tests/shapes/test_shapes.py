@@ -1,0 +1,247 @@
+"""Lengths that vary: one plan serves them, with NumPy's bits, layouts and errors for each.
+
+A length of 0 or 1 has a plan of its own, and so has a layout that only such a length has.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pycompile
+
+RNG = np.random.default_rng(7)
+PRIMES_AND_POWERS = (2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64, 97, 127, 128, 256, 257)
+SIZES = [(n, m) for n in PRIMES_AND_POWERS[::2] for m in PRIMES_AND_POWERS[1::3]]
+SIZES += [tuple(int(i) for i in RNG.integers(2, 200, 2)) for _ in range(100 - len(SIZES))]
+SMALL = [(1, 9), (9, 1), (1, 1), (0, 3), (3, 0), (2, 5)]
+
+PLANS = {"options": {"plan_always": True}}
+
+
+def vector(n, m):
+    return RNG.standard_normal(n)
+
+
+def row(n, m):
+    return RNG.standard_normal(m)
+
+
+def matrix(n, m):
+    return RNG.standard_normal((n, m))
+
+
+def floats(n, m):
+    return RNG.standard_normal((n, m)).astype(np.float32)
+
+
+def cube(n, m):
+    return RNG.standard_normal((n, m, 3))
+
+
+def integers(n, m):
+    return RNG.integers(-9, 9, n)
+
+
+def elementwise(x, y):
+    return np.sqrt(x * x + y * y) - 2 * y
+
+
+def broadcast(x, b, c):
+    return np.tanh(x + b) * c[:, None]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def layer_norm(x):
+    mean = x.mean(axis=-1, keepdims=True)
+    square = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(square + 1e-5)
+
+
+def reductions(x):
+    return x.sum(), x.sum(axis=0), x.sum(axis=1), x.max(axis=0), x.mean(axis=0), x.std(axis=1)
+
+
+def transposed(x):
+    return x.T * 2 + 1, (x.T + 1).sum(axis=0)
+
+
+def slices(x):
+    return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2
+
+
+def products(a, b):
+    return a.T @ b, (a * b).sum()
+
+
+def reshaped(x):
+    return x.reshape(-1) * 2, x.reshape(x.shape[0], -1) + 1
+
+
+def created(x):
+    out = np.zeros(len(x))
+    out[:] = x * 2
+    return out, np.empty_like(x), np.arange(len(x)) * x, np.full(x.shape, 2.0) + x
+
+
+def joined(x, y):
+    return np.concatenate([x[:2], x + 1]), np.stack([x, y]) + 1
+
+
+def numbers(x):
+    n, m = x.shape
+    return x / n + m * len(x) + x.size
+
+
+def in_place(x):
+    x += 1
+    x[0] = 0.0
+    return x * 2
+
+
+def selected(x):
+    y = x.copy()
+    y[y < 0] = 0
+    return np.where(y > 1, y, -y), np.clip(x, -1, 1), np.cumsum(x)
+
+
+def loop(x):
+    y = x * 2
+    for i in range(1, len(y)):
+        y[i] += y[i - 1]
+    return y
+
+
+def distances(a, b):
+    return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))
+
+
+def of_ints(x):
+    return (x * 3 + 1).sum(), x // 2, x % 3
+
+
+CASES = [
+    (elementwise, (vector, vector)),
+    (broadcast, (matrix, row, vector)),
+    (softmax, (matrix,)),
+    (layer_norm, (floats,)),
+    (reductions, (matrix,)),
+    (transposed, (matrix,)),
+    (slices, (vector,)),
+    (products, (matrix, matrix)),
+    (reshaped, (cube,)),
+    (created, (vector,)),
+    (joined, (vector, vector)),
+    (numbers, (matrix,)),
+    (in_place, (vector,)),
+    (selected, (vector,)),
+    (loop, (vector,)),
+    (distances, (floats, floats)),
+    (of_ints, (integers,)),
+]
+
+
+def seen(value):
+    if isinstance(value, tuple):
+        return [seen(item) for item in value]
+    if isinstance(value, np.ndarray):
+        data = b"" if value.base is None and not value.flags.c_contiguous else value.tobytes()
+        return value.dtype, value.shape, value.strides, value.flags.owndata, data
+    return type(value), np.asarray(value).tobytes()
+
+
+def outcome(function, args):
+    try:
+        result = seen(function(*args))
+        return result if function_has_bits(function) else [item[:4] for item in result]
+    except Exception as error:
+        return type(error), str(error)
+
+
+def function_has_bits(function):
+    return getattr(function, "__name__", "") != "created"
+
+
+def agree(function, compiled, makers, sizes):
+    for n, m in sizes:
+        args = [make(n, m) for make in makers]
+        ours = [arg.copy() for arg in args]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert outcome(function, args) == outcome(compiled, ours), (n, m)
+        assert [seen(arg) for arg in args] == [seen(arg) for arg in ours], (n, m)
+
+
+@pytest.mark.parametrize(("function", "makers"), CASES, ids=[case[0].__name__ for case in CASES])
+def test_one_plan_for_all_lengths(function, makers):
+    pycompile.reset()
+    compiled = pycompile.compile(function, dynamic=True, **PLANS)
+    agree(function, compiled, makers, SIZES)
+    stats = compiled.stats()
+    assert (stats["plans"], stats["plan_runs"]) == (1, len(SIZES)), stats
+    agree(function, compiled, makers, SMALL)
+
+
+@pytest.mark.parametrize("function", [softmax, reductions, numbers])
+def test_what_varies_is_learnt_from_the_second_call(function):
+    compiled = pycompile.compile(function, **PLANS)
+    agree(function, compiled, (matrix,), [(5, 6), (7, 8), *SIZES[:20], (5, 6), *SMALL])
+    assert compiled.stats()["plan_runs"] >= 23
+    pycompile.reset()
+    compiled = pycompile.compile(function, **PLANS)
+    agree(function, compiled, (matrix,), [(n, 6) for n in (5, 7, 9, 11)])
+    assert compiled.stats()["plans"] == 2  # … and only that axis
+    agree(function, compiled, (matrix,), [(n, m) for n in (5, 7) for m in (4, 9, 20)])
+    assert compiled.stats()["plans"] == 3
+
+
+def test_none_is_dynamic_where_it_is_off():
+    pycompile.reset()
+    compiled = pycompile.compile(elementwise, dynamic=False, **PLANS)
+    agree(elementwise, compiled, (vector, vector), [(n, 0) for n in (5, 6, 7)])
+    assert compiled.stats()["plans"] == 3
+
+
+def test_what_decides_is_guarded_or_known():
+    def by_length(x):
+        return x * 2 if len(x) > 50 else np.sort(x) + 1
+
+    compiled = pycompile.compile(by_length, dynamic=True, **PLANS)
+    agree(by_length, compiled, (vector,), [(n, 0) for n in (60, 70, 99, 100)])
+    assert compiled.stats()["plans"] == 1
+    agree(by_length, compiled, (vector,), [(n, 0) for n in (9, 10, 60)])
+    assert compiled.stats()["plans"] == 3  # what np.sort takes has a known length
+
+
+def test_lengths_that_have_to_be_equal():
+    compiled = pycompile.compile(elementwise, dynamic=True, **PLANS)
+    for n, m in ((5, 5), (7, 7), (1, 6), (6, 1), (4, 5), (8, 8)):
+        args = RNG.standard_normal(n), RNG.standard_normal(m)
+        assert outcome(elementwise, args) == outcome(compiled, args)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        compiled(np.ones(3), np.ones(4))
+
+
+def test_arrays_with_gaps_have_known_lengths():
+    def doubled(x):
+        return x * 2 + 1
+
+    compiled = pycompile.compile(doubled, dynamic=True, **PLANS)
+    for n in (4, 5, 9):
+        for x in (RNG.standard_normal((n, 6))[::2], RNG.standard_normal((n, 4)).T):
+            assert seen(doubled(x)) == seen(compiled(x))
+
+
+def test_the_guards_are_told():
+    def halves(x):
+        n = len(x) // 2
+        return x[:n] + x[n : 2 * n]
+
+    told = pycompile.explain(halves, dynamic=True, options={"plan_always": True})(np.ones(8))
+    assert "x: float64[2…]" in str(told.guards)
