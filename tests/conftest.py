@@ -6,6 +6,7 @@ else in a temporary one.  A test that looks at compiling or at the cache names a
 """
 
 import collections
+import functools
 import os
 import resource
 import tempfile
@@ -150,3 +151,13 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_sep("=", "processor seconds: tests, and the children that ended")
     for of, (count, mine, ended) in rows if len(rows) > 2 else ():
         terminalreporter.write_line(f"{mine:8.1f} {ended:8.1f}  {of} ({count})")
+
+
+@pytest.fixture
+def a_plan_for_each_shape(monkeypatch):
+    """For tests of what becomes of places with many plans: lengths that vary are not learnt."""
+    import pycompile
+
+    for name in ("compile", "explain"):
+        function = functools.partial(getattr(pycompile, name), dynamic=False)
+        monkeypatch.setattr(pycompile, name, function)

@@ -11,7 +11,7 @@ from differential import copied, differences, observe
 import pycompile
 from pycompile import _C
 
-OPTIONS = {"plan_always": False}
+OPTIONS = {"plan_always": False, "dynamic": False}
 
 
 class Pair:

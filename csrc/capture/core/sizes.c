@@ -2,7 +2,7 @@
    len(x), x.shape[i] and x.size of an array whose shape is not guarded are int inputs, read from
    the array's header (SOURCE_SIZE): loops over them, arithmetic with them and ranges of them hold
    for every length.  A use that needs the number while capturing pins the array (value_known);
-   where an array ends up pinned, sizes_settle makes its sizes constants of the graph. */
+   where an array ends up pinned, sizes_settle makes its known sizes constants of the graph. */
 #include "core.h"
 
 bool
