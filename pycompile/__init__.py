@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         GraphBreakError,
         PycompileError,
         PycompileWarning,
+        RecompileError,
     )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
+    from pycompile._stance import set_stance
     from pycompile.derivatives import (
         checkpoint,
         custom_jvp,
@@ -56,6 +58,7 @@ __all__ = [
     "GraphBreakError",
     "PycompileError",
     "PycompileWarning",
+    "RecompileError",
     "__version__",
     "cache_info",
     "checkpoint",
@@ -75,6 +78,7 @@ __all__ = [
     "register_backend",
     "reset",
     "set_logs",
+    "set_stance",
     "stop_gradient",
     "value_and_grad",
     "vjp",
@@ -91,8 +95,10 @@ _HOMES = {
     "GraphBreakError": "_errors",
     "PycompileError": "_errors",
     "PycompileWarning": "_errors",
+    "RecompileError": "_errors",
     "explain": "_explain",
     "set_logs": "_logs",
+    "set_stance": "_stance",
     "grad": "derivatives",
     "hessian": "derivatives",
     "jacfwd": "derivatives",
@@ -111,7 +117,6 @@ _HOMES = {
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
     "export": "libraries without Python: docs/coming-from.md",
-    "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
     "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",
 }
 

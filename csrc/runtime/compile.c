@@ -18,7 +18,7 @@ static struct {
 bool
 calls_are_left(void)
 {
-    return depth > 0 || interpreter_ends();
+    return (depth | stance_eager) > 0 || interpreter_ends();
 }
 
 enum {                    /* in the units of capture/control/worth.c */

@@ -298,8 +298,12 @@ BreakFrame told_frame(const Decoded *decoded, int line);
 /* The function's name, with its column where its line has several of that name: a new reference, or
    NULL with the error set.  May run Python code. */
 PyObject *told_function(const BreakFrame *frame);
-/* Are all calls CPython's?  Inside compile_plan, for this thread, and once the interpreter ends. */
+/* Are all calls CPython's?  Inside compile_plan, for this thread; under the stance "force_eager";
+   and once the interpreter ends. */
 bool calls_are_left(void);
+
+/* ---- recompile.c ---- */
+extern int stance_eager; /* 1: the stance is "force_eager" */
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
