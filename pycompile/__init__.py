@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         reset,
     )
     from pycompile._C import Graph
+    from pycompile._counters import counters
     from pycompile._errors import (
         BackendError,
         DerivativeError,
@@ -63,6 +64,7 @@ __all__ = [
     "cache_info",
     "checkpoint",
     "compile",
+    "counters",
     "custom_jvp",
     "custom_vjp",
     "disable",
@@ -96,6 +98,7 @@ _HOMES = {
     "PycompileError": "_errors",
     "PycompileWarning": "_errors",
     "RecompileError": "_errors",
+    "counters": "_counters",
     "explain": "_explain",
     "set_logs": "_logs",
     "set_stance": "_stance",

@@ -197,8 +197,13 @@ int64_t credit_elements(PyObject *object);
 /* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
-/* hints.c: notes what failed guard `number` of a plan found against `roots`. */
-void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots);
+/* hints.c: notes what failed guard `number` of a plan found against `roots`, and tells it. */
+typedef struct {
+    Text what;          /* "f: x.shape[0] (file.py:12)", without values where they are told apart */
+    const char *remedy; /* a literal, or NULL */
+} Varied;
+void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots,
+                  Varied *out);
 /* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run with its time taken for the reports. */

@@ -76,7 +76,7 @@ cut_operator(Text *name)
 }
 
 void
-hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots)
+hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots, Varied *out)
 {
     GuardSaid said = {0};
     guards_say(guards, number, roots, &said);
@@ -94,6 +94,11 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
         note->remedy = said.remedy ? said.remedy : "";
         note_value(note, said.value.data);
         note_value(note, said.now.data);
+    }
+    if (out != NULL) {
+        text_printf(&out->what, "%s: %s%s", text_of_str(state->code->co_qualname),
+                    said.name.data ? said.name.data : "?", said.place.data ? said.place.data : "");
+        out->remedy = said.remedy;
     }
     said_free(&said);
 }

@@ -21,6 +21,20 @@ state_describe(const CodeState *state, int number, Text *out)
     Py_XDECREF(name);
 }
 
+void
+recompile_tell(const Miss *miss, const char *reason, const Varied *varied)
+{
+    const char *remedy = varied->remedy != NULL ? varied->remedy : "", *given = NULL;
+    Text where = {0};
+    if (!log_enabled(LOG_RECOMPILES)) return;
+    state_describe(miss->state, miss->number, &where);
+    const char *place = where.data ? where.data : "?";
+    if (*remedy != '\0') given = log_hint_given(remedy, place);
+    log_emit(LOG_RECOMPILES, "%s: recompiled because %s%s%s%s", place, reason,
+             *remedy ? "\n  hint: " : "", given ? "as for " : "", given ? given : remedy);
+    text_free(&where);
+}
+
 /* The line of another place of the function, about which the warning said to change the same; 0:
    none did. */
 static int
@@ -131,7 +145,7 @@ recompile_given_up(const Miss *miss)
     state_describe(state, miss->number, &where);
     if (miss->failed != NULL) {
         plan_acquire(miss->failed);
-        hints_varied(state, plan_guards(miss->failed), miss->failed_guard, &miss->roots);
+        hints_varied(state, plan_guards(miss->failed), miss->failed_guard, &miss->roots, NULL);
         plan_release(miss->failed);
     }
     int unpaid = plans_unpaid(entry);

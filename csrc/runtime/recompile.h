@@ -15,6 +15,8 @@ typedef struct {
 
 /* "f (file.py:12)" */
 void state_describe(const CodeState *state, int number, Text *out);
+/* To the log: another plan is made, since the failed plan's guard failed: `reason`. */
+void recompile_tell(const Miss *miss, const char *reason, const Varied *varied);
 /* Once per entry: a log line, and a warning where giving up loses much. */
 void recompile_given_up(const Miss *miss);
 /* Sets GraphBreakError.  fullgraph: running in plain Python would be an error.  Existing plans are

@@ -442,7 +442,8 @@ pass_started(Runner *r, const CompileNote *note)
 
 /* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
 static Answer
-make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
+make_plan(Runner *r, Entry *entry, const char *reason, const Varied *varied, Plan **plan,
+          CompileNote *note)
 {
     CaptureRequest request = {
         .decoded = r->decoded,
@@ -486,6 +487,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     }
     r->state->compiles++;
     r->state->recompiles += reason != NULL;
+    if (reason != NULL) counts_recompiled(varied->what.data ? varied->what.data : "?");
     return answer;
 }
 
@@ -522,11 +524,15 @@ try_capture(Runner *r, Entry *entry)
     CompileNote note = {0};
     if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
     char *reason = failed_reason(r, &text);
-    if (failed != NULL) hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots);
+    Varied varied = {0};
+    if (failed != NULL)
+        hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots, &varied);
+    if (reason != NULL) recompile_tell(&miss, reason, &varied);
     note_failed(r, entry, types);
     if (failed != NULL) plan_release(failed);
-    Answer answer = make_plan(r, entry, reason, &plan, &note);
+    Answer answer = make_plan(r, entry, reason, &varied, &plan, &note);
     text_free(&text);
+    text_free(&varied.what);
     if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {

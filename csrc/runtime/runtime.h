@@ -291,6 +291,8 @@ typedef struct {
    that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */
 Answer compile_plan(const CaptureRequest *request, const char *reason, Patience patience,
                     Plan **out, CompileNote *note);
+/* A recompile for this reason was made: for pycompile.counters. */
+void counts_recompiled(const char *reason);
 /* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
 void raise_graph_break(const Break *item);
 /* The frame of a break at this line; "?" for missing text.  Borrows from the code. */
