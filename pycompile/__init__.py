@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
+    from pycompile._precompile import Array
     from pycompile._stance import set_stance
     from pycompile.derivatives import (
         checkpoint,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Array",
     "BackendError",
     "DerivativeError",
     "Explanation",
@@ -90,6 +92,7 @@ __all__ = [
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
 # import NumPy without it.
 _HOMES = {
+    "Array": "_precompile",
     "BackendError": "_errors",
     "DerivativeError": "_errors",
     "Explanation": "_explain",

@@ -21,8 +21,11 @@ state_describe(const CodeState *state, int number, Text *out)
     Py_XDECREF(name);
 }
 
-void
-recompile_tell(const Miss *miss, const char *reason, const Varied *varied)
+/* ---- another plan ---- */
+
+/* To the log. */
+static void
+tell(const Miss *miss, const char *reason, const Varied *varied)
 {
     const char *remedy = varied->remedy != NULL ? varied->remedy : "", *given = NULL;
     Text where = {0};
@@ -34,6 +37,59 @@ recompile_tell(const Miss *miss, const char *reason, const Varied *varied)
              *remedy ? "\n  hint: " : "", given ? "as for " : "", given ? given : remedy);
     text_free(&where);
 }
+
+void
+reason_find(const Miss *miss, uint64_t types, Reason *out)
+{
+    int failed = miss->failed_guard;
+    Plan *plan = miss->failed;
+    if (plan != NULL) {
+        plan_acquire(plan); /* a collection may run code that resets all */
+        if (guards_explain(plan_guards(plan), failed, &miss->roots, &out->text) < 0) PyErr_Clear();
+        hints_varied(miss->state, plan_guards(plan), failed, &miss->roots, &out->varied);
+        if (out->text.data != NULL) tell(miss, out->text.data, &out->varied);
+    }
+    GuardProgram *guards = plan != NULL
+                               ? plan_guards(plan)
+                               : entry_failed_refusal(miss->entry, types, &miss->roots, &failed);
+    if (guards != NULL) entry_varied(miss->entry, guards, failed);
+    if (plan != NULL) plan_release(plan);
+}
+
+void
+reason_count(const Reason *reason, CodeState *state)
+{
+    state->compiles++;
+    if (reason->text.data == NULL) return;
+    state->recompiles++;
+    counts_recompiled(reason->varied.what.data ? reason->varied.what.data : "?");
+}
+
+void
+reason_free(Reason *reason)
+{
+    text_free(&reason->text);
+    text_free(&reason->varied.what);
+}
+
+void
+recompile_take(const Miss *miss, uint64_t types, const CompileNote *note, Plan *plan)
+{
+    Entry *entry = miss->entry;
+    int64_t limit = miss->state->config->recompile_limit;
+    bool goes_on = note->exit != EXIT_RETURN;
+    entry->given_up = false;
+    entry->behind = (Refusal){.until = goes_on ? note->at : note->called};
+    credit_tried(entry, limit, &miss->roots, note, plan);
+    if (plan == NULL) {
+        entry_refuse(entry, types, note->guards, goes_on && !note->useful ? note->at : -1);
+        return;
+    }
+    entry_take(entry, plan, limit);
+    miss->state->planned = true;
+}
+
+/* ---- a place that is given up ---- */
 
 /* The line of another place of the function, about which the warning said to change the same; 0:
    none did. */

@@ -314,15 +314,6 @@ miss_at(const Runner *r, Entry *entry)
     return (Miss){r->state, entry, r->number, frame_roots(r), r->failed, r->failed_guard};
 }
 
-static char *
-failed_reason(Runner *r, Text *out)
-{
-    if (r->failed == NULL) return NULL;
-    Roots roots = frame_roots(r);
-    if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
-    return out->data;
-}
-
 /* How many times the usual number of steps a frame may make without a plan: one that has saved much
    may spend a part of that on looking for more. */
 static int64_t
@@ -372,17 +363,6 @@ give_up(Runner *r, Entry *entry)
     entry->given_up = true;
     entry_missed(entry);
     return take_refusal(r, &entry->behind);
-}
-
-/* Records the failed guard that made a capture necessary. */
-static void
-note_failed(Runner *r, Entry *entry, uint64_t types)
-{
-    int failed = r->failed_guard;
-    Roots roots = frame_roots(r);
-    GuardProgram *guards = r->failed != NULL ? plan_guards(r->failed)
-                                             : entry_failed_refusal(entry, types, &roots, &failed);
-    if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
 /* The graph does not pay yet; in a function with loops, the code after it may. */
@@ -440,10 +420,9 @@ pass_started(Runner *r, const CompileNote *note)
     return TURN_UNTIL;
 }
 
-/* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
+/* Captures for values for which no plan holds. */
 static Answer
-make_plan(Runner *r, Entry *entry, const char *reason, const Varied *varied, Plan **plan,
-          CompileNote *note)
+make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNote *note)
 {
     CaptureRequest request = {
         .decoded = r->decoded,
@@ -474,7 +453,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, const Varied *varied, Pla
     int64_t began = clock_ran_ns();
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
-    Answer answer = compile_plan(&request, reason, patience, plan, note);
+    Answer answer = compile_plan(&request, reason->text.data, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
@@ -485,9 +464,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, const Varied *varied, Pla
         if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
-    r->state->compiles++;
-    r->state->recompiles += reason != NULL;
-    if (reason != NULL) counts_recompiled(varied->what.data ? varied->what.data : "?");
+    reason_count(reason, r->state);
     return answer;
 }
 
@@ -518,21 +495,13 @@ try_capture(Runner *r, Entry *entry)
     if (!credit_allows(entry, limit, &roots, calls)) return give_up(r, entry);
     Turn instead;
     if (is_unearned(r, entry, &instead)) return instead;
-    Text text = {0};
-    Plan *failed = r->failed, *plan = NULL;
+    Plan *plan = NULL;
     uint64_t types = frame_types(r);
     CompileNote note = {0};
-    if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
-    char *reason = failed_reason(r, &text);
-    Varied varied = {0};
-    if (failed != NULL)
-        hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots, &varied);
-    if (reason != NULL) recompile_tell(&miss, reason, &varied);
-    note_failed(r, entry, types);
-    if (failed != NULL) plan_release(failed);
-    Answer answer = make_plan(r, entry, reason, &varied, &plan, &note);
-    text_free(&text);
-    text_free(&varied.what);
+    Reason reason = {0};
+    reason_find(&miss, types, &reason);
+    Answer answer = make_plan(r, entry, &reason, &plan, &note);
+    reason_free(&reason);
     if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {
@@ -540,18 +509,9 @@ try_capture(Runner *r, Entry *entry)
         if (r->leaves) r->number = note.raised;
         return TURN_ERROR;
     }
-    bool goes_on = note.exit != EXIT_RETURN;
-    entry->given_up = false;
-    entry->behind = (Refusal){.until = goes_on ? note.at : note.called};
-    roots = frame_roots(r);
-    credit_tried(entry, limit, &roots, &note, plan);
-    if (answer == ANSWER_NO) {
-        entry_refuse(entry, types, note.guards, goes_on && !note.useful ? note.at : -1);
-        return TURN_NONE;
-    }
-    entry_take(entry, plan, limit);
-    r->state->planned = true;
-    return TURN_GO;
+    miss.roots = frame_roots(r);
+    recompile_take(&miss, types, &note, plan);
+    return answer == ANSWER_NO ? TURN_NONE : TURN_GO;
 }
 
 static Turn

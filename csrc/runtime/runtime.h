@@ -286,6 +286,7 @@ typedef struct {
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
     bool later;    /* the C compiler is waited for only where this call alone pays for it */
+    bool waits;    /* it is waited for, whatever the options say */
 } Patience;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
    that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */
@@ -306,6 +307,8 @@ bool calls_are_left(void);
 
 /* ---- recompile.c ---- */
 extern int stance_eager; /* 1: the stance is "force_eager" */
+/* May code be compiled that no call of the user's asks for? */
+bool stance_is_default(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
