@@ -164,6 +164,7 @@ make_code(Job *job, Device device)
     if (targets[device].emit(job->capture->graph, job->program, false, &source, &straight) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
+        straight = straight || (job->config->quick_code && !job->capture->graph->fast);
         bool later = (job->config->background || job->patience.later) && !job->patience.waits;
         CodeHow how = job->capture->gain < job->patience.compile ? CODE_FOUND
                       : later && !pays_at_once(job)              ? CODE_LATER
