@@ -134,6 +134,19 @@ put_facts(const Miss *miss, Text *because, Text *remedies)
     return differs;
 }
 
+bool
+recompile_is_spent(const Miss *miss)
+{
+    const CodeState *state = miss->state;
+    return miss->failed != NULL && state->recompiles >= state->config->accumulated_recompile_limit;
+}
+
+static const char *
+limit_name(const Miss *miss)
+{
+    return recompile_is_spent(miss) ? "accumulated_recompile_limit" : "recompile_limit";
+}
+
 /* As put_facts; the remedy is one for the limit. */
 static void
 explain_failures(const Miss *miss, bool warns, Text *because, Text *remedy)
@@ -147,8 +160,8 @@ explain_failures(const Miss *miss, bool warns, Text *because, Text *remedy)
         else if (strcmp(given, guard_counted) == 0 || strstr(given, guard_of_turns) != NULL)
             text_put(remedy, given);
         else
-            text_printf(remedy, "%s%sraise the option recompile_limit", given,
-                        *given ? "; or " : "");
+            text_printf(remedy, "%s%sraise the option %s", given, *given ? "; or " : "",
+                        limit_name(miss));
     }
     text_free(&remedies);
 }
@@ -190,6 +203,8 @@ recompile_given_up(const Miss *miss)
 {
     CodeState *state = miss->state;
     Entry *entry = miss->entry;
+    if (entry->told || (state->told && recompile_is_spent(miss))) return;
+    state->told = recompile_is_spent(miss);
     Text where = {0}, because = {0}, remedy = {0}, told = {0};
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
@@ -210,7 +225,10 @@ recompile_given_up(const Miss *miss)
     explain_failures(miss, warns, &because, &remedy);
     text_printf(&told, "%s was compiled %lld time%s, and ", where.data ? where.data : "?", compiles,
                 compiles == 1 ? "" : "s");
-    if (unpaid >= state->config->recompile_limit)
+    if (recompile_is_spent(miss))
+        text_printf(&told, "that is as often as a function may be compiled again (option %s)",
+                    limit_name(miss));
+    else if (unpaid >= state->config->recompile_limit)
         text_printf(&told, "%d plan%s of this place %s not paid yet", unpaid,
                     unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have");
     else
@@ -240,7 +258,11 @@ recompile_limit(const Miss *miss)
     const Decoded *decoded = miss->state->decoded;
     BreakFrame at = told_frame(decoded, decoded->instrs[miss->number].line);
     int unpaid = plans_unpaid(miss->entry);
-    text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
+    if (recompile_is_spent(miss))
+        text_printf(&detail, "%lld recompiles of the function (accumulated_recompile_limit)",
+                    miss->state->recompiles);
+    else
+        text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
     explain_failures(miss, false, &because, &remedy);
     put_failures(&detail, &because, &remedy);
     Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};

@@ -27,7 +27,10 @@ void reason_count(const Reason *reason, CodeState *state);
 void reason_free(Reason *reason);
 /* The place gets what a capture came to: a plan (taken over), or, with NULL, a refusal. */
 void recompile_take(const Miss *miss, uint64_t types, const CompileNote *note, Plan *plan);
-/* Once per entry: a log line, and a warning where giving up loses much. */
+/* Has the function been compiled again as often as it may, whatever it would gain? */
+bool recompile_is_spent(const Miss *miss);
+/* Once per entry, or per function that has spent its recompiles: a log line, and a warning where
+   giving up loses much. */
 void recompile_given_up(const Miss *miss);
 /* Sets GraphBreakError.  fullgraph: running in plain Python would be an error.  Existing plans are
    kept. */

@@ -359,7 +359,7 @@ give_up(Runner *r, Entry *entry)
     Miss miss = miss_at(r, entry);
     if (r->state->config->fullgraph && entry->credit.refused < MAX_REFUSED)
         return recompile_limit(&miss), TURN_ERROR;
-    if (!entry->told) recompile_given_up(&miss);
+    recompile_given_up(&miss);
     entry->given_up = true;
     entry_missed(entry);
     return take_refusal(r, &entry->behind);
@@ -492,7 +492,8 @@ try_capture(Runner *r, Entry *entry)
     }
     bool follows = r->trail != NULL && r->trail != &entry->behind;
     int64_t calls = follows ? 1 + r->trail->passed : 1;
-    if (!credit_allows(entry, limit, &roots, calls)) return give_up(r, entry);
+    if (recompile_is_spent(&miss) || !credit_allows(entry, limit, &roots, calls))
+        return give_up(r, entry);
     Turn instead;
     if (is_unearned(r, entry, &instead)) return instead;
     Plan *plan = NULL;
