@@ -148,8 +148,8 @@ def _settings(
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
     if mode is not None and not (isinstance(mode, str) and mode in _MODES):
-        known = ", ".join(map(repr, _MODES))
-        raise ValueError(f"mode must be None or one of {known}, not {mode!r}")
+        modes = ", ".join(map(repr, _MODES))
+        raise ValueError(f"mode must be None or one of {modes}, not {mode!r}")
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})

@@ -141,7 +141,22 @@ origin_of(const Job *job)
 {
     const PyCodeObject *code = job->request->decoded->code;
     return (CodeOrigin){text_of_str(code->co_qualname), text_of_str(code->co_filename),
-                        code->co_firstlineno};
+                        code->co_firstlineno, NULL};
+}
+
+static void
+put_shapes(const Graph *g, Text *out)
+{
+    for (int i = 0; i < g->inputs.len; i++) {
+        const Type *type = &graph_node(g, g->inputs.at[i])->type;
+        Text one = {0};
+        if (type->form != FORM_ARRAY) continue;
+        type_print(g, type, &one); /* strides follow in braces */
+        if (one.data != NULL)
+            text_printf(out, "%s%.*s", out->len > 0 ? ", " : "", (int)strcspn(one.data, "{"),
+                        one.data);
+        text_free(&one);
+    }
 }
 
 /* Do the loops of this call alone take so much longer than the C compiler that it is waited for?
@@ -170,10 +185,14 @@ make_code(Job *job, Device device)
                       : later && !pays_at_once(job)              ? CODE_LATER
                                                                  : CODE_COMPILED;
         job->text ^= text_hash(source.data) | 1;
-        const CodeOrigin origin = origin_of(job);
+        CodeOrigin origin = origin_of(job);
+        Text shapes = {0};
+        put_shapes(job->capture->graph, &shapes);
+        origin.shapes = shapes.data;
         int64_t began = clock_ns();
         answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
                            &job->codes.on[device]);
+        text_free(&shapes);
         if (how == CODE_COMPILED) job->waited_ns += clock_ns() - began;
         if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
         if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");

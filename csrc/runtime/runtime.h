@@ -122,10 +122,12 @@ typedef struct Code Code; /* a loaded file of one target, reference counted */
 typedef struct {
     Code *on[DEVICE_COUNT]; /* NULL where a program has no kernels */
 } Codes;
-/* The function that is compiled, for people: texts that are not owned, never NULL. */
+/* The function that is compiled, for people: texts that are not owned, never NULL but for shapes,
+   which are then unknown. */
 typedef struct {
     const char *function, *file;
     int line;
+    const char *shapes; /* of the graph's inputs: "f64[100,3], f64[3]" */
 } CodeOrigin;
 /* What is done where the code is neither in memory nor on disk. */
 typedef enum {
