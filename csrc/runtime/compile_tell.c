@@ -39,7 +39,8 @@ begin_record(Job *job)
     text_printf(&job->where, "%s (%s:%d)", name, file, line);
     tell_bytecode(job);
     stage_begin(job);
-    if (!report_wanted()) return;
+    job->started = clock_ns();
+    if (!runs_are_told) return;
     job->record = PyDict_New();
     job->seconds = PyDict_New();
     PyErr_Clear();
@@ -52,6 +53,7 @@ begin_record(Job *job)
     record_object(job->record, "earned", PyBool_FromLong(job->request->effort > 0));
     report_hold((PyObject *)code);
     if (job->reason != NULL) record_string(job->record, "recompile", job->reason);
+    if (job->cause != NULL) record_object(job->record, "cause", Py_NewRef(job->cause));
 }
 
 const char *
@@ -292,7 +294,7 @@ tell_graph(Job *job)
     Text text = {0};
     if (graph_print(job->capture->graph, &text) < 0) PyErr_Clear();
     tell_text(job, LOG_GRAPH, "graph", &text);
-    if (job->record != NULL)
+    if (job->record != NULL && report_wanted())
         record_object(job->record, "graph_object", graph_view(job->capture->graph));
 }
 
@@ -413,7 +415,7 @@ raise_unlowered(Job *job, const char *stage, const char *why)
 void
 note_break(const Job *job, CompileNote *note)
 {
-    if (job->capture->breaks.len == 0 || !log_enabled(LOG_PERF_HINTS)) return;
+    if (job->capture->breaks.len == 0 || !(trace_on || log_enabled(LOG_PERF_HINTS))) return;
     const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
     const BreakFrame *inner = &item->frames[0];
     note->code = item->code;
