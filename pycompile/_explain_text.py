@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import html
 import linecache
 import os
 import re
@@ -200,7 +199,7 @@ def _starts_others(item: Record) -> bool:
     return any(is_library(file) and OTHERS.search(file) for file in files)
 
 
-def _reasons(row: Record) -> list[str]:
+def reasons(row: Record) -> list[str]:
     """Why it is not faster, apart from its breaks."""
     why = list(dict.fromkeys(row["why"]))
     if row["given_up"]:
@@ -307,7 +306,7 @@ def _function_lines(row: Record, hinted: dict[str, str]) -> list[str]:
         lines.extend("  " + line for line in _break_lines(item, hinted))
     if len(row["breaks"]) > BREAKS:
         lines.append(f"  and {plural(len(row['breaks']) - BREAKS, 'more break')}")
-    lines.extend("  " + line for line in _reasons(row))
+    lines.extend("  " + line for line in reasons(row))
     return [part for line in lines for part in _fold(line)]
 
 
@@ -449,32 +448,6 @@ def _section(title: str, content: Any) -> list[str]:
         return []
     lines = content.splitlines() if isinstance(content, str) else list(content)
     return [f"  {title}:", *("    " + line for line in lines)]
-
-
-# ---- HTML ----
-
-
-def as_html(explanation: Explanation) -> str:
-    """The heading and the user's breaks unfolded; those of libraries, and the records, folded."""
-    top = "<br>".join(map(html.escape, head(explanation)))
-    breaks = found_breaks(explanation)
-    mine = [item for item in breaks if not is_library(item["user"][0])]
-    library = [item for item in breaks if is_library(item["user"][0])]
-    hinted: dict[str, str] = {}
-    parts = [f"<p>{top}</p>", _list_of(mine, hinted)]
-    if library:
-        text = plural(len(library), "break") + " in libraries"
-        parts.append(f"<details><summary>{text}</summary>{_list_of(library, hinted)}</details>")
-    for number, record in enumerate(explanation.records, 1):
-        title, *rest = describe(number, record, hinted)
-        body = html.escape("\n".join(rest))
-        parts.append(f"<details><summary>{html.escape(title)}</summary><pre>{body}</pre></details>")
-    return "".join(parts)
-
-
-def _list_of(breaks: list[Record], hinted: dict[str, str]) -> str:
-    texts = (html.escape("\n".join(describe_break(item, hinted))) for item in breaks)
-    return "<ul>" + "".join(f"<li><pre>{text}</pre></li>" for text in texts) + "</ul>"
 
 
 # ---- words ----
