@@ -102,7 +102,8 @@ def source_line(sources: Sources, file: str, line: int) -> str:
 
 def source_lines(sources: Sources, file: str, marked: set[int], around: int = 2) -> str:
     """The lines around the marked ones."""
-    lines, shown = sources.lines(file), []
+    lines = sources.lines(file)
+    shown: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
         if any(abs(number - mark) <= around for mark in marked):
             if shown and shown[-1][0] < number - 1:

@@ -296,8 +296,9 @@ def verdict(rows: list[Function], found: list[tuple[float, str]]) -> str:
 
 def timeline(trace: Trace, rows: list[Function]) -> str:
     """A lane for each function of each process."""
-    starts = [event.get("from", event["time"]) for p in trace.processes for event in p.events]
-    ends = [event["time"] for process in trace.processes for event in process.events]
+    ends: list[float] = [event["time"] for p in trace.processes for event in p.events]
+    starts: list[float] = [event["from"] for event in trace.of("compile") + trace.of("runs")]
+    starts += ends
     if not starts:
         return ""
     first, last = min(starts), max(ends)
@@ -453,7 +454,8 @@ def recompiles(rows: list[Function], sources: Sources) -> str:
 
 
 def all_breaks(rows: list[Function], sources: Sources) -> str:
-    mine, library = [], []
+    mine: list[str] = []
+    library: list[str] = []
     for row in rows:
         for item in breaks(row):
             left = times_left(row, item)
