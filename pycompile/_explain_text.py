@@ -265,11 +265,11 @@ def _break_lines(item: Record, hinted: dict[str, str]) -> list[str]:
         called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
         lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
     if not item["idle"]:
-        lines.extend("    " + line for line in _hint(item, hinted))
+        lines.extend("    " + line for line in hint(item, hinted))
     return lines
 
 
-def _hint(item: Record, hinted: dict[str, str]) -> list[str]:
+def hint(item: Record, hinted: dict[str, str]) -> list[str]:
     """The hint; where it has been given before, of which break, if that is not at the same place.
     `hinted`: by hint, the code and the place."""
     if not item.get("hint"):
@@ -439,7 +439,7 @@ def describe_break(item: Record, hinted: dict[str, str]) -> list[str]:
     """The reason, the user's stack with the innermost line first, the hint."""
     lines = [f"break {item['code']}: {reason(item)}"]
     lines.extend(item.get("stack", "").splitlines())
-    lines.extend("  " + line for line in _hint(item, hinted))
+    lines.extend("  " + line for line in hint(item, hinted))
     return lines
 
 

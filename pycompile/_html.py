@@ -310,14 +310,18 @@ def frames(item: Record) -> list[tuple[str, int, str]]:
     return [(f[0], f[1], f[2]) for f in found if [*map(type, f)] == types and "\0" not in f[0]]
 
 
-def graph_break(item: Record, sources: Sources, times: str = "") -> str:
-    """Where it is, in the program's words, why, and what to do."""
+def graph_break(
+    item: Record, sources: Sources, times: str = "", hinted: dict[str, str] | None = None
+) -> str:
+    """Where it is, in the program's words, why, and what to do.  `hinted`: hints that were given, and
+    where; each is given once."""
     inner = [frame for frame in frames(item) if not text.is_library(frame[0])]
     file, line = inner[0][:2] if inner else (item["file"], item["line"])
     via = ""
     if (file, line) != (item["file"], item["line"]):
-        via = f"<p class='soft'>inside a library's code: {place(item['file'], item['line'])}</p>"
-    hint = f'<p class="hint">{esc(item["hint"])}</p>' if item.get("hint") else ""
+        via = f'<p class="soft">which leads to {place(item["file"], item["line"])}</p>'
+    told = text.hint(item, {} if hinted is None else hinted)
+    hint = "".join(f'<p class="hint">{esc(line.removeprefix("hint: "))}</p>' for line in told)
     return (
         f'<div class="card"><p><b>{esc(text.reason(item))}</b> {place(file, line)} '
         f'<span class="soft">{esc(item["code"])}{times}</span></p>'
@@ -333,12 +337,14 @@ OUTCOMES = {
 }
 
 
-def attempt(record: Record, sources: Sources, title: str) -> str:
+def attempt(
+    record: Record, sources: Sources, title: str, hinted: dict[str, str] | None = None
+) -> str:
     """One attempt to compile, folded: what it relies on, what was found, what runs for it."""
     body = []
     if record.get("recompile"):
         body.append(f"<p>Compiled again because {esc(record['recompile'])}</p>")
-    body += [graph_break(item, sources) for item in record.get("breaks") or ()]
+    body += [graph_break(item, sources, "", hinted) for item in record.get("breaks") or ()]
     guards = record.get("guards") or []
     shown = "".join(f"<li>{code(guard)}</li>" for guard in guards)
     body.append(
@@ -369,10 +375,11 @@ def explanation(found: Explanation) -> str:
     parts = [f"<p><b>{esc(lines[0])}</b><br>{'<br>'.join(map(esc, lines[1:]))}</p>"]
     for row in text.functions(found):
         parts += [f"<p>{esc(row['function'])}: {esc(why)}</p>" for why in text.reasons(row)]
-    parts += [graph_break(item, sources) for item in mine]
-    told = "".join(graph_break(item, sources) for item in library)
+    hinted: dict[str, str] = {}
+    parts += [graph_break(item, sources, "", hinted) for item in mine]
+    told = "".join(graph_break(item, sources, "", hinted) for item in library)
     parts.append(folded(f"{text.plural(len(library), 'break')} in libraries", told))
     for number, record in enumerate(found.records, 1):
         title = text.describe(number, record, {})[0]
-        parts.append(attempt(record, sources, esc(title)))
+        parts.append(attempt(record, sources, esc(title), hinted))
     return f'<div class="pycompile"><style>{STYLE}</style>{"".join(parts)}</div>'

@@ -22,7 +22,7 @@ from reports import line_of_code
 import pycompile
 from pycompile import _C, _html, _report, _trace, _trace_read
 
-DOCS = Path(__file__).parent.parent / "docs"
+FORMAT = (Path(__file__).parent.parent / "docs" / "trace.md").read_text()
 X = np.linspace(0.5, 2.0, 600)
 
 
@@ -70,6 +70,16 @@ def test_each_line_is_an_event_of_its_form(traced):
     assert kinds[0] == "begin" and kinds[-1] == "end" and set(kinds) == set(_trace_read.EVENTS)
     times = [event["time"] for event in process.events]
     assert times == sorted(times)
+
+
+def test_the_form_is_documented():
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", FORMAT, re.M | re.S))
+    assert set(sections) == set(_trace_read.EVENTS)
+    for kind, text in sections.items():
+        named = {*_trace_read.EVENTS[kind], *_trace_read.OPTIONAL.get(kind, {})}
+        named -= {"plan_runs", "compiles", "breaks", "deopts"} if kind == "function" else set()
+        named -= {"function", "file", "line"} if kind == "function" else set()
+        assert not {name for name in named if f"`{name}`" not in text}, kind
 
 
 def test_a_recompile_has_its_cause(traced):
