@@ -70,15 +70,19 @@ def place(file: str | None, line: Any) -> str:
 
 
 def found_breaks(explanation: Explanation) -> list[Record]:
+    return breaks_of(explanation.records, explanation.name)
+
+
+def breaks_of(attempts: list[Record], name: str) -> list[Record]:
     """The breaks without repetitions, each with `user`, the innermost frame in the user's files
     (or the outermost one), `captures`, how many met it, and `idle`: none of these had array work
     that the break could keep from a plan.  A value that decides is told once at each place.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
-    records = _final(explanation.records)
+    records = _final(attempts)
     met = [(record, item) for record in records for item in record.get("breaks") or ()]
     for record, item in met:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
-        frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
+        frames = frames or [(item.get("file"), item.get("line"), name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
         heads = dict(zip(frames, item.get("heads") or ()))

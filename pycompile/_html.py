@@ -42,11 +42,13 @@ padding:.5em .9em;margin:.6em 0}
 .pycompile table{border-collapse:collapse;width:100%;font-size:.95em}
 .pycompile th,.pycompile td{text-align:left;vertical-align:top;padding:.35em .6em;
 border-bottom:1px solid var(--line)}
+.pycompile td.w{width:99%;max-width:0}
 .pycompile td.n,.pycompile th.n{text-align:right;white-space:nowrap}
 .pycompile svg text{font:12px system-ui,sans-serif;fill:currentColor}
 @media(max-width:800px){.pycompile .beside{grid-template-columns:minmax(0,1fr)}
 .pycompile table,.pycompile tbody,.pycompile tr,.pycompile td{display:block}.pycompile th{display:none}
-.pycompile td{border:0;padding:.1em 0}.pycompile tr{border-bottom:1px solid var(--line);padding:.4em 0}
+.pycompile td{border:0;padding:.1em 0}.pycompile td.w{width:auto;max-width:none}
+.pycompile tr{border-bottom:1px solid var(--line);padding:.4em 0}
 .pycompile td.n{text-align:left}
 .pycompile td.n::before{content:attr(data-head) ": ";color:var(--soft)}}
 """
@@ -77,6 +79,8 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     """A head that ends in "#" is of a column of numbers.  Cells are HTML."""
     names = [head.rstrip("#") for head in heads]
     kinds = [' class="n"' if head.endswith("#") else "" for head in heads]
+    if kinds[-1]:
+        kinds[0] = ' class="w"'
     top = "".join(f"<th{kind}>{esc(name)}</th>" for kind, name in zip(kinds, names))
     body = "".join(
         "<tr>"
@@ -303,19 +307,12 @@ def graph(record: Record) -> str:
 # ---- breaks and compiles ----
 
 
-def frames(item: Record) -> list[tuple[str, int, str]]:
-    """File, line and function of each frame, innermost first."""
-    found = [tuple(frame) for frame in item.get("frames") or () if isinstance(frame, (list, tuple))]
-    types = [str, int, str]
-    return [(f[0], f[1], f[2]) for f in found if [*map(type, f)] == types and "\0" not in f[0]]
-
-
 def graph_break(
     item: Record, sources: Sources, times: str = "", hinted: dict[str, str] | None = None
 ) -> str:
     """Where it is, in the program's words, why, and what to do.  `hinted`: hints that were given, and
     where; each is given once."""
-    inner = [frame for frame in frames(item) if not text.is_library(frame[0])]
+    inner = [frame for frame in item["frames"] if not text.is_library(frame[0])]
     file, line = inner[0][:2] if inner else (item["file"], item["line"])
     via = ""
     if (file, line) != (item["file"], item["line"]):

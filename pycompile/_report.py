@@ -19,7 +19,6 @@ from pycompile._html import (
     code,
     esc,
     folded,
-    frames,
     graph_break,
     kernels,
     place,
@@ -75,7 +74,7 @@ class Function:
 
     name: str
     file: str
-    line: int = 0
+    line: int
     attempts: list[Record] = dataclasses.field(default_factory=list)
     runs: int = 0
     undone: int = 0
@@ -111,11 +110,15 @@ def spent(record: Record) -> float:
 
 def functions(trace: Trace) -> list[Function]:
     """The user's first, the most costly first."""
-    rows: dict[tuple[str, str], Function] = {}
+    rows: dict[tuple[str, str, int], Function] = {}
+
+    def key(event: Record) -> tuple[str, str, int]:
+        line: int = event.get("first_line", event["line"])
+        return event["file"], event["function"], line
 
     def row(event: Record) -> Function:
-        key = event["file"], event["function"]
-        return rows.setdefault(key, Function(event["function"], event["file"]))
+        file, name, line = key(event)
+        return rows.setdefault((file, name, line), Function(name, file, line))
 
     for process in trace.processes:
         for event in process.events:
@@ -134,34 +137,25 @@ def functions(trace: Trace) -> list[Function]:
                 row(event).whys.append(event["why"])
             elif kind == "given_up":
                 row(event).given_up.append(event)
-            elif kind == "function" and (event["file"], event["function"]) in rows:
+            elif kind == "function" and key(event) in rows:
                 this = row(event)
-                this.line = event["line"]
                 for found in event.get("places") or ():
                     if len(found) > 1 and [*map(type, found[:2])] == [int, int]:
                         this.left[found[0]] += found[1]
-    for this in rows.values():
-        lines = [record["line"] for record in this.attempts]
-        this.line = this.line or min(lines, default=0)
     return sorted(
         rows.values(), key=lambda f: (text.is_library(f.file), -f.compiling - f.seconds, f.name)
     )
 
 
 def breaks(function: Function) -> list[Record]:
-    """Without repetitions, each with `captures`: how many attempts met it."""
-    found: dict[Any, Record] = {}
-    for record in function.made:
-        for item in record.get("breaks") or ():
-            key = item["code"], item["file"], item["line"], item["detail"]
-            found.setdefault(key, {**item, "captures": 0})["captures"] += 1
-    return list(found.values())
+    """Those of the function, and of what it calls: as explain tells them."""
+    return text.breaks_of(function.made, function.name)
 
 
 def times_left(function: Function, item: Record) -> int:
     """How often native code was left at the line of the function itself that leads to the break."""
-    outer = frames(item)
-    return function.left.get(outer[-1][1] if outer else item["line"], 0)
+    frames = item["frames"]
+    return function.left.get(frames[-1][1] if frames else item["line"], 0)
 
 
 def causes(function: Function) -> dict[str, list[Record]]:
@@ -206,8 +200,9 @@ def advice(rows: list[Function], sources: Sources) -> list[tuple[float, str]]:
     ]
     places: dict[tuple[str, int], list[tuple[Function, Record]]] = {}
     for row in rows:
-        for item in () if text.is_library(row.file) else breaks(row):
-            places.setdefault((item["file"], item["line"]), []).append((row, item))
+        for item in breaks(row):
+            if not item["idle"] and not text.is_library(item["user"][0]):
+                places.setdefault(item["user"][:2], []).append((row, item))
     found += [broken(line, items, sources) for (_, line), items in places.items()]
     found += [(1e-4 * row.undone, undone(row)) for row in rows if row.undone]
     return sorted(found, key=lambda each: -each[0])
@@ -365,7 +360,7 @@ def followed(row: Function, sources: Sources) -> list[tuple[str, str, int]]:
 
 def function(row: Function, sources: Sources) -> str:
     """A function of the tree, folded."""
-    counts = [f"compiled {text.plural(len(row.plans), 'time')}"]
+    counts = [f"compiled {text.plural(len(row.plans), 'time')}" if row.plans else "not compiled"]
     vain = len(row.made) - len(row.plans)
     if vain:
         counts.append(f"{text.plural(vain, 'attempt')} in vain")
@@ -440,8 +435,8 @@ def recompiles(rows: list[Function], sources: Sources) -> str:
             )
             cells.append(
                 [
-                    f"{code(row.name)}<br>{place(file, line)}",
-                    f"{code(guard)}{source_line(sources, file, line)}"
+                    f"{code(row.name)} relies on {code(guard)} {place(file, line)}"
+                    + source_line(sources, file, line)
                     + folded(
                         f"each of the {text.plural(len(records), 'time')}", f"<ol>{each}</ol>"
                     ),
@@ -449,23 +444,25 @@ def recompiles(rows: list[Function], sources: Sources) -> str:
                     text.seconds(sum(map(spent, records))),
                 ]
             )
-    heads = ["function", "what had changed, and the line that relies on it", "times#", "took#"]
-    return table(heads, cells) if cells else "<p>Nothing.</p>"
+    return table(["what had changed", "times#", "took#"], cells) if cells else "<p>Nothing.</p>"
 
 
 def all_breaks(rows: list[Function], sources: Sources) -> str:
-    mine: list[str] = []
-    library: list[str] = []
+    shown: dict[str, list[str]] = {"": [], "without array work, where nothing has to change": []}
+    shown["in libraries"] = []
     for row in rows:
         for item in breaks(row):
             left = times_left(row, item)
-            told = f" · in {row.name}"
-            told += f" · met by {text.plural(item['captures'], 'compile')}"
+            told = f" · in {row.name} · met by {text.plural(item['captures'], 'compile')}"
             told += f" · left native code {text.plural(left, 'time')}" if left else ""
-            shown = graph_break(item, sources, esc(told))
-            (library if text.is_library(row.file) else mine).append(shown)
-    in_library = folded(f"{text.plural(len(library), 'break')} in libraries", "".join(library))
-    return "".join(mine) + (in_library if library else "") or "<p>None.</p>"
+            library = text.is_library(item["user"][0])
+            kind = list(shown)[2 if library else 1 if item["idle"] else 0]
+            shown[kind].append(graph_break(item, sources, esc(told)))
+    parts = shown.pop("")
+    for kind, cards in shown.items():
+        if cards:
+            parts.append(folded(f"{text.plural(len(cards), 'break')} {kind}", "".join(cards)))
+    return "".join(parts) or "<p>None.</p>"
 
 
 @dataclasses.dataclass

@@ -16,10 +16,18 @@ from typing import Any
 
 Record = dict[str, Any]
 
+
+def is_frame(value: Any) -> bool:
+    """File, line, function."""
+    types = [*map(type, value)] if isinstance(value, list) else []
+    return types == [str, int, str] and fits(value[0], str)
+
+
 # What every event of a kind has: a type, several, a list of one form, a dict of forms, or `...` for
-# those of all its values.  `float` takes an int, too.
+# those of all its values; or a function that says so.  `float` takes an int, too.
 CAUSE = {"guard": (str, None), "old": (str, None), "new": (str, None), "remedy": (str, None)}
 BREAK = {"code": str, "text": str, "detail": (str, None), "hint": str, "file": str, "line": int}
+BREAK |= {"frames": [is_frame], "heads": [int]}
 FUNCTION = {"function": str, "file": str, "line": int}
 EVENTS: dict[str, dict[str, Any]] = {
     "begin": {
@@ -35,7 +43,14 @@ EVENTS: dict[str, dict[str, Any]] = {
         "options": dict,
         "environment": dict,
     },
-    "compile": {**FUNCTION, "from": float, "kind": str, "entry": int, "seconds": {...: float}},
+    "compile": {
+        **FUNCTION,
+        "first_line": int,
+        "from": float,
+        "kind": str,
+        "entry": int,
+        "seconds": {...: float},
+    },
     "runs": {"from": float, "plan": int, "runs": int, "undone": int, "seconds": float},
     "undone": {**FUNCTION, "why": str},
     "given_up": {**FUNCTION, "text": str},
@@ -66,6 +81,8 @@ OPTIONAL: dict[str, dict[str, Any]] = {
 
 def fits(value: Any, form: Any) -> bool:
     """Whether the value has the form."""
+    if form is is_frame:
+        return is_frame(value)
     if isinstance(form, tuple):
         return any(fits(value, each) for each in form)
     if isinstance(form, list):
@@ -80,7 +97,9 @@ def fits(value: Any, form: Any) -> bool:
         return form is None and value is None
     if isinstance(value, int) and form in (int, float):
         return not isinstance(value, bool) and abs(value) < 1 << 63
-    return isinstance(value, form) and not (form is str and "\0" in value)
+    if isinstance(value, str) and "\0" in value:
+        return False
+    return bool(isinstance(value, form))
 
 
 def _no_number(name: str) -> Any:

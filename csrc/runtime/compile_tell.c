@@ -40,7 +40,9 @@ begin_record(Job *job)
     tell_bytecode(job);
     stage_begin(job);
     job->started = clock_ns();
-    if (!runs_are_told) return;
+    /* Python code, which makes some of the texts, would serve a signal, and lose what its handler
+       raises. */
+    if (!report_wanted() && (!trace_on || signal_is_pending(PyThreadState_Get()))) return;
     job->record = PyDict_New();
     job->seconds = PyDict_New();
     PyErr_Clear();
@@ -49,6 +51,7 @@ begin_record(Job *job)
     record_object(job->record, "function", told_function(&at));
     record_string(job->record, "file", file);
     record_int(job->record, "line", line);
+    record_int(job->record, "first_line", code->co_firstlineno);
     record_int(job->record, "entry", job->request->number);
     record_object(job->record, "earned", PyBool_FromLong(job->request->effort > 0));
     report_hold((PyObject *)code);
@@ -230,10 +233,12 @@ tell_break(Job *job, const Break *item)
         record_string(record, "hint", break_hint(item));
         record_string(record, "file", item->frames[0].file);
         record_int(record, "line", item->frames[0].line);
-        Text stack = {0};
-        put_stack(&stack, item);
-        record_text(record, "stack", &stack);
-        text_free(&stack);
+        if (report_wanted()) {
+            Text stack = {0};
+            put_stack(&stack, item);
+            record_text(record, "stack", &stack);
+            text_free(&stack);
+        }
         record_object(record, "frames", frames_list(item));
         record_object(record, "heads", heads_list(item));
         if (PyList_Append(list, record) < 0) PyErr_Clear();

@@ -323,12 +323,12 @@ void record_object(PyObject *record, const char *key, PyObject *value); /* stole
 /* ---- trace.c ---- */
 extern bool trace_on;      /* events are written */
 extern bool runs_are_told; /* runs of plans are timed: report_wanted() || trace_on */
-/* Writes an event; `record` is stolen and may be NULL: none.  `began` (clock_ns) may be 0.  Runs no
-   Python code, and never fails. */
+/* Writes an event; `record` is stolen and may be NULL: none.  `began` (clock_ns) may be 0.  Never
+   fails. */
 void trace_put(const char *event, int64_t began, PyObject *record);
 /* A record that names the code; NULL, without an error, while nothing is traced. */
 PyObject *trace_record(const CodeState *state);
-/* The plan has run. */
+/* The plan has run.  This and trace_rest run no Python code. */
 void trace_ran(Plan *plan, int64_t began, int64_t ended, bool undone);
 /* Writes the runs of the plan that were not written yet. */
 void trace_rest(Plan *plan);

@@ -1,12 +1,12 @@
 /* PYCOMPILE_TRACE: what happens, as lines of JSON, in one file for each process; docs/trace.md has
    the format.
 
-   Nothing here runs Python code, so that a traced program is the same program: no signal is served,
-   and nothing is seen by whoever watches calls.  The file is opened for each line and closed again:
-   a program may close every descriptor that it does not know.  Runs of plans are added up and
-   written as windows of time, of which later ones are longer, so that a long program's file stays
-   small. A line that cannot be written is warned of and ends the trace.  Everything is under the
-   GIL. */
+   Nothing here runs Python code, since runs are told of at any moment: only the warning does, for
+   which trace_put and the end of the trace are the time.  The file is opened for each line and
+   closed again: a program may close every descriptor that it does not know.  Runs of plans are
+   added up and written as windows of time, of which later ones are longer, so that a long program's
+   file stays small.  A line that cannot be written is warned of and ends the trace.  Everything is
+   under the GIL. */
 #include "../clock.h"
 #include "entry.h"
 #include "hooks.h"
@@ -25,6 +25,7 @@ enum { SHORTEST_NS = 10000000, SHARE = 32, DEEPEST = 8 };
 static Text folder, facts; /* facts: what the first line of each file says of the program */
 static char path[4096];    /* of this process's file; empty: not made yet */
 static int64_t since_epoch;
+static int unwritable;  /* errno, of which the program was not warned yet */
 static long parent;     /* the process that has forked this one, or 0 */
 static int32_t process; /* changes with a fork: what the parent has counted is not this one's */
 
@@ -39,7 +40,11 @@ put_quoted(Text *out, const char *string)
         while ((unsigned char)at[plain] >= ' ' && at[plain] != '"' && at[plain] != '\\') plain++;
         if (plain > 0) text_printf(out, "%.*s", (int)plain, at);
         at += plain;
-        if (*at != '\0') text_printf(out, "\\u%04x", (unsigned char)*at++);
+        if (*at == '\n')
+            text_put(out, "\\n");
+        else if (*at != '\0')
+            text_printf(out, "\\u%04x", (unsigned char)*at);
+        at += *at != '\0';
     }
     text_put(out, "\"");
 }
@@ -127,14 +132,23 @@ write_all(int fd, const Text *text)
 static void
 put_line(const Text *text, int flags)
 {
-    int fd = text->failed ? -1 : open(path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666);
-    int failed = fd < 0 || write_all(fd, text) < 0 ? errno : 0;
+    if (text->failed) return; /* no memory: this line is lost */
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666);
+    unwritable = fd < 0 || write_all(fd, text) < 0 ? errno : 0;
     if (fd >= 0) close(fd);
-    if (failed == 0) return;
+    if (unwritable == 0) return;
     trace_on = false;
     runs_are_told = report_wanted();
-    log_warn("PYCOMPILE_TRACE: the trace ends here, since %s cannot be written: %s", path,
-             strerror(failed));
+}
+
+static void
+warn_unwritable(void)
+{
+    int failed = unwritable;
+    unwritable = 0;
+    if (failed != 0)
+        log_warn("PYCOMPILE_TRACE: the trace ends here, since %s cannot be written: %s", path,
+                 strerror(failed));
 }
 
 /* The first line of the file, which is made. */
@@ -179,6 +193,7 @@ trace_put(const char *event, int64_t began, PyObject *record)
     put_members(&line, record, DEEPEST);
     end_line(&line);
     Py_DECREF(record);
+    warn_unwritable();
     PyErr_Restore(type, value, trace);
 }
 
@@ -264,6 +279,7 @@ py_trace_begin(PyObject *Py_UNUSED(self), PyObject *args)
     watches = trace_on = runs_are_told = true;
     parent = 0;
     begin_file();
+    warn_unwritable();
     Py_RETURN_NONE;
 }
 
@@ -290,6 +306,7 @@ py_trace_end(PyObject *Py_UNUSED(self), PyObject *record)
 {
     states_visit(put_rests, NULL);
     if (PyDict_Check(record)) trace_put("end", 0, Py_NewRef(record));
+    warn_unwritable();
     trace_on = false;
     runs_are_told = report_wanted();
     *path = '\0';
