@@ -202,9 +202,11 @@ void hints_count(CodeState *state, int at);
 typedef struct {
     Text what;          /* "f: x.shape[0] (file.py:12)", without values where they are told apart */
     const char *remedy; /* a literal, or NULL */
+    PyObject *cause;    /* for records: owned, or NULL where there are none */
 } Varied;
 void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots,
                   Varied *out);
+void varied_free(Varied *varied);
 /* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run with its time taken for the reports. */

@@ -58,7 +58,9 @@ make_plan(Miss *miss, PyFunctionObject *function, uint64_t types)
     Answer answer;
     Reason reason = {0};
     reason_find(miss, types, &reason);
-    do answer = compile_plan(&request, reason.text.data, patience, &plan, &note);
+    do
+        answer =
+            compile_plan(&request, reason.text.data, reason.varied.cause, patience, &plan, &note);
     while (note.interrupted && PyErr_CheckSignals() == 0);
     if (!note.interrupted && answer != ANSWER_ERROR) reason_count(&reason, state);
     reason_free(&reason);

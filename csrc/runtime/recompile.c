@@ -69,7 +69,7 @@ void
 reason_free(Reason *reason)
 {
     text_free(&reason->text);
-    text_free(&reason->varied.what);
+    varied_free(&reason->varied);
 }
 
 void
@@ -206,6 +206,7 @@ recompile_given_up(const Miss *miss)
     if (entry->told || (state->told && recompile_is_spent(miss))) return;
     state->told = recompile_is_spent(miss);
     Text where = {0}, because = {0}, remedy = {0}, told = {0};
+    Varied varied = {0};
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
@@ -216,7 +217,7 @@ recompile_given_up(const Miss *miss)
     state_describe(state, miss->number, &where);
     if (miss->failed != NULL) {
         plan_acquire(miss->failed);
-        hints_varied(state, plan_guards(miss->failed), miss->failed_guard, &miss->roots, NULL);
+        hints_varied(state, plan_guards(miss->failed), miss->failed_guard, &miss->roots, &varied);
         plan_release(miss->failed);
     }
     int unpaid = plans_unpaid(entry);
@@ -243,7 +244,12 @@ recompile_given_up(const Miss *miss)
     else
         PyErr_Clear();
     log_emit(LOG_RECOMPILES, "%s", what);
+    PyObject *record = trace_record(state);
+    record_string(record, "text", what);
+    record_object(record, "cause", Py_XNewRef(varied.cause));
+    trace_put("given_up", 0, record);
     if (warns) warn_given_up(miss, where.data ? where.data : "?", &because, &remedy, what);
+    varied_free(&varied);
     text_free(&told);
     if (plan != NULL) plan_release(plan);
     text_free(&because);

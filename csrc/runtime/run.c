@@ -453,7 +453,8 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
     int64_t began = clock_ran_ns();
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
-    Answer answer = compile_plan(&request, reason->text.data, patience, plan, note);
+    Answer answer =
+        compile_plan(&request, reason->text.data, reason->varied.cause, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
