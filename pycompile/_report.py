@@ -113,8 +113,8 @@ def functions(trace: Trace) -> list[Function]:
     rows: dict[tuple[str, str, int], Function] = {}
 
     def key(event: Record) -> tuple[str, str, int]:
-        line: int = event.get("first_line", event["line"])
-        return event["file"], event["function"], line
+        first = "first_line" if "first_line" in event else "line"
+        return event["file"], event["function"], event[first]
 
     def row(event: Record) -> Function:
         file, name, line = key(event)
@@ -258,16 +258,21 @@ def facts(trace: Trace, rows: list[Function]) -> str:
     runs, undone = sum(row.runs for row in rows), sum(row.undone for row in rows)
     found = sum(len(breaks(row)) for row in rows)
     cached = sum(record.get("code") in ("memory", "disk") for record in made)
+
+    def counted(number: int, noun: str, rest: str) -> tuple[str, str]:
+        shown, _, noun = text.plural(number, noun).partition(" ")
+        return shown, f"{noun} {rest}"
+
     cells = (
-        (len(rows), "functions looked at"),
+        counted(len(rows), "function", "looked at"),
         (
-            f"{sum(record['kind'] == 'plan' for record in made)} of {len(made)}",
+            f"{sum(len(row.plans) for row in rows)} of {len(made)}",
             f"attempts to compile gave native code, {cached} from the cache",
         ),
         (text.seconds(compiling), "spent on that"),
-        (again, "times compiled again"),
-        (found, "places that break a graph"),
-        (runs - undone, "runs of native code"),
+        counted(again, "time", "compiled again"),
+        counted(found, "place", "where native code is left"),
+        counted(runs - undone, "run", "of native code"),
         (text.seconds(sum(row.seconds for row in rows)), "in native code"),
     )
     return f'<div class="facts">{"".join(f"<div><b>{n}</b>{esc(t)}</div>" for n, t in cells)}</div>'
@@ -493,7 +498,7 @@ def movers(rows: list[Function]) -> list[Mover]:
             runs = sum(window["runs"] - window["undone"] for window in mine)
             inside = kernels(record)
             for item in inside if runs else ():
-                key = row.file, row.name, item.name, item.text, frozenset(item.lines)
+                key = row.file, row.name, item.name, item.text, item.lines
                 this = found.setdefault(key, Mover(row.name, item))
                 this.runs += runs
                 this.bytes += runs * item.moved
@@ -526,8 +531,8 @@ def moved(rows: list[Function], bandwidth: float | None, sources: Sources) -> st
             ]
         )
     known = (
-        f"This machine's memory moves about {bandwidth / 1e9:.0f} GB/s. Small arrays may be faster, "
-        "since they stay in the processor's caches."
+        f"The machine's memory moves about {bandwidth / 1e9:.1f} GB/s, measured when this page was "
+        "made or given. Small arrays may be faster, since they stay in the processor's caches."
         if bandwidth
         else "How fast the memory is is not known: make the page on the machine that ran the program, "
         "or give --bandwidth."

@@ -81,8 +81,8 @@ OPTIONAL: dict[str, dict[str, Any]] = {
 
 def fits(value: Any, form: Any) -> bool:
     """Whether the value has the form."""
-    if form is is_frame:
-        return is_frame(value)
+    if callable(form) and not isinstance(form, type):
+        return bool(form(value))
     if isinstance(form, tuple):
         return any(fits(value, each) for each in form)
     if isinstance(form, list):
