@@ -354,6 +354,20 @@ OUTCOMES = {
 }
 
 
+GUARD = re.compile(r"^(.*) \((\S+:\d+)\)$", re.DOTALL)
+
+
+def _guard(told: str, file: str, sources: Sources) -> str:
+    """What has to be so, and the line that asks for it."""
+    match = GUARD.match(told)
+    if match is None:
+        return f"<li>{code(told)}</li>"
+    asks, line = sources.file_of(match[2], file)
+    found = sources.line(asks, line)
+    why = f' <span class="soft">for {esc(match[2])}{": " if found else ""}{esc(found)}</span>'
+    return f"<li>{code(match[1])}{why}</li>"
+
+
 def attempt(
     record: Record, sources: Sources, title: str, hinted: dict[str, str] | None = None
 ) -> str:
@@ -363,7 +377,7 @@ def attempt(
         body.append(f"<p>Compiled again because {esc(record['recompile'])}</p>")
     body += [graph_break(item, sources, "", hinted) for item in record.get("breaks") or ()]
     guards = record.get("guards") or []
-    shown = "".join(f"<li>{code(guard)}</li>" for guard in guards)
+    shown = "".join(_guard(guard, record.get("file") or "", sources) for guard in guards)
     body.append(
         folded(f"{text.plural(len(guards), 'guard')}: what has to be so", f"<ul>{shown}</ul>")
         if guards
