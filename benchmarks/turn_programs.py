@@ -192,7 +192,9 @@ def edit_distance_new_rows(a, b):
 
 def lorenz(x, steps, dt):
     def slope(p):
-        return np.array([10.0 * (p[1] - p[0]), p[0] * (28.0 - p[2]) - p[1], p[0] * p[1] - 2.5 * p[2]])
+        return np.array(
+            [10.0 * (p[1] - p[0]), p[0] * (28.0 - p[2]) - p[1], p[0] * p[1] - 2.5 * p[2]]
+        )
 
     for _ in range(steps):
         k1 = slope(x)

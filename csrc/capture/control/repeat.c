@@ -30,13 +30,14 @@ typedef struct {
 typedef struct {
     Scan scan;
     const Value *iterator; /* NULL: a `while` */
+    Value *range;          /* it goes over, or that of its positions */
     RegionId region;
     VEC(NodeId) args; /* start, stop, step, and what is carried at first */
     VEC(NodeId) results;
     VEC(int) slots; /* by what is carried; -1: the number of the exit */
     VEC(TurnedStorage) turned;
     int nread;       /* of these, the locals that a turn reads first */
-    int64_t step;    /* of the range */
+    int64_t step;    /* of that */
     const char *why; /* it is none, where that is known; or NULL */
     BreakHint hint;
 } Repeat;
@@ -286,19 +287,18 @@ int_node(Interp *in, int64_t number, NodeId *out)
 
 /* Have turns been followed before it? */
 static bool
-is_under_way(const Repeat *r)
+is_under_way(Interp *in, const Repeat *r)
 {
-    return r->iterator != NULL && r->iterator->position > 0;
+    return r->iterator != NULL && loop_is_begun(in, r->iterator);
 }
 
-/* The first item of the range that no turn has had. */
+/* What the loop has still to go over. */
 static Answer
-next_item(Interp *in, const Repeat *r, NodeId *out)
+take_range(Interp *in, Repeat *r)
 {
-    Value *moved = value_const_new(in, PyLong_FromLongLong(r->iterator->position * r->step)), *item;
-    if (moved == NULL) return ANSWER_ERROR;
-    TRY(operate_binary(in, OPERATOR_ADD, r->iterator->walked->items[0], moved, &item));
-    return value_as_loose_node(in, item, out);
+    if (r->iterator == NULL) return ANSWER_YES;
+    TRY(loop_range(in, r->iterator, &r->range));
+    return value_as_int(in, r->range->items[2], &r->step);
 }
 
 /* Start, stop and step; the step is a constant. */
@@ -310,10 +310,8 @@ add_range(Interp *in, Repeat *r)
     if (r->iterator != NULL) step = r->step;
     for (int i = 0; i < 3; i++) {
         NodeId node;
-        if (i == 0 && is_under_way(r))
-            TRY(next_item(in, r, &node));
-        else if (r->iterator != NULL && i < 2)
-            TRY(value_as_loose_node(in, r->iterator->walked->items[i], &node));
+        if (r->iterator != NULL && i < 2)
+            TRY(value_as_loose_node(in, r->range->items[i], &node));
         else
             TRY(int_node(in, i == 2 ? step : endless[i], &node));
         if (graph_node(in->graph, node)->type.dtype != DT_I64) return ANSWER_NO;
@@ -324,9 +322,9 @@ add_range(Interp *in, Repeat *r)
 
 /* Is the local's value from before the loop read, in a turn or where there is none? */
 static bool
-is_read(const Repeat *r, int i)
+is_read(Interp *in, const Repeat *r, int i)
 {
-    return r->scan.read_first[i] || (is_under_way(r) && r->scan.read_end[i]);
+    return r->scan.read_first[i] || (r->scan.read_end[i] && is_under_way(in, r));
 }
 
 /* Locals that a turn reads before it stores them. */
@@ -335,7 +333,7 @@ add_read(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId first;
-        if (!is_read(r, i)) continue;
+        if (!is_read(in, r, i)) continue;
         TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
@@ -348,7 +346,7 @@ static Answer
 makes_its_turn(Interp *in, const Repeat *r)
 {
     bool needs = false, holds = true;
-    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(r, i);
+    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(in, r, i);
     if (!needs) return ANSWER_YES;
     if (r->iterator == NULL) return ANSWER_NO;
     TRY(loop_makes_a_turn(in, r->iterator, &holds));
@@ -420,7 +418,9 @@ follow_turn(Interp *in, Repeat *r, Value *index, Value **leaves)
     in->region = r->region;
     in->turn = &turn;
     in->top->number = shape->begin + shape->counts;
-    Answer answer = shape->counts && push(in, index) < 0 ? ANSWER_ERROR : interp_turn(in);
+    Answer answer = shape->counts ? loop_item(in, r->iterator, index, &index) : ANSWER_YES;
+    if (answer == ANSWER_YES && shape->counts && push(in, index) < 0) answer = ANSWER_ERROR;
+    if (answer == ANSWER_YES) answer = interp_turn(in);
     in->region = outer;
     in->turn = turn.around;
     *leaves = turn.leaves;
@@ -764,7 +764,7 @@ stored_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId node, first;
-        if (is_read(r, i) || !r->scan.read_after[i]) continue;
+        if (is_read(in, r, i) || !r->scan.read_after[i]) continue;
         Answer answer = value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node);
         if (answer == ANSWER_NO) return tell_unset(in, r, r->scan.slot[i]);
         if (answer != ANSWER_YES) return answer;
@@ -827,12 +827,12 @@ static Answer
 begin(Interp *in, Repeat *r)
 {
     bool reached = false;
-    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &r->step));
     int fits = loop_scan_stores(in, in->top->decoded, r->scan.shape, &r->scan);
     if (fits < 0) return ANSWER_ERROR;
     if (fits == 0) return ANSWER_NO;
     if (r->iterator != NULL) TRY(loop_iterator_is_reached(in, r->iterator, &reached));
     if (reached) return ANSWER_NO;
+    TRY(take_range(in, r));
     TRY(locals_go(in, r->scan.slot, r->scan.nslots));
     TRY(add_range(in, r));
     TRY(add_read(in, r));
@@ -859,7 +859,7 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
-    return iterator == NULL || loop_is_range(iterator) || loop_is_begun_range(iterator);
+    return iterator == NULL || loop_goes_over(in, iterator) || loop_is_begun(in, iterator);
 }
 
 int
@@ -903,7 +903,7 @@ Answer
 repeat_keep_rest(Interp *in, const Value *iterator)
 {
     LoopShape *shape;
-    if (in->top != in->bottom || !loop_is_begun_range(iterator)) return ANSWER_NO;
+    if (in->top != in->bottom || !loop_is_begun(in, iterator)) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
     const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
     return note != NULL && note->later ? repeat_keep(in, shape, iterator) : ANSWER_NO;
