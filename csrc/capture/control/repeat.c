@@ -448,12 +448,12 @@ computes_array(const Graph *g, const Node *node)
 {
     switch (op_info(node->op)->kind) {
     case KIND_REDUCTION: return graph_node(g, node->args[0])->type.rank > 0;
+    case KIND_MATMUL: return true;
     case KIND_SCATTER: return node->attrs.view->rank > 0;
     case KIND_POINTWISE:
     case KIND_UFUNC:
     case KIND_SCAN:
-    case KIND_COPY:
-    case KIND_MATMUL: return node->type.rank > 0;
+    case KIND_COPY: return node->type.rank > 0;
     default: return node->op == OP_loop || node->op == OP_repeat;
     }
 }
@@ -855,7 +855,7 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
     bool here = in->region == (in->turn != NULL ? in->turn->region : 0);
     if (note == NULL || note->why != NULL || !here || in->loop != NULL) return false;
     if (note->later && iterator == NULL && in->top->number != shape->begin) return false;
-    if (note->later && iterator != NULL && iterator->position == 0) return false;
+    if (note->later && iterator != NULL && !loop_is_begun(in, iterator)) return false;
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
