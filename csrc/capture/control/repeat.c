@@ -146,6 +146,17 @@ repeat_learn_turns(Interp *in, int at)
     return start_again(in, shape);
 }
 
+Answer
+repeat_learn_break(Interp *in)
+{
+    switch (in->told.code) {
+    case BREAK_DATA_SIZE:
+    case BREAK_DATA_INDEX:
+    case BREAK_VARIES: return repeat_learn_turns(in, in->bottom->number);
+    default: return ANSWER_NO;
+    }
+}
+
 int
 repeat_refusal(Interp *in, const LoopNote **out)
 {
