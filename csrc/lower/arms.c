@@ -2,8 +2,8 @@
    become jumps of the program, and the values of a `join` are copied into the memory of its
    results.
 
-   What a repeat computes before it stays, and its body, are arms of their own (repeat.c); so is what
-   comes behind a `measure`, which may be at places, and of sizes, that nobody knows before.
+   What a repeat computes before it stays, and its body, are arms of their own (repeat.c); so is
+   what comes behind a `measure`, which may be at places, and of sizes, that nobody knows before.
 
    Invariants: groups hold nodes of one arm only, so that what an arm does happens when it is taken
    and not otherwise, floating-point flags and deopts included; a virtual scalar from outside that
