@@ -20,8 +20,6 @@
 
 /* ---- before the body ---- */
 
-typedef VEC(NodeId) Nodes;
-
 static bool
 has_node(const Nodes *nodes, NodeId id)
 {
@@ -30,10 +28,9 @@ has_node(const Nodes *nodes, NodeId id)
     return false;
 }
 
-/* The array and, where branches have chosen it, those that it may be.  Each is there once: swaps in
-   a row choose among the same two again and again. */
-static int
-find_chosen(Interp *in, NodeId array, Nodes *out)
+/* Each is there once: swaps in a row choose among the same two again and again. */
+int
+repeat_find_chosen(Interp *in, NodeId array, Nodes *out)
 {
     if (VEC_PUSH(in->arena, out, array) < 0) return -1;
     for (int i = 0; i < out->len; i++) {
@@ -51,13 +48,20 @@ owns_memory(Interp *in, NodeId array)
 {
     const Graph *g = in->graph;
     Nodes all = {0};
-    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    if (repeat_find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
     for (int i = 0; i < all.len; i++) {
         const Node *node = graph_node(g, all.at[i]);
         bool owns = node->storage == all.at[i] && !graph_view_is_readonly(g, all.at[i]);
         if (node->op != OP_choose && !owns) return ANSWER_NO;
     }
     return ANSWER_YES;
+}
+
+bool
+repeat_carries(const Graph *g, const Type *type)
+{
+    return type->form == FORM_ARRAY && type->device == DEVICE_HOST && type->dtype != DT_OBJECT &&
+           type_is_known(g, type) && type_is_compact(g, type) && type_elements(g, type) > 0;
 }
 
 /* Can the array be carried?  *node is it. */
@@ -70,10 +74,7 @@ carried_array(Interp *in, Value *value, NodeId *node)
     *node = value->node;
     const Node *array = graph_node(in->graph, *node);
     const Type *type = &array->type;
-    bool plain = type->form == FORM_ARRAY && type->device == DEVICE_HOST &&
-                 type->dtype != DT_OBJECT && type_is_known(in->graph, type) &&
-                 type_is_compact(in->graph, type) && type_elements(in->graph, type) > 0;
-    if (!plain) return ANSWER_NO;
+    if (!repeat_carries(in->graph, type)) return ANSWER_NO;
     TRY(owns_memory(in, *node));
     bool input = op_info(array->op)->kind == KIND_INPUT;
     if (now != *node && input) return ANSWER_NO; /* the object has not what is written yet */
@@ -156,6 +157,10 @@ add_read(Interp *in, Repeat *r)
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId first;
         if (!is_read(in, r, i)) continue;
+        if (repeat_object_stays(in, r, r->scan.slot[i])) {
+            TRY(repeat_keep_object(in, r, r->scan.slot[i]));
+            continue;
+        }
         TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
@@ -184,7 +189,7 @@ note_aliased(Interp *in, const Repeat *r, NodeId array)
     const Graph *g = in->graph;
     Nodes all = {0};
     if (graph_node(g, array)->type.form != FORM_ARRAY) return ANSWER_YES;
-    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    if (repeat_find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
     for (int i = 0; i < all.len; i++)
         if (storage_of(in, all.at[i]) < 0 ||
             branch_note(in, graph_node(g, all.at[i])->storage, in->top->decoded->code,
@@ -224,6 +229,7 @@ make_params(Interp *in, Repeat *r)
         TRY(note_aliased(in, r, param));
         TRY(note_aliased(in, r, r->args.at[3 + i]));
     }
+    repeat_put_objects(in, r);
     return ANSWER_YES;
 }
 
@@ -318,6 +324,7 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     if (index == NULL || make_params(in, r) != ANSWER_YES || world_save(in, &before) < 0)
         return ANSWER_ERROR;
     TRY(follow_turn(in, r, index, leaves));
+    TRY(repeat_find_order(in, r));
     TRY(repeat_take_turned(in, r, &before));
     bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
@@ -474,13 +481,14 @@ add_repeat(Interp *in, Repeat *r, NodeId *out)
     return ANSWER_YES;
 }
 
-/* The locals behind the loop; *leaves: the number of the exit. */
+/* The locals behind the loop; *leaves: the number of the exit; *turns: CARRIED_TURNS. */
 static Answer
-take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves)
+take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves, Value **turns)
 {
     Activation *a = in->top;
     for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
     for (int i = 0; i < r->slots.len; i++) {
+        if (r->slots.at[i] <= CARRIED_CONTENTS) continue;
         Type type = graph_node(in->graph, r->args.at[3 + i])->type;
         Attrs attrs = {.index = i};
         type.offset = NO_SIZE;
@@ -488,7 +496,9 @@ take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves)
         NodeId node = graph_add(in->graph, in->region, OP_result, 1, &repeat, &type, &attrs);
         Value *value = value_of(in, node);
         if (value == NULL) return ANSWER_ERROR;
-        *(r->slots.at[i] < 0 ? leaves : &a->slots[r->slots.at[i]]) = value;
+        *(r->slots.at[i] == CARRIED_TURNS ? turns
+          : r->slots.at[i] < 0            ? leaves
+                                          : &a->slots[r->slots.at[i]]) = value;
         TRY(note_aliased(in, r, node));
     }
     return ANSWER_YES;
@@ -510,12 +520,27 @@ begin(Interp *in, Repeat *r)
     return makes_its_turn(in, r);
 }
 
+/* An array that is carried is another one than memory that turns write. */
+static Answer
+are_apart(Interp *in, const Repeat *r)
+{
+    for (int i = 0; i < r->slots.len; i++) {
+        if (r->slots.at[i] <= CARRIED_CONTENTS) continue;
+        Answer first = repeat_is_turned(in, r, r->args.at[3 + i]);
+        Answer last = first == ANSWER_NO ? repeat_is_turned(in, r, r->results.at[i]) : first;
+        if (last != ANSWER_NO) return last == ANSWER_YES ? ANSWER_NO : last;
+    }
+    return ANSWER_YES;
+}
+
 static Answer
 end(Interp *in, Repeat *r, Value *leaves, NodeId *repeat)
 {
     TRY(read_results(in, r));
     TRY(stored_results(in, r));
+    TRY(repeat_carry_moved(in, r));
     TRY(exit_result(in, r, leaves));
+    TRY(are_apart(in, r));
     return add_repeat(in, r, repeat);
 }
 
@@ -589,11 +614,14 @@ repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
     r.scan.number = shape->top;
     if (answer == ANSWER_YES) answer = follow_body(in, &r, &leaves);
     if (answer == ANSWER_YES) answer = end(in, &r, leaves, &repeat);
+    if (answer == ANSWER_BREAK && in->attempt.again) answer = repeat_learn_object(in, &r);
     if (answer == ANSWER_ERROR || in->attempt.again) return answer;
     if (r.why == NULL) tell_branch_inside(in, &r);
     if (answer != ANSWER_YES) return repeat_refuse(in, &r, r.why != NULL ? r.why : "");
-    TRY(take_results(in, &r, repeat, &leaves));
+    Value *turns = NULL;
+    TRY(take_results(in, &r, repeat, &leaves, &turns));
     TRY(repeat_leave_turned(in, &r, repeat));
+    TRY(repeat_take_objects(in, &r, repeat, turns));
     Leaving leaving = {.shape = shape, .number = leaves};
     return loop_leave(in, &leaving);
 }

@@ -167,3 +167,53 @@ repeat_begin_later(Interp *in, const Repeat *r, NodeId first)
     note->later = true;
     return start_again(in, shape);
 }
+
+/* ---- locals whose array turns write ---- */
+
+bool
+repeat_object_stays(const Interp *in, const Repeat *r, int slot)
+{
+    const LoopNote *note = repeat_note(in, r->scan.shape->top);
+    return slot < 64 && (note->objects >> slot & 1) != 0;
+}
+
+/* Branches behind the loop do not have to stay apart for what this attempt was. */
+static void
+forget_apart(Interp *in, const Repeat *r)
+{
+    Marks *marks = in->attempt.learn;
+    BranchMark *mark = branch_mark(in, in->top->decoded, r->scan.shape->top);
+    *mark = marks->branches.at[--marks->branches.len];
+}
+
+/* Learns that the array of the local that the param stands for stays.  ANSWER_NO: there is none. */
+static Answer
+learn_object(Interp *in, const Repeat *r, NodeId param)
+{
+    const Region *region = &in->graph->regions.at[r->region];
+    LoopNote *note = repeat_note(in, r->scan.shape->top);
+    for (int i = 0; i < r->nread && i + 1 < region->params.len; i++) {
+        int slot = r->slots.at[i];
+        if (region->params.at[1 + i] != param || slot >= 64) continue;
+        note->objects |= (uint64_t)1 << slot;
+        return ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
+Answer
+repeat_learn_object(Interp *in, const Repeat *r)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, r->scan.shape->top);
+    if (mark != NULL && mark->level == BRANCH_APART &&
+        learn_object(in, r, in->memory.met) == ANSWER_YES)
+        forget_apart(in, r);
+    return ANSWER_BREAK;
+}
+
+Answer
+repeat_learn_passed(Interp *in, const Repeat *r, const Value *array)
+{
+    if (array->kind != V_NODE || learn_object(in, r, array->node) != ANSWER_YES) return ANSWER_NO;
+    return start_again(in, r->scan.shape);
+}

@@ -4,6 +4,22 @@
    What in the body reads it as it was before the loop reads a param instead. */
 #include "repeat.h"
 
+Answer
+repeat_is_turned(Interp *in, const Repeat *r, NodeId array)
+{
+    Nodes all = {0};
+    if (repeat_find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < all.len; i++) {
+        int storage = storage_find(in, graph_node(in->graph, all.at[i])->storage);
+        if (storage < 0) continue;
+        for (int k = 0; k < r->turned.len; k++)
+            if (r->turned.at[k].storage == storage) return ANSWER_YES;
+        for (int k = 0; k < r->moved.len; k++)
+            if (r->moved.at[k].storage == storage) return ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
 /* May turns write a copy of the memory, which is written back at commit? */
 static bool
 is_copied_back(const Graph *g, NodeId root)
@@ -29,10 +45,13 @@ repeat_take_turned(Interp *in, Repeat *r, const World *before)
         Storage *storage = &in->memory.storages.at[i];
         bool known = i < before->nstorages;
         NodeId first = known ? before->storages[i].version : storage->root;
-        if (!world_is_older(in, before, storage) || storage->version == first) continue;
+        bool moves = repeat_moves(in, r, i);
+        if (!world_is_older(in, before, storage) || (storage->version == first && !moves)) continue;
         if (!is_copied_back(in->graph, storage->root)) return ANSWER_NO;
         TurnedStorage turned = {.storage = i, .first = first, .last = storage->version};
-        if (VEC_PUSH(in->arena, &r->turned, turned) < 0) return ANSWER_ERROR;
+        if (moves ? VEC_PUSH(in->arena, &r->moved, turned) < 0
+                  : VEC_PUSH(in->arena, &r->turned, turned) < 0)
+            return ANSWER_ERROR;
         storage->version = first;
         storage->written = known && before->storages[i].written;
     }
@@ -106,8 +125,8 @@ redirect_region(Redirect *r, RegionId id)
     return 0;
 }
 
-static int
-redirect(Interp *in, RegionId body, NodeId before, NodeId param)
+int
+repeat_redirect(Interp *in, RegionId body, NodeId before, NodeId param)
 {
     Graph *g = in->graph;
     size_t count = (size_t)g->nodes.len;
@@ -127,7 +146,7 @@ repeat_carry_turned(Interp *in, Repeat *r)
     for (int i = 0; i < r->turned.len; i++) {
         const TurnedStorage *turned = &r->turned.at[i];
         NodeId param = repeat_param(in, r, turned->first);
-        if (param == NO_NODE || redirect(in, r->region, turned->first, param) < 0 ||
+        if (param == NO_NODE || repeat_redirect(in, r->region, turned->first, param) < 0 ||
             VEC_PUSH(in->arena, &r->args, turned->first) < 0)
             return ANSWER_ERROR;
         TRY(repeat_add_result(in, r, turned->last));
