@@ -152,7 +152,11 @@ class Writer:
             self.put(depth, f"{self.one('p', 'q')}[{bounds}] = {self.vector(k, bounds)}")
             self.put(depth, self.one("p, q = q, p", "p, q = q, p", "p, q, x = q, x, p"))
         elif kind == 29:
-            self.put(depth, self.one("y = p", "p = x", "p, q = q, p", "q = p * 1.0"))
+            self.put(depth, self.one("y = p", "p = x", "p, q = q, p", "q = p * 1.0", "o, h = h, o"))
+            self.put(depth, self.one("e += o", "s += (o * h).sum()", "h += o", "p = o - h"))
+            self.put(
+                depth, self.one(f"o = d[{i}]", f"o, h = h, d[{i}]", "o = h", f"h = d[::-1][{i}]")
+            )
         elif kind == 30:
             of = f"{self.one('np.median', 'np.linalg.norm', 'np.std', 'np.ptp')}(c[{bounds}])"
             self.put(depth, f"s = {of} + np.cumsum(e[{bounds}])[-1]")
@@ -174,7 +178,9 @@ class Writer:
         kind = self.random.randrange(8)
         if kind > 5:
             over = "d", "d", "reversed(d)", "d[1:]", "d.T"
-            pairs = f"{k}, (r, s) in enumerate(zip({self.one(*over)}, {self.one('c', 'e', 'd[0]')}))"
+            pairs = (
+                f"{k}, (r, s) in enumerate(zip({self.one(*over)}, {self.one('c', 'e', 'd[0]')}))"
+            )
             rows = f"{k}, r in enumerate({self.one(*over)}{self.one('', '', ', -1')})"
             self.put(depth, f"for {self.one(pairs, rows, rows)}:")
             self.row(depth + 1, k)
@@ -207,7 +213,7 @@ def program(number: int) -> str:
     w.put(0, "def f(a, b, c, d, e, t, n, m):")
     w.put(1, f"x = {w.one('np.zeros(n)', 'c.copy()', 'np.empty(n); x[:] = 1', 'c', 'e')}")
     w.put(1, f"p, q = {w.one('c * 1.0, e * 1.0', 'np.ones(n), np.zeros(n)', 'c + e, x + 1')}")
-    w.put(1, "r = e")
+    w.put(1, "r, o, h = e, d[0], d[-1]")
     w.put(1, f"s, k, y, l = {w.one('0.0', 'np.float64(0)', 'c.max()', 't')}, 0, None, 0")
     w.loop(1, "")
     w.behind()

@@ -226,3 +226,75 @@ def test_rows_of_other_lengths():
     x[3] = np.nan
     like(pairs, x, y)
     like(smooth, -y)  # a warning at its line
+
+
+# ---- a view of one array, each turn at another place ----
+
+
+def from_above(x):
+    above = x[0]
+    for i in range(1, x.shape[0]):
+        row = x[i]
+        row += 0.5 * above
+        above = row
+    return x
+
+
+def two_before(x, out):
+    older, old = x[0], x[1]
+    for i in range(2, len(x)):
+        out[i] = (older * old).sum() + x[i].max()
+        older, old = old, x[i]
+    return out
+
+
+def backwards(x):
+    last = x[-1][::-1]
+    for row in x:
+        row -= last * 0.25
+        last = row[::-1]
+    return x
+
+
+@pytest.mark.parametrize("n", [3, 4, 30])
+def test_views(n):
+    x = RNG.random((n, 5))
+    is_one_plan(from_above, x, also=[(x[:1].copy(),), (x[:2].copy(),)])
+    is_one_plan(two_before, x, np.zeros(n), also=[(x[:2].copy(), np.zeros(2))])
+    is_one_plan(backwards, x)
+    is_one_plan(from_above, np.asfortranarray(x))
+
+
+def one_view_twice(x):
+    a = b = x[0]
+    same = 0
+    for i in range(1, len(x)):
+        same += a is b
+        a += b
+        a = b = x[i]
+    return same
+
+
+def view_of_another(x, y):
+    a = x[0]
+    for i in range(1, len(x)):
+        x[i] += a
+        a = y[i] if i % 2 else x[i]
+    return x
+
+
+def view_behind(x):
+    a = x[0]
+    for i in range(1, len(x)):
+        x[i] += a
+        a = x[i]
+    a[:] = 1
+    return x, a
+
+
+def test_views_that_are_not_followed():
+    x, y = RNG.random((2, 20, 4))
+    like(one_view_twice, x)
+    like(view_of_another, x, y)
+    like(view_behind, x)
+    like(two_before, x, np.zeros(15))  # IndexError

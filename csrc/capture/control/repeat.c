@@ -1,21 +1,23 @@
-/* Loops over whole arrays that end by a value of an array: a convergence test, a line search.
+/* Loops over whole arrays: over a range, over the rows of arrays, or until a value of an array ends
+   them.
 
    Such a loop is a `repeat`, whose body may hold what the top region may hold; the plan runs it
-   turn by turn (lower/repeat.c).  It is tried where the branch that ends the loop would else end
-   the graph.  What the body stores to locals is carried: numbers, and arrays that keep their dtype
-   and layout.  Arrays are carried as objects.  So what leaves the loop is the very array that
-   Python would leave, one from before the loop where no turn made another; therefore it is not
-   written afterwards, nor asked for its identity (Interp.memory.aliased).
+   turn by turn (lower/repeat.c).  When it is tried: repeat_learn.c.  What the body stores to locals
+   is carried: numbers, arrays that keep their dtype and layout, places of views (repeat_views.c).
+   Arrays are carried as objects.  So what leaves the loop is the very array that Python would
+   leave, one from before the loop where no turn made another; therefore it is not written
+   afterwards, nor asked for its identity (Interp.memory.aliased).  Locals whose arrays turns write
+   keep them (repeat_objects.c).
 
    1. The body is followed once, with the params of its region in the locals that it reads first.
    2. What the locals then hold are the region's results.  A local that is only stored begins with
       anything of its type.
 
-   A `while` whose variable is a number of Python's before it and one of NumPy's after a turn
+   A loop whose variable is a number of Python's before it and one of NumPy's after a turn
    (`r = 1.0`, then a norm) is a repeat from its second turn on.
 
-   Whatever does not fit (an effect, a write to an array from outside, a local that changes its
-   type) is learnt: capture starts again, and the graph ends at the branch. */
+   Whatever does not fit (an effect, a local that changes its type) is learnt: capture starts again,
+   without. */
 #include "repeat.h"
 
 /* ---- before the body ---- */
@@ -161,7 +163,10 @@ add_read(Interp *in, Repeat *r)
             TRY(repeat_keep_object(in, r, r->scan.slot[i]));
             continue;
         }
-        TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
+        Value *value = slot_load(in, in->top, r->scan.slot[i]);
+        Answer view = r->scan.read_after[i] ? ANSWER_NO : repeat_carries_view(in, r, value, &first);
+        if (answer_stops(view)) return view;
+        if (view == ANSWER_NO) TRY(carried_value(in, value, &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
     r->nread = r->slots.len;
@@ -225,7 +230,7 @@ make_params(Interp *in, Repeat *r)
         NodeId param = repeat_param(in, r, r->args.at[3 + i]);
         Value *value = value_of(in, param);
         if (value == NULL) return ANSWER_ERROR;
-        a->slots[r->slots.at[i]] = value;
+        if (repeat_view(r, i) == NULL) a->slots[r->slots.at[i]] = value;
         TRY(note_aliased(in, r, param));
         TRY(note_aliased(in, r, r->args.at[3 + i]));
     }
@@ -246,7 +251,9 @@ follow_turn(Interp *in, Repeat *r, Value *index, Value **leaves)
     in->region = r->region;
     in->turn = &turn;
     in->top->number = shape->begin + shape->counts;
-    Answer answer = shape->counts ? loop_item(in, r->iterator, index, &index) : ANSWER_YES;
+    r->made = turn.made;
+    Answer answer = repeat_make_views(in, r);
+    if (answer == ANSWER_YES && shape->counts) answer = loop_item(in, r->iterator, index, &index);
     if (answer == ANSWER_YES && shape->counts && push(in, index) < 0) answer = ANSWER_ERROR;
     if (answer == ANSWER_YES) answer = interp_turn(in);
     in->region = outer;
@@ -422,6 +429,12 @@ read_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->nread; i++) {
         NodeId node, first = r->args.at[3 + i];
+        const CarriedView *view = repeat_view(r, i);
+        if (view != NULL) {
+            TRY(repeat_view_left(in, r, view, &node));
+            TRY(repeat_add_result(in, r, node));
+            continue;
+        }
         Answer answer = value_in_body(in, r, in->top->slots[r->slots.at[i]], &node);
         if (answer == ANSWER_YES && !type_same_layout(&graph_node(in->graph, node)->type,
                                                       &graph_node(in->graph, first)->type))
@@ -488,7 +501,7 @@ take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves, Value **turns
     Activation *a = in->top;
     for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
     for (int i = 0; i < r->slots.len; i++) {
-        if (r->slots.at[i] <= CARRIED_CONTENTS) continue;
+        if (r->slots.at[i] <= CARRIED_CONTENTS || repeat_view(r, i) != NULL) continue;
         Type type = graph_node(in->graph, r->args.at[3 + i])->type;
         Attrs attrs = {.index = i};
         type.offset = NO_SIZE;

@@ -19,6 +19,13 @@ typedef struct {
     int next;   /* the object that the local has behind a turn */
 } KeptObject;
 
+/* A local that has a view of one memory in each turn, at another place. */
+typedef struct {
+    int at;      /* in what is carried: the place */
+    int storage; /* that it is a view of … */
+    Type type;   /* … at some place */
+} CarriedView;
+
 /* In place of a slot: how many turns were made, modulo the number after which all is as before;
    what the array in a local has in it, by the local's place among the objects. */
 enum { CARRIED_TURNS = -2, CARRIED_CONTENTS = -3 };
@@ -34,6 +41,8 @@ typedef struct {
     VEC(TurnedStorage) turned; /* carried as versions */
     VEC(TurnedStorage) moved;  /* as values, since turns pass the arrays on */
     VEC(KeptObject) objects;
+    VEC(CarriedView) views;
+    int made;        /* the first value that the turn made */
     int order;       /* after so many turns each of these is where it was */
     int nread;       /* of these, the locals that a turn reads first */
     int64_t step;    /* of that */
@@ -80,6 +89,15 @@ Answer repeat_carry_moved(Interp *in, Repeat *r);
 Answer repeat_take_objects(Interp *in, const Repeat *r, NodeId repeat, Value *turns);
 /* Is it the memory of an array that turns pass on? */
 bool repeat_moves(Interp *in, const Repeat *r, int storage);
+
+/* repeat_views.c: is the local's value a view that can be carried?  *place is where it begins. */
+Answer repeat_carries_view(Interp *in, Repeat *r, Value *value, NodeId *place);
+/* What is carried in place `at`; NULL: no view. */
+const CarriedView *repeat_view(const Repeat *r, int at);
+/* The views in the body, of the params that are their places. */
+Answer repeat_make_views(Interp *in, const Repeat *r);
+/* Where the view begins that the turn has left. */
+Answer repeat_view_left(Interp *in, const Repeat *r, const CarriedView *view, NodeId *place);
 
 /* repeat_written.c: is it, or may it be, memory that turns write? */
 Answer repeat_is_turned(Interp *in, const Repeat *r, NodeId array);
