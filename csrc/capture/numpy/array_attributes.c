@@ -98,12 +98,12 @@ not_followed(Interp *in, const char *name)
 static Answer
 number_attribute(Interp *in, const Type *type, const char *name, Value **out)
 {
-    if (strcmp(name, "size") == 0 && type_varies(in, type)) {
-        SizeId all = size_const(in->graph, 1);
+    bool bytes = strcmp(name, "nbytes") == 0;
+    if ((strcmp(name, "size") == 0 || bytes) && type_varies(in, type)) {
+        SizeId all = size_const(in->graph, bytes ? (int64_t)dtype_size((DType)type->dtype) : 1);
         for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
         return all == NO_SIZE ? ANSWER_ERROR : number_of_size(in, all, out);
     }
-    if (strcmp(name, "nbytes") == 0 && type_varies(in, type)) return not_followed(in, name);
     int64_t elements = type_elements(in->graph, type);
     int64_t itemsize = (int64_t)dtype_size((DType)type->dtype);
     int64_t number;

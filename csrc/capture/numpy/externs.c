@@ -2,6 +2,12 @@
 #include "trial.h"
 
 Answer
+break_length(Interp *in)
+{
+    return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+}
+
+Answer
 node_extern(Interp *in, PyObject *callable, int nargs, const NodeId *args, const Type *type,
             NodeId *out)
 {
@@ -44,9 +50,12 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
                        .direct = true,
                        .fresh = true};
     PyObject *ignored;
-    for (int i = 0; i < nargs; i++)
-        if (type_varies(in, &graph_node(in->graph, args[i])->type))
-            return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+    for (int i = 0; i < nargs; i++) {
+        Type given = node_type(in, args[i]);
+        if (!type_varies(in, &given)) continue;
+        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
+        return answer != ANSWER_NO ? answer : break_length(in);
+    }
     if (!holes || !attempt.args || !attempt.kwargs || !attempt.changed) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++) {
         PyObject *argument = trial_argument(in, args[i], &attempt, holes);
@@ -66,11 +75,6 @@ node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObje
     Type type;
     PyObject *value;
     if (callable == NULL) return interp_break(in, BREAK_NUMPY, "a function that NumPy has not");
-    for (int i = 0; i < nargs; i++) {
-        Type given = node_type(in, args[i]);
-        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
-        if (answer != ANSWER_NO) return answer;
-    }
     TRY(try_call(in, callable, nargs, args, kwnames, &value));
     TRY(trial_type(in, value, &type));
     TRY(node_extern_kw(in, callable, nargs, args, kwnames, &type, out));

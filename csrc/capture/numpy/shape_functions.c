@@ -160,6 +160,7 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (!c && !f) return interp_break(in, BREAK_NUMPY, "ravel in order K");
         order = c ? 'C' : 'F';
     }
+    if (type_is_measured(in, &type) && type.rank > 1) return break_length(in);
     SizeId flat = elements_of(in, &type);
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
