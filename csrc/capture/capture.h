@@ -78,8 +78,10 @@ bool guard_has_other(GuardKind kind);
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly for `low`
    references.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing.
-   SIZES: `sizes`, of the arrays `group`, is 0 (low) or not negative.  SAME_SIZE: of two arrays, the lengths of the axes `low` and `high`.  SPARE: array_is_spare, or not where low is 0.  READONLY, OVERLAP: of arrays; what holds only for
-   such is no plan for others.  APART: of several sources, no two are one object (guards_path.c). */
+   SIZES: `sizes`, of the arrays `group`, is 0 (low) or not negative.  SAME_SIZE: of two arrays, the
+   lengths of the axes `low` and `high`.  SPARE: array_is_spare, or not where low is 0.  READONLY,
+   OVERLAP: of arrays; what holds only for such is no plan for others.  APART: of several sources,
+   no two are one object (guards_path.c). */
 /* An expression of sizes, its operands in front of each operation: a constant, the length along
    `axis` of one of the guard's arrays, or the operation on the last two values. */
 typedef struct {

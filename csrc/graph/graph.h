@@ -423,7 +423,7 @@ SizeId size_mul(Graph *g, SizeId a, SizeId b);
 SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
 /* a // b for a b that divides a and is not 0. */
 SizeId size_ratio(Graph *g, SizeId a, SizeId b);
-SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b);  /* MIN, MAX */
+SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b); /* MIN, MAX */
 /* An expression of this kind of two values. */
 int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
@@ -435,8 +435,8 @@ bool size_varies(const Graph *g, SizeId id);
 bool graph_has_symbols(const Graph *g);
 /* Has it one that only a step of the run tells? */
 bool size_varies_in_run(const Graph *g, SizeId id);
-/* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is as
-   it was seen. */
+/* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is
+   as it was seen. */
 bool size_is_single(const Graph *g, SizeId id);
 /* The upper bound; INT64_MAX: there is none. */
 int64_t size_most(Graph *g, SizeId id);

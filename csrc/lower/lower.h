@@ -28,8 +28,8 @@ typedef struct {
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
     int32_t slot; /* TEMP of a size that only the run tells: 1 + its number in Program.slots */
-    bool written;         /* in place, by later steps than the one that made it */
-    bool pooled;          /* OUTPUT: made when a carry step needs it */
+    bool written; /* in place, by later steps than the one that made it */
+    bool pooled;  /* OUTPUT: made when a carry step needs it */
     /* OUTPUT, EXTERN, CHOSEN: release.c */
     int32_t born;     /* OUTPUT: the first step that needs it; -1: it is pooled */
     int32_t released; /* released once this many steps are done; 0: kept to the end */
@@ -86,14 +86,14 @@ typedef struct {
     int64_t scratch_bytes; /* per thread; and `scratch_each` for each element of a row of … */
     int64_t scratch_each;  /* … `scratch_row` elements, which only the run tells */
     SizeId scratch_row;
-    bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
-    uint8_t errors;        /* the ErrorState for it */
-    bool bounded;          /* Kernel.bounded: unless underflow counts, kN_bounded is called */
-    bool fallible;         /* a nonzero return is a deopt */
-    bool silent;     /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
-    bool region;     /* a kept loop, called in phases: lower/region.h */
-    bool numpy_ints; /* … that looks whether integers of NumPy's wrap round */
-    bool parts;      /* its units are parts of one row; called once more after them (PARTS_DONE) */
+    bool checks_flags; /* may raise a floating-point flag that NumPy would report */
+    uint8_t errors;    /* the ErrorState for it */
+    bool bounded;      /* Kernel.bounded: unless underflow counts, kN_bounded is called */
+    bool fallible;     /* a nonzero return is a deopt */
+    bool silent;       /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
+    bool region;       /* a kept loop, called in phases: lower/region.h */
+    bool numpy_ints;   /* … that looks whether integers of NumPy's wrap round */
+    bool parts; /* its units are parts of one row; called once more after them (PARTS_DONE) */
     Device device;
     int32_t threads;   /* on a device: of a block */
     int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */

@@ -244,7 +244,8 @@ plan_device(Lowering *lw, Device device)
             const Buffer *b = &p->buffers.at[i - 1];
             if (b->slot > 0)
                 used[b->slot - 1] = false;
-            else if (give(&l, b->arena_offset, rounded(lw, b)) < 0) return -1;
+            else if (give(&l, b->arena_offset, rounded(lw, b)) < 0)
+                return -1;
         }
     }
     p->arena_bytes[device] = l.top;

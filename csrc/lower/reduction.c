@@ -26,8 +26,8 @@ is_reassociated(const Graph *g, const Node *node, DType dtype)
            (node->op == OP_sum || node->op == OP_prod);
 }
 
-/* May an axis be of one element or none, where the length is not known or bounded?  NumPy leaves such an axis
-   out, and then perhaps adds along another one. */
+/* May an axis be of one element or none, where the length is not known or bounded?  NumPy leaves
+   such an axis out, and then perhaps adds along another one. */
 static bool
 may_lose_axes(const Graph *g, const Type *type)
 {

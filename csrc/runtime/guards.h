@@ -32,9 +32,9 @@ typedef struct {
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
     int32_t ngroup, nwritten, *group; /* DISJOINT, APART */
     int32_t nsizes;
-    const SizeTerm *sizes;            /* SIZES */
-    struct MemoryRange *ranges;       /* of them: buffer, with the order of the last check */
-    const void **parts; /* IS, or NULL: what identifies an object of the type `object` */
+    const SizeTerm *sizes;      /* SIZES */
+    struct MemoryRange *ranges; /* of them: buffer, with the order of the last check */
+    const void **parts;         /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;
     int32_t file, line;
 } GuardCheck;

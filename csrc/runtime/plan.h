@@ -197,8 +197,8 @@ typedef struct Spare {
     struct Spare *newer, *older;
 } Spare;
 
-/* The arena kept for this plan, if it has so many bytes, or a new one; *bytes: what it has.  NULL with
-   MemoryError set. */
+/* The arena kept for this plan, if it has so many bytes, or a new one; *bytes: what it has.  NULL
+   with MemoryError set. */
 char *spare_take(Spare *spare, int64_t *bytes);
 /* Puts the arena back; may return it, or others, to the system. */
 void spare_give(Spare *spare, char *block, int64_t bytes);
@@ -279,7 +279,7 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena, *scratch;
-    int64_t scratch_at; /* behind the beginning of the arena */
+    int64_t scratch_at;  /* behind the beginning of the arena */
     const int64_t *slot; /* where each begins behind the arena */
     char *device_arena;
     PyObject *device_memory; /* which owns that, or NULL */

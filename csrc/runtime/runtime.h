@@ -116,7 +116,8 @@ bool guards_are_dead(const GuardProgram *guards);
 /* The path (source_path) of the source whose value, length or keys guard `number` compares, or
    0. */
 uint64_t guards_varied_path(const GuardProgram *guards, int number);
-/* Calls `note` with the path of each length of an array that is another one than the guards want. */
+/* Calls `note` with the path of each length of an array that is another one than the guards want.
+ */
 void guards_varied_sizes(const GuardProgram *guards, const Roots *roots,
                          void (*note)(void *of, uint64_t path), void *of);
 

@@ -542,7 +542,7 @@ void sizes_settle(Interp *in);
 
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
 enum { LEAST_SYMBOL = 2 }; /* no such length is less */
-enum { MOST_TRIES = 12 }; /* attempts with symbols */
+enum { MOST_TRIES = 12 };  /* attempts with symbols */
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);
@@ -561,7 +561,8 @@ Answer size_guard(Interp *in, SizeId size, bool zero);
 Answer size_decide(Interp *in, SizeId size, bool *negative);
 /* Guards that the length is `least` or more, or makes it known. */
 Answer length_is_some(Interp *in, SizeId size, int64_t least);
-/* New arrays of such lengths have these strides: guards that none is of an axis that does not count.
+/* New arrays of such lengths have these strides: guards that none is of an axis that does not
+ * count.
  */
 Answer layout_is_fixed(Interp *in, const Type *type);
 /* Does it depend on nothing but lengths of arrays from outside? */

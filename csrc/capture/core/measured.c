@@ -328,9 +328,9 @@ static Answer
 number_of_symbols(Interp *in, SizeId id, Value **out)
 {
     static const int python[] = {[SIZE_ADD] = OPERATOR_ADD,
-                                    [SIZE_MUL] = OPERATOR_MUL,
-                                    [SIZE_FLOOR_DIV] = OPERATOR_FLOORDIV,
-                                    [SIZE_MOD] = OPERATOR_MOD};
+                                 [SIZE_MUL] = OPERATOR_MUL,
+                                 [SIZE_FLOOR_DIV] = OPERATOR_FLOORDIV,
+                                 [SIZE_MOD] = OPERATOR_MOD};
     Size size = in->graph->sizes.at[id];
     Value *a, *b;
     if (size.kind == SIZE_DIM) return given(out, value_of_symbol(in, &size));

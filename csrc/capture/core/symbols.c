@@ -5,10 +5,10 @@
    a symbol is 2 at least: NumPy treats axes of one element, and arrays without elements, in ways of
    their own.
 
-   What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be equal
-   asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned accordingly
-   (value_pin).  Where that takes many attempts, lengths that are equal in this call are taken for
-   one symbol, and at last all are known. */
+   What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be
+   equal asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned
+   accordingly (value_pin).  Where that takes many attempts, lengths that are equal in this call are
+   taken for one symbol, and at last all are known. */
 #include "core.h"
 
 #include "../../config.h"
@@ -19,8 +19,8 @@ bool
 symbols_in_use(const Interp *in)
 {
     const Config *config = in->request->config;
-    return config != NULL && !in->request->known && config->backend_call == NULL && config->dynamic != DYNAMIC_NEVER &&
-           in->attempt.marks->symbol_tries < MOST_TRIES;
+    return config != NULL && !in->request->known && config->backend_call == NULL &&
+           config->dynamic != DYNAMIC_NEVER && in->attempt.marks->symbol_tries < MOST_TRIES;
 }
 
 uint64_t

@@ -222,8 +222,8 @@ is_large(const Interp *in, const Type *type)
     return bytes >= array_elision_bytes();
 }
 
-/* Only the run shows whether NumPy writes into it: by lengths of arrays from outside, of which it is
-   guarded that they decide as in this call; *large says how. */
+/* Only the run shows whether NumPy writes into it: by lengths of arrays from outside, of which it
+   is guarded that they decide as in this call; *large says how. */
 static Answer
 decide_large(Interp *in, const Type *type, bool *large)
 {
