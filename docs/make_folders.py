@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables verdicts",
             ),
-            ("Memory", "copy overlap select pool rows streams"),
+            ("Memory", "copy overlap select bare pool rows streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -169,7 +169,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "region_split region_print",
             ),
             ("Kernels together", "alike together"),
-            ("Steps and memory", "steps release memory wave print"),
+            ("Steps and memory", "steps bare release memory wave print"),
         ],
     ),
     "codegen": (

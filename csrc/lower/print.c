@@ -9,7 +9,7 @@ static const char *const buffer_names[] = {
 static const char *const kind_names[] = {
     [KERNEL_FLAT] = "flat",     [KERNEL_ROWS] = "rows",           [KERNEL_COLUMNS] = "columns",
     [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention", [KERNEL_PRODUCT] = "product",
-    [KERNEL_SCAN] = "scan",
+    [KERNEL_SCAN] = "scan",     [KERNEL_CALL] = "call",
 };
 
 static void

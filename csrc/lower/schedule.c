@@ -138,13 +138,14 @@ need_extern_arguments(Lowering *lw)
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
         OpKind kind = op_info(node->op)->kind;
+        bool bare = kind == KIND_PRODUCT || bare_suits(lw, id);
         if (kind == KIND_ATTENTION || kind == KIND_REGION || kind == KIND_JUMP ||
             node->op == OP_choose)
             continue; /* reads memory, as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
-            if (kind == KIND_PRODUCT) continue;
+            if (bare) continue;
             /* an array object, not arena memory: the callee may keep it */
             lw->is_output[lw->same_as[storage]] = true;
         }
