@@ -156,7 +156,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat measure writes commit flag_bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure drive writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",
@@ -177,7 +177,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
+                "c drive straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",
@@ -212,7 +212,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Plans",
                 "plan_new plan plan_extern plan_region plan_region_log plan_build plan_undone plan_carry "
-                "plan_chain plan_batch plan_wave spare",
+                "plan_chain plan_batch plan_wave plan_drive spare",
             ),
             (
                 "Code and the disk cache",

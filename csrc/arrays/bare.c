@@ -3,10 +3,20 @@
    that computes, called with the arguments that NumPy would give it.  */
 #include "numpy_api.h"
 
+static inline void
+copy_items(const char *data, int64_t stride, int64_t n, size_t item, char *to)
+{
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * item, data + i * stride, item);
+}
+
 static const char *
 copy_of(const char *data, int64_t stride, int64_t n, size_t item, char *to)
 {
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * item, data + i * stride, item);
+    switch (item) { /* so that the compiler knows it */
+    case 8: copy_items(data, stride, n, 8, to); break;
+    case 4: copy_items(data, stride, n, 4, to); break;
+    default: copy_items(data, stride, n, item, to);
+    }
     return to;
 }
 

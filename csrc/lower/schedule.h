@@ -269,4 +269,7 @@ int release_plan(Lowering *lw);
 /* wave.c: after memory_plan */
 int waves_find(Lowering *lw);
 
+/* drive.c: after waves_find; 0 or -1 */
+int drives_find(Lowering *lw);
+
 #endif

@@ -34,7 +34,6 @@ left_version(const Writes *w, NodeId choice, NodeId *join, int *at)
     return NO_NODE;
 }
 
-
 /* Will the version be in the memory of `scatter`, which is that of `old`?  Then each write from
    there to it is the last that reads the version before it. */
 static bool
