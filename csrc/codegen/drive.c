@@ -4,27 +4,30 @@
 
 static const char DRIVE_ABI_TEXT[] =
     "typedef struct KernelDrive {\n"
-    "    char *const *data;       /* by buffer */\n"
-    "    int64_t *size;           /* by size */\n"
-    "    const KernelLoop *loop;  /* block calls of all the kernels, one after the other */\n"
-    "    char *scratch;           /* 64-byte aligned */\n"
-    "    unsigned raised, told;   /* flags so far, those of known modes above; those that end the "
-    "run "
-    "*/\n"
-    "    int64_t step;            /* that has failed */\n"
-    "    int (*plan)(struct KernelDrive *drive, int64_t step); /* the plan does the step; nonzero: "
-    "fail */\n"
-    "    int (*stop)(struct KernelDrive *drive);               /* nonzero: a signal came */\n"
+    "    char *const *data;      /* by buffer */\n"
+    "    int64_t *size;          /* by size */\n"
+    "    const int64_t *grain;   /* by step: of more units of a kernel other threads take some */\n"
+    "    const KernelLoop *loop; /* block calls of all kernels, one after the other */\n"
+    "    char *scratch;          /* 64-byte aligned */\n"
+    "    unsigned raised, told;  /* flags so far, of known modes above; those that end the run */\n"
+    "    int64_t step;           /* that has failed, or raised one that ends the run */\n"
     "    void (*clear)(void);\n"
     "    unsigned (*read)(void); /* the flags since `clear` */\n"
+    "    /* A signal came?  The plan does a step.  Nonzero: end */\n"
+    "    int (*stop)(struct KernelDrive *drive);\n"
+    "    int (*plan)(struct KernelDrive *drive, int64_t step);\n"
     "} KernelDrive;\n";
 
-/* As size_apply in graph/size.c. */
-static const char SIZES_TEXT[] =
-    "static inline int64_t size_sum(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + "
-    "(uint64_t)b); }\n"
-    "static inline int64_t size_times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * "
-    "(uint64_t)b); "
+static const char HELPERS_TEXT[] =
+    "typedef __UINT64_TYPE__ uint64_t;\n"
+    "/* as size_apply in graph/size.c */\n"
+    "static inline int64_t size_sum(int64_t a, int64_t b)\n"
+    "{\n"
+    "    return (int64_t)((uint64_t)a + (uint64_t)b);\n"
+    "}\n"
+    "static inline int64_t size_times(int64_t a, int64_t b)\n"
+    "{\n"
+    "    return (int64_t)((uint64_t)a * (uint64_t)b);\n"
     "}\n"
     "static inline int64_t size_least(int64_t a, int64_t b) { return a < b ? a : b; }\n"
     "static inline int64_t size_most(int64_t a, int64_t b) { return a > b ? a : b; }\n"
@@ -37,6 +40,15 @@ static const char SIZES_TEXT[] =
     "{\n"
     "    if (b == 0 || b == -1) return 0;\n"
     "    return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);\n"
+    "}\n"
+    "/* the flags of a kernel whose modes are known for `known`, which the program is told of "
+    "`reported` */\n"
+    "static inline void raise_flags(KernelDrive *drive, int64_t step, unsigned known, unsigned "
+    "reported)\n"
+    "{\n"
+    "    const unsigned raised = drive->read();\n"
+    "    drive->raised |= (raised & ~known) | (raised & reported) << 4;\n"
+    "    if (drive->raised & drive->told && drive->step < 0) drive->step = step;\n"
     "}\n";
 
 static const char *const size_functions[] = {
@@ -70,40 +82,39 @@ put_plan(const Writer *w, int number)
 static void
 put_call(const Writer *w, const KernelStep *s, int number)
 {
-    text_put(w->out, "        char *const ptr[] = {");
+    text_put(w->out, "            char *const ptr[] = {");
     for (int i = 0; i < s->nplaces; i++) {
         put_place(w, s->places[i]);
         text_put(w->out, ", ");
     }
-    text_put(w->out, "0};\n        const int64_t size[] = {");
+    text_put(w->out, "0};\n            const int64_t size[] = {");
     for (int i = 0; i < s->nsizes; i++) text_printf(w->out, "drive->size[%d], ", s->sizes[i]);
+    text_printf(
+        w->out,
+        "0};\n"
+        "            const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n",
+        w->first_loop[number]);
+    if (s->checks_flags) text_put(w->out, "            drive->clear();\n");
     text_printf(w->out,
-                "0};\n"
-                "        const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n",
-                w->first_loop[number]);
-    if (s->checks_flags) text_put(w->out, "        drive->clear();\n");
-    text_printf(w->out,
-                "        if (k%d(&args, 0, units)) {\n            drive->step = %d;\n"
-                "            return 1;\n        }\n",
+                "            if (k%d(&args, 0, units)) {\n"
+                "                drive->step = %d;\n"
+                "                return 1;\n"
+                "            }\n",
                 s->kernel, number);
-    if (!s->checks_flags) return;
-    unsigned known = s->errors >> 4, reported = s->errors & 15u;
-    text_printf(w->out,
-                "        const unsigned raised = drive->read();\n"
-                "        if (raised) drive->raised |= (raised & %uu) | (raised & %uu) << 4;\n"
-                "        if (drive->raised & drive->told && drive->step < 0) drive->step = %d;\n",
-                15u & ~known, reported, number);
+    if (s->checks_flags)
+        text_printf(w->out, "            raise_flags(drive, %d, %uu, %uu);\n", number,
+                    (unsigned)s->errors >> 4, s->errors & 15u);
 }
 
 static void
 put_kernel(const Writer *w, const KernelStep *s, int number)
 {
-    int64_t grain = s->grain > 0 ? s->grain : 1;
     text_printf(w->out,
                 "    {\n        const int64_t units = drive->size[%d];\n"
-                "        if (units > %lld) {\n            if (drive->plan(drive, %d)) return 1;\n"
+                "        if (units > drive->grain[%d]) {\n"
+                "            if (drive->plan(drive, %d)) return 1;\n"
                 "        } else if (units != 0) {\n",
-                s->units, (long long)grain, number);
+                s->units, number, number);
     put_call(w, s, number);
     text_put(w->out, "        }\n    }\n");
 }
@@ -220,8 +231,7 @@ drive_head(const Program *program, Text *out)
 {
     if (program->drives.len == 0) return;
     text_put(out, DRIVE_ABI_TEXT);
-    text_put(out, "typedef __UINT64_TYPE__ uint64_t;\n");
-    text_put(out, SIZES_TEXT);
+    text_put(out, HELPERS_TEXT);
     for (int i = 0; i < program->kernels.len; i++)
         text_printf(out,
                     "__attribute__((noinline)) int k%d(const KernelArgs *args, int64_t begin, "

@@ -9,15 +9,16 @@
 typedef struct KernelDrive {
     char *const *data;      /* by buffer */
     int64_t *size;          /* by size */
-    const KernelLoop *loop; /* block calls of all the kernels, one after the other */
+    const int64_t *grain;   /* by step: of more units of a kernel other threads take some */
+    const KernelLoop *loop; /* block calls of all kernels, one after the other */
     char *scratch;          /* 64-byte aligned */
-    unsigned raised, told;  /* flags so far, those of known modes above; those that end the run */
-    int64_t step;           /* that has failed */
-    int (*plan)(struct KernelDrive *drive,
-                int64_t step);              /* the plan does the step; nonzero: fail */
-    int (*stop)(struct KernelDrive *drive); /* nonzero: a signal came */
+    unsigned raised, told;  /* flags so far, of known modes above; those that end the run */
+    int64_t step;           /* that has failed, or raised one that ends the run */
     void (*clear)(void);
     unsigned (*read)(void); /* the flags since `clear` */
+    /* A signal came?  The plan does a step.  Nonzero: end */
+    int (*stop)(struct KernelDrive *drive);
+    int (*plan)(struct KernelDrive *drive, int64_t step);
 } KernelDrive;
 
 #endif

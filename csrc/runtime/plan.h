@@ -146,6 +146,7 @@ typedef struct Chain {
 typedef struct {
     int (*call)(KernelDrive *drive);
     const KernelLoop *loops;
+    const int64_t *grains; /* by step */
     int32_t last;
 } PlanDrive;
 

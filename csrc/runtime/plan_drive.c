@@ -57,6 +57,7 @@ run_drive(Run *run, const PlanDrive *drive, unsigned *flags)
 {
     Driven d = {.seen = {.data = run->data,
                          .size = (int64_t *)(uintptr_t)run->size,
+                         .grain = drive->grains,
                          .loop = drive->loops,
                          .scratch = run->arena + run->plan->arena_bytes,
                          .raised = *flags,

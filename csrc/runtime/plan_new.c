@@ -490,10 +490,17 @@ static int
 make_drives(Maker *m)
 {
     int count = m->program->drives.len;
-    PlanDrive *drives = arena_alloc(m->plan->memory, sizeof(PlanDrive) * (size_t)(count + 1));
-    for (int i = 0; drives != NULL && i < count; i++)
+    Plan *plan = m->plan;
+    PlanDrive *drives = arena_alloc(plan->memory, sizeof(PlanDrive) * (size_t)(count + 1));
+    int64_t *grains = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)(plan->nsteps + 1));
+    if (drives == NULL || grains == NULL) return -1;
+    for (int i = 0; i < plan->nsteps; i++)
+        if (plan->steps[i].kind == STEP_KERNEL) grains[i] = plan->steps[i].kernel.grain;
+    for (int i = 0; i < count; i++) {
+        drives[i].grains = grains;
         if (make_drive(m, i, &drives[i]) < 0) return -1;
-    return drives == NULL ? -1 : 0;
+    }
+    return 0;
 }
 
 static int
