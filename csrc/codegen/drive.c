@@ -41,10 +41,16 @@ static const char HELPERS_TEXT[] =
     "    if (b == 0 || b == -1) return 0;\n"
     "    return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);\n"
     "}\n"
+    "/* Kernels that call no loops leave the flags of the x87 unit as they are, and mostly raise "
+    "none. */\n"
+    "#if defined(__x86_64__)\n"
+    "#define MAY_HAVE_FLAGS(calls) (calls || __builtin_ia32_stmxcsr() & 29)\n"
+    "#else\n"
+    "#define MAY_HAVE_FLAGS(calls) 1\n"
+    "#endif\n"
     "/* the flags of a kernel whose modes are known for `known`, which the program is told of "
     "`reported` */\n"
-    "static inline void raise_flags(KernelDrive *drive, int64_t step, unsigned known, unsigned "
-    "reported)\n"
+    "static void raise_flags(KernelDrive *drive, int64_t step, unsigned known, unsigned reported)\n"
     "{\n"
     "    const unsigned raised = drive->read();\n"
     "    drive->raised |= (raised & ~known) | (raised & reported) << 4;\n"
@@ -94,7 +100,8 @@ put_call(const Writer *w, const KernelStep *s, int number)
         "0};\n"
         "            const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n",
         w->first_loop[number]);
-    if (s->checks_flags) text_put(w->out, "            drive->clear();\n");
+    if (s->checks_flags)
+        text_printf(w->out, "            if (MAY_HAVE_FLAGS(%d)) drive->clear();\n", s->nloops > 0);
     text_printf(w->out,
                 "            if (k%d(&args, 0, units)) {\n"
                 "                drive->step = %d;\n"
@@ -102,19 +109,27 @@ put_call(const Writer *w, const KernelStep *s, int number)
                 "            }\n",
                 s->kernel, number);
     if (s->checks_flags)
-        text_printf(w->out, "            raise_flags(drive, %d, %uu, %uu);\n", number,
-                    (unsigned)s->errors >> 4, s->errors & 15u);
+        text_printf(w->out,
+                    "            __asm__ volatile(\"\" ::: \"memory\");\n"
+                    "            if (MAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
+                    s->nloops > 0, number, (unsigned)s->errors >> 4, s->errors & 15u);
 }
 
+/* Of a single unit no other thread takes any. */
 static void
 put_kernel(const Writer *w, const KernelStep *s, int number)
 {
-    text_printf(w->out,
-                "    {\n        const int64_t units = drive->size[%d];\n"
-                "        if (units > drive->grain[%d]) {\n"
-                "            if (drive->plan(drive, %d)) return 1;\n"
-                "        } else if (units != 0) {\n",
-                s->units, number, number);
+    bool single = size_is_const(w->graph, s->units) && size_value(w->graph, s->units) == 1;
+    text_put(w->out, "    {\n");
+    if (single)
+        text_put(w->out, "        const int64_t units = 1;\n        {\n");
+    else
+        text_printf(w->out,
+                    "        const int64_t units = drive->size[%d];\n"
+                    "        if (units > drive->grain[%d]) {\n"
+                    "            if (drive->plan(drive, %d)) return 1;\n"
+                    "        } else if (units != 0) {\n",
+                    s->units, number, number);
     put_call(w, s, number);
     text_put(w->out, "        }\n    }\n");
 }

@@ -131,8 +131,7 @@ build(Split *s, NodeId id, const Built *b)
     NodeId whole = add(s, OP_empty, 0, NULL, &node.type, NULL);
     view.form = FORM_ARRAY;
     for (int i = 0; i < b->items.len && whole != NO_NODE; i++) {
-        NodeId item =
-            b->items.at[i] != NULL ? add_constant(s, b->items.at[i]) : node.args[hole++];
+        NodeId item = b->items.at[i] != NULL ? add_constant(s, b->items.at[i]) : node.args[hole++];
         if (item != NO_NODE && graph_node(g, item)->type.dtype != number.dtype)
             item = add(s, OP_cast, 1, &item, &number, NULL);
         view.offset = size_const(g, i * (int64_t)dtype_size(number.dtype));

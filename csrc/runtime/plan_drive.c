@@ -70,6 +70,7 @@ run_drive(Run *run, const PlanDrive *drive, unsigned *flags)
                 .answer = ANSWER_YES,
                 .thread = PyThreadState_Get()};
     if (told_flags(&d.seen.told) < 0) return ANSWER_ERROR;
+    fp_flags_clear();
     if (drive->call(&d.seen)) return failed(&d);
     *flags = d.seen.raised;
     if (PyErr_Occurred() == NULL) return ANSWER_YES;
