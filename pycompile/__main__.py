@@ -1,4 +1,4 @@
-"""Compiles the array work of a program, looks at the installation, or looks at the disk cache.
+"""Compiles the array work of a program, shows what came of it, or looks at the installation.
 
 `run --help` and `explain --help` say more of the two.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # What no compiled function has a value of its own of: csrc/config.def has the rest.
 _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
+    ("PYCOMPILE_TRACE", "a folder: what is compiled and run is written there"),
     ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
     ("PYCOMPILE_CUDA_DEBUG", "1: waits for each kernel on a device, and tells which one fails"),
     ("PYCOMPILE_COMPILE_TIMEOUT", "seconds that the C compiler may take"),
@@ -199,9 +200,19 @@ def main(arguments: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="look at the disk cache, or empty it")
     cache.add_argument("action", nargs="?", choices=["list", "info", "clear"], default="list")
     cache.add_argument("--all", action="store_true", help="list each file, not each function")
+    page = commands.add_parser("report", help="make a page of what PYCOMPILE_TRACE has written")
+    page.add_argument("folder", metavar="DIR", help="the folder that PYCOMPILE_TRACE named")
+    page.add_argument("-o", dest="output", metavar="PAGE", help="by default DIR/report.html")
+    page.add_argument(
+        "--bandwidth", type=float, metavar="GB/S", help="of the memory, where it ran elsewhere"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.command == "info":
         return info()
+    if chosen.command == "report":
+        from pycompile._report import report
+
+        return report(chosen.folder, chosen.output, chosen.bandwidth and chosen.bandwidth * 1e9)
     if chosen.action == "info":
         return cache_info()
     return cache_clear() if chosen.action == "clear" else cache_list(chosen.all)

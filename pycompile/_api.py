@@ -30,6 +30,10 @@ __all__ = [
 
 tell_at_exit()
 atexit.register(_C.prices_keep)
+if os.environ.get("PYCOMPILE_TRACE"):
+    from pycompile import _trace
+
+    _trace.begin(os.environ["PYCOMPILE_TRACE"])
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -18,6 +18,7 @@ struct Code {
 enum { BUCKETS = 256, ABI_VERSION = 2 };
 static Code *table[BUCKETS];
 static long long memory_hits, loaded;
+static const char *found_in = "memory";
 
 static Code **
 bucket_of(const Digest *key)
@@ -108,6 +109,7 @@ use_loaded(const Digest *key, Code **out)
     if (code == NULL) return ANSWER_NO;
     code->users++;
     memory_hits++;
+    found_in = "memory";
     *out = code;
     return ANSWER_YES;
 }
@@ -123,6 +125,7 @@ find(const Target *target, const Digest *key, const CodeOrigin *origin, Code **o
     if (answer != ANSWER_YES) return answer;
     log_emit(LOG_CACHE, "hit: %s (%s:%d): %s", origin->function, origin->file, origin->line, path);
     cache_hit(key);
+    found_in = "disk";
     return ANSWER_YES;
 }
 
@@ -173,6 +176,7 @@ compile_and_load(const CodeWanted *w, Code **out)
     Answer answer = w->target->compile(w->source, w->straight, folder, file, &seconds);
     if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
     cache_work_end(folder);
+    found_in = "compiler";
     return answer;
 }
 
@@ -214,7 +218,14 @@ load_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
     Answer answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
     if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
     cache_work_end(folder);
+    found_in = "background";
     return answer;
+}
+
+const char *
+code_found_in(void)
+{
+    return found_in;
 }
 
 Answer

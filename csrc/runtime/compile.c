@@ -12,7 +12,7 @@
 
 static _Thread_local int depth; /* compiles in progress on this thread */
 static struct {
-    long long captures, instructions, plans, postponed;
+    long long captures, instructions, plans, postponed, numbered;
 } counts; /* of the process */
 
 bool
@@ -133,6 +133,7 @@ make_code(Job *job, Device device)
         if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
         if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");
         stage_done(job, "compile");
+        if (answer == ANSWER_YES) record_string(job->record, "code", code_found_in());
     }
     text_free(&source);
     if (answer == ANSWER_NO && !job->postponed)
@@ -219,7 +220,9 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
+    (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");
+    record_int(job->record, "plan", (*out)->number);
     return ANSWER_YES;
 }
 
@@ -276,6 +279,7 @@ end_job(Job *job)
     if (job->record != NULL) {
         record_object(job->record, "seconds", Py_XNewRef(job->seconds));
         if (report_add(job->record) < 0) PyErr_Clear();
+        trace_put("compile", job->started, Py_NewRef(job->record));
     }
     Py_XDECREF(job->record);
     Py_XDECREF(job->seconds);
@@ -288,10 +292,10 @@ end_job(Job *job)
 }
 
 Answer
-compile_plan(const CaptureRequest *request, const char *reason, Patience patience, Plan **out,
-             CompileNote *note)
+compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause, Patience patience,
+             Plan **out, CompileNote *note)
 {
-    Job job = {.request = request, .config = request->config, .reason = reason};
+    Job job = {.request = request, .config = request->config, .reason = reason, .cause = cause};
     job.patience = patience;
     *note = (CompileNote){.raised = -1};
     depth++;

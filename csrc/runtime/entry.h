@@ -196,8 +196,9 @@ int64_t credit_elements(PyObject *object);
 /* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
-/* hints.c: notes what failed guard `number` of a plan found against `roots`. */
-void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots);
+/* hints.c: notes what failed guard `number` of a plan found against `roots`.  A new dict for
+   records; NULL, without an error, where there are none. */
+PyObject *hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots);
 /* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run with its time taken for the reports. */

@@ -699,7 +699,7 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
         request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
     int64_t began = clock_ran_ns();
     if (accounts) request.until = account_until(account, l->decoded->count, began);
-    Answer answer = compile_plan(&request, NULL, patience, plan, note);
+    Answer answer = compile_plan(&request, NULL, NULL, patience, plan, note);
     if (accounts)
         account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
                          answer == ANSWER_YES || note->ticket != 0);

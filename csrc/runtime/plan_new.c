@@ -761,6 +761,7 @@ plan_release(Plan *plan)
     if (plan == NULL || --plan->references > 0) return;
     PyObject *type, *value, *trace; /* destructors must not disturb a pending error */
     PyErr_Fetch(&type, &value, &trace);
+    trace_rest(plan);
     release_objects(plan);
     for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
         targets[chain->device].forget(chain);

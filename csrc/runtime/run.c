@@ -457,13 +457,14 @@ tell_given_up(Runner *r, Entry *entry)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
     if (gain == 0) return;                      /* refused for many types: no plan is lost */
     Plan *plan = plan_acquire(entry->plans[0]); /* texts may run code that resets all */
+    PyObject *cause = NULL;
     const char *unkept = plan->unkept;
     entry->told = true;
     describe(r->state, r->number, &where);
     Roots roots = frame_roots(r);
     if (r->failed != NULL) {
         plan_acquire(r->failed);
-        hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
+        cause = hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
         plan_release(r->failed);
     }
     int unpaid = plans_unpaid(entry);
@@ -487,6 +488,10 @@ tell_given_up(Runner *r, Entry *entry)
     else
         PyErr_Clear();
     log_emit(LOG_RECOMPILES, "%s", what);
+    PyObject *record = trace_record(r->state);
+    record_string(record, "text", what);
+    record_object(record, "cause", cause);
+    trace_put("given_up", 0, record);
     if (warns) warn_given_up(r, where.data ? where.data : "?", &because, &remedy, what);
     text_free(&told);
     if (plan != NULL) plan_release(plan);
@@ -594,9 +599,11 @@ pass_started(Runner *r, const CompileNote *note)
     return TURN_UNTIL;
 }
 
-/* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
+/* Captures for values for which no plan holds.  `reason` and `cause` (may be NULL): the guard that
+   failed. */
 static Answer
-make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
+make_plan(Runner *r, Entry *entry, const char *reason, PyObject *cause, Plan **plan,
+          CompileNote *note)
 {
     CaptureRequest request = {
         .decoded = r->decoded,
@@ -627,7 +634,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     int64_t began = clock_ran_ns();
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
-    Answer answer = compile_plan(&request, reason, patience, plan, note);
+    Answer answer = compile_plan(&request, reason, cause, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
@@ -669,13 +676,16 @@ try_capture(Runner *r, Entry *entry)
     Plan *failed = r->failed, *plan = NULL;
     uint64_t types = frame_types(r);
     CompileNote note = {0};
+    PyObject *cause = NULL;
     if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
     char *reason = failed_reason(r, &text);
-    if (failed != NULL) hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots);
+    if (failed != NULL)
+        cause = hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots);
     note_failed(r, entry, types);
     if (failed != NULL) plan_release(failed);
-    Answer answer = make_plan(r, entry, reason, &plan, &note);
+    Answer answer = make_plan(r, entry, reason, cause, &plan, &note);
     text_free(&text);
+    Py_XDECREF(cause);
     if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {

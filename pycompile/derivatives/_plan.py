@@ -20,7 +20,6 @@ from pycompile import _C, _eager
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
 from pycompile.derivatives._backward import Backward
-from pycompile.derivatives._functions import NoRule
 from pycompile.derivatives._program import (
     Activity,
     Function,
@@ -28,10 +27,12 @@ from pycompile.derivatives._program import (
     Node,
     Text,
     Writer,
+    free_nodes,
     is_real_valued,
     no_rule,
     where,
 )
+from pycompile.derivatives.rules import NoRule
 
 
 class Forward(Writer):
@@ -74,8 +75,6 @@ class Forward(Writer):
 
 
 def _frees(node: Node) -> list[Node]:
-    from pycompile.derivatives._backward import free_nodes
-
     return free_nodes(node) if node.regions else []
 
 

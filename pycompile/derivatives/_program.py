@@ -5,7 +5,7 @@ come
 - forward(inputs) -> (outputs, kept): the graph's nodes one by one, so that the outputs have the bits
   that the graph promises, and the values that the pullback reads;
 - backward(kept, cotangents of the active outputs) -> cotangents of the active inputs: the adjoint of
-  each node in reverse order, in terms of rules (_elementwise.py, _functions.py).
+  each node in reverse order, in terms of rules (_elementwise.py, rules).
 
 Cheap values that follow from kept ones are computed again in the pullback (`Backward.ref`), so that
 what is kept is mostly what was expensive.  A write is a new version of its array; where nobody reads
@@ -25,7 +25,7 @@ import numpy as np
 
 from pycompile import _C, _calls, _eager, _steps
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _functions, _pieces, _views
+from pycompile.derivatives import _pieces, _views, rules
 from pycompile.derivatives._elementwise import DISCRETE
 
 Node = _C.Node
@@ -262,7 +262,7 @@ class Activity:
                 if node.args[0].regions
                 else node.args[0].id in self.ids
             )
-        if node.op == "extern" and node.object in _functions.ZERO_SET:
+        if node.op == "extern" and node.object in rules.ZERO_SET:
             return False
         if node.form != "object" and not is_real_valued(node):
             return False
@@ -836,3 +836,23 @@ def store_text(array: str, view: _views.View) -> str:
         return f"{view.text(array)}[...]"
     text = view.text(array)
     return text if text.endswith("]") else f"{text}[...]"
+
+
+def free_nodes(node: Node) -> list[Node]:
+    """What the regions of a node read from outside of them."""
+    inside: set[int] = set()
+    out: dict[int, Node] = {}
+
+    def walk(region: Any) -> None:
+        inside.update(param.id for param in region.params)
+        inside.update(each.id for each in region.nodes)
+        for each in region.nodes:
+            for inner in each.regions:
+                walk(inner)
+        for each in region.nodes:
+            out.update((arg.id, arg) for arg in each.args)
+        out.update((result.id, result) for result in region.results)
+
+    for region in node.regions:
+        walk(region)
+    return [each for key, each in out.items() if key not in inside]

@@ -1,0 +1,247 @@
+"""The adjoints of a graph's nodes: what they stand on.
+
+Each region (the graph itself, an arm of a branch, the body of a loop) is a scope.  What a scope's
+adjoint reads of its own nodes is written in front of it, once: kept by the forward text, computed
+again, or, in loops over elements, read from the stacks that a second run of the loop fills
+(`pull_loop` in _backward.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile.derivatives._program import (
+    CHEAP,
+    MOST_AGAIN,
+    Activity,
+    Names,
+    Node,
+    Text,
+    Writer,
+    dtype_text,
+    free_nodes,
+    no_rule,
+)
+
+
+class Scope:
+    """A region whose adjoint is being written."""
+
+    def __init__(self, nodes: Sequence[Node], kind: str, outer: Scope | None, loop: Any) -> None:
+        self.ids = {node.id for node in nodes}
+        self.kind = (
+            kind  # "graph", "again" (all is computed again), "turns" (of a loop over elements)
+        )
+        self.outer, self.loop = outer, loop
+        self.have: set[int] = set()
+        self.front = Text()
+
+
+class Turns:
+    """A loop over elements in a nest: what the second run saves in each turn, on stacks `s_NAME`."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.saved: dict[str, str] = {}  # name: dtype
+
+
+class Adjoint(Writer):
+    """What all adjoints stand on: values of the forward pass, sums of cotangents."""
+
+    def __init__(
+        self, names: Names, sizes: dict[str, int], active: Activity, kept: dict[int, Node]
+    ) -> None:
+        super().__init__(names, sizes, Text())
+        self.active = active
+        self.kept = dict(kept)  # what is kept for more cotangents is there for fewer
+        self.ct: dict[int, str] = {}  # node: the name of its cotangent
+        self.owned: set[str] = set()  # cotangents that may be written in place
+        self.multi: dict[int, dict[int, str]] = {}
+        self.top = self.scope = Scope((), "graph", None, None)
+        self.roots: dict[int, int] = {}  # versions of an array in a loop: the first
+        self.again: dict[int, int] = {}  # what computing a node again costs
+        self.unique = 0
+        self.saves: dict[str, Turns] = {}
+        self.turns: dict[int, Turns] = {}
+        self.loops: list[Node] = []
+        self.region_roots: dict[tuple[int, int], int] = {}
+
+    # ---- values of the forward pass ----
+
+    def home(self, node: Node) -> Scope:
+        scope: Scope | None = self.scope
+        while scope is not None and node.id not in scope.ids:
+            scope = scope.outer
+        return scope if scope is not None else self.top
+
+    def ref(self, node: Node) -> str:
+        text = super().ref(node)
+        if node.op == "const":
+            return text
+        scope = self.home(node)
+        if node.id in scope.have:
+            return text
+        if scope.kind == "graph":
+            if not self.is_cheap(node):
+                scope.have.add(node.id)
+                self.kept[node.id] = node
+                return text
+        elif scope.kind == "turns" and not self.is_again(node):
+            scope.have.add(node.id)
+            self.save(node, text, scope)
+            return text
+        scope.have.add(node.id)
+        self.write_in_front(node, scope)
+        return text
+
+    def write_in_front(self, node: Node, scope: Scope) -> None:
+        text, inside, self.text = self.text, self.scope, scope.front
+        self.scope = scope
+        if node.op == "result" and node.args[0].regions:
+            self.again_region(node.args[0], scope)
+        else:
+            self.write(node)
+        self.text, self.scope = text, inside
+
+    def again_region(self, node: Node, scope: Scope) -> None:
+        key = -1 - node.id
+        if key in scope.have:
+            return
+        scope.have.add(key)
+        for arg in node.args:
+            self.ref(arg)
+        for free in free_nodes(node):
+            self.ref(free)
+        Writer(self.names, self.sizes, self.text).write(node)
+
+    def is_cheap(self, node: Node) -> bool:
+        """Is a value of the graph computed again, from what is kept anyway?"""
+        return self.cost(node) <= MOST_AGAIN
+
+    def cost(self, node: Node) -> int:
+        if node.id in self.kept or node.op == "const":
+            return 0
+        if node.op == "input":
+            return 2 * MOST_AGAIN
+        if node.id in self.again:
+            return self.again[node.id]
+        cost = 2 * MOST_AGAIN
+        if node.kind == "view" or (node.op == "copy" and node.form != "array"):
+            # A view is never kept: its array is.
+            cost = 0 if node.kind == "view" else self.leaf(node.args[0])
+        elif node.op in CHEAP and node.form != "object":
+            cost = 1 + sum(map(self.leaf, node.args))
+        elif node.op == "full":
+            cost = 1 + self.leaf(node.args[0])
+        self.again[node.id] = cost
+        return cost
+
+    def leaf(self, node: Node) -> int:
+        """An input costs nothing: it is there anyway."""
+        while node.kind == "view":
+            node = node.args[0]
+        return 0 if node.op == "input" else self.cost(node)
+
+    def is_again(self, node: Node) -> bool:
+        """Is a value of a turn computed again from others of the turn?"""
+        if node.op == "element_load":
+            return node.args[0].id not in self.roots
+        if node.op in ("result", "element_dot", "element_store", "choose") or node.regions:
+            return False
+        return node.kind in ("pointwise", "ufunc", "python")
+
+    def save(self, node: Node, text: str, scope: Scope) -> None:
+        """Reads a value of a turn from the stack that the second run of the loop fills."""
+        if node.form not in ("scalar", "python"):
+            raise no_rule(node, f"{node.op} in a loop over elements")
+        loop: Turns = scope.loop
+        loop.saved[text] = node.dtype if node.dtype != "bool" else "bool"
+        scope.front.put(f"{text} = s_{text}[p{loop.node.id}]")
+        self.saves[text] = loop
+
+    # ---- cotangents ----
+
+    def zero(self, node: Node) -> str:
+        if node.form == "array":
+            return f"np.zeros({self.shape(node)!r}, {dtype_text(node.dtype)})"
+        return f"{dtype_text(node.dtype)}(0.0)"
+
+    def root(self, node: Node) -> int:
+        key = node.id
+        while key in self.roots and self.roots[key] != key:
+            key = self.roots[key]
+        return key
+
+    def add(self, node: Node, expr: str, of: Node | None = None) -> None:
+        """Adds to a node's cotangent."""
+        if node not in self.active:
+            return
+        key = self.root(node)
+        name = f"g{key}"
+        if key not in self.ct and expr.isidentifier():
+            self.ct[key] = expr  # another node's, which nobody changes any more
+            return
+        if key in self.ct:
+            self.text.put(f"{name} = {self.ct[key]} + {expr}", of)
+        else:
+            self.text.put(f"{name} = {expr}", of)
+        self.ct[key] = name
+        self.owned.discard(name)
+
+    def own(self, node: Node, of: Node | None = None) -> str:
+        """The node's cotangent, as an array that may be written."""
+        key = self.root(node)
+        name = f"g{key}"
+        if key not in self.ct:
+            self.text.put(f"{name} = {self.zero(node)}", of)
+        elif self.ct[key] != name or name not in self.owned:
+            self.text.put(f"{name} = {self.ct[key]}.copy()", of)
+        self.ct[key] = name
+        self.owned.add(name)
+        return name
+
+    def defined(self, node: Node) -> None:
+        """Sees to it that there is a cotangent to add to, before a scope inside."""
+        if node not in self.active:
+            return
+        if node.form == "array":
+            self.own(node)
+        elif self.ct.get(self.root(node)) != f"g{self.root(node)}":
+            name = f"g{self.root(node)}"
+            self.text.put(f"{name} = {self.ct.get(self.root(node), self.zero(node))}")
+            self.ct[self.root(node)] = name
+
+    def local(self, expr: str) -> str:
+        self.unique += 1
+        self.text.put(f"t{self.unique} = {expr}")
+        return f"t{self.unique}"
+
+    def shaped(self, expr: str, of: Node, to: Node) -> str:
+        """A cotangent of the shape of `of` as one of `to`, which was broadcast to it."""
+        wide, thin = self.shape(of), self.shape(to)
+        if wide != thin or (of.form == "array") != (to.form == "array"):
+            extra = len(wide) - len(thin)
+            ones = tuple(i + extra for i, n in enumerate(thin) if n == 1 and wide[i + extra] != 1)
+            if extra == len(wide) and extra:
+                expr = f"({expr}).sum()"
+            else:
+                if extra:
+                    expr = f"({expr}).sum(axis={tuple(range(extra))!r})"
+                    ones = tuple(i - extra for i in ones)
+                if ones:
+                    expr = f"({expr}).sum(axis={ones!r}, keepdims=True)"
+        return expr
+
+    def typed(self, expr: str, to: Node, of: Node | None = None) -> str:
+        """An expression as a cotangent of `to`, whose dtype may be another than that of `of`."""
+        dtype = np.dtype(to.dtype)
+        was = np.dtype(of.dtype) if of is not None else dtype
+        if was == dtype and dtype in (np.float64, np.complex128):
+            return expr
+        real = ".real" if dtype.kind == "f" and was.kind == "c" else ""
+        if to.form == "array":
+            return f"({expr}){real}.astype({dtype_text(to.dtype)})"
+        return f"{dtype_text(to.dtype)}(({expr}){real})"

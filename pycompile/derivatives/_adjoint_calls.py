@@ -1,0 +1,329 @@
+"""The adjoints of calls of NumPy's functions, by rules/."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _C, _calls, _steps
+from pycompile.derivatives import rules
+from pycompile.derivatives._adjoint import Adjoint
+from pycompile.derivatives._adjoint_ops import Ops
+from pycompile.derivatives._elementwise import ROWS
+from pycompile.derivatives._program import Called, Node, called, holes_in, is_real_valued, no_rule
+
+
+class Calls(Ops):
+    """Of calls of NumPy's functions."""
+
+    def pull_extern(self, node: Node, g: str | None) -> None:
+        call = called(node)
+        call.function = function = of_method(call.function)
+        if isinstance(function, operator.attrgetter):
+            part = function.__reduce__()[1][0]
+            self.pull_part(node, part, str(g))
+        elif function is _C._pick:  # a number as one of two classes
+            a, b, test = node.args
+            self.add(a, f"np.where({self.ref(test)}, 0.0, {g})[()]", node)
+            self.add(b, f"np.where({self.ref(test)}, {g}, 0.0)[()]", node)
+        elif function is float:
+            self.add(node.args[0], str(g), node)
+        elif function in (np.real, np.imag):
+            self.pull_part(node, function.__name__, str(g))
+        elif function is np.matmul:
+            self.pull_matmul(node, g or "")
+        elif call.function is _steps.build:
+            self.pull_build(node, g)
+        elif function is operator.setitem:
+            self.pull_setitem(node, call, g)
+        elif function is operator.pow:
+            self.pull_row(node, g or "", ROWS["power"])
+        elif isinstance(function, np.ufunc) and not call.changed:
+            self.pull_ufunc_of(node, function, g or "")
+        elif isinstance(getattr(function, "__self__", None), np.ufunc):
+            self.pull_ufunc_method(node, call, g)
+        elif function in rules.MOVES_SET:
+            self.pull_move(node, call, g)
+        elif function is np.einsum:
+            self.pull_einsum(node, call, g)
+        elif function is np.select:
+            self.pull_select(node, call, g)
+        elif function in (_steps.max_of, _steps.min_of, _steps.sum_of, _steps.exact_sum_of):
+            self.pull_number(node, call, g)
+        elif call.changed:
+            raise no_rule(
+                node, f"{getattr(function, '__name__', function)}, which writes its argument"
+            )
+        else:
+            self.pull_function(node, call, g)
+
+    pull_compress = pull_extern
+    pull_store = pull_extern
+
+    def pull_function(self, node: Node, call: Called, g: str | None) -> None:
+        name = getattr(call.function, "__qualname__", repr(call.function))
+        module = getattr(call.function, "__module__", "")
+        try:
+            backs = rules.RULES.get(call.function)
+        except TypeError:
+            backs = None
+        if backs is None:
+            raise no_rule(node, f"{module}.{name}" if module else name)
+        if g is None:
+            parts = self.multi[node.id]
+            count = max(len(call_results(node)), max(parts) + 1)
+            g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
+        first = next(iter(backs.values()))
+        bound = (
+            inspect.signature(first).bind_partial(None, None, *call.args, **call.kwargs).arguments
+        )
+        done = set()
+        for parameter, back in backs.items():
+            template = bound.get(parameter)
+            if type(template) is not _calls.Hole:
+                continue
+            done.add(template.number)
+            arg = call.nodes[template.number]
+            if arg not in self.active:
+                continue
+            reads = read_names(back)
+            args = [g, self.ref(node) if "o" in reads else "None"]
+            for key, item in list(bound.items())[2:]:
+                kind = inspect.signature(back).parameters[key].kind
+                if kind is inspect.Parameter.VAR_POSITIONAL:
+                    args += [self.template(x, _Holes(self, call)) for x in item]
+                elif kind is inspect.Parameter.VAR_KEYWORD:
+                    args += [f"{k}={self.template(x, _Holes(self, call))}" for k, x in item.items()]
+                else:
+                    text = self.template(item, _Holes(self, call)) if key in reads else "None"
+                    by_place = (
+                        kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                        and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
+                        and list(bound)[: len(args) + 1]
+                        == list(inspect.signature(back).parameters)[: len(args) + 1]
+                    )
+                    args.append(text if by_place else f"{key}={text}")
+            text = f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
+            self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
+        for number, arg in enumerate(call.nodes):
+            if arg in self.active and number not in done:
+                raise no_rule(node, f"{module}.{name} by this argument")
+
+    def pull_build(self, node: Node, g: str | None) -> None:
+        template = node.args[0].object
+        back = self.names.bind(template, "template")
+        for number, arg in enumerate(node.args[2:]):
+            if arg in self.active:
+                build = self.names.bind(rules.build_back, "build_back")
+                self.add(arg, self.typed(f"{build}({g}, {back}, {number})", arg), node)
+
+    def pull_setitem(self, node: Node, call: Called, g: str | None) -> None:
+        """A copy of an array after array[key] = value; of one place that is written twice, the last
+        value is what stays."""
+        old = call.nodes[call.args[0].number]
+        key = self.template(call.args[1], _Holes(self, call))
+        value = call.args[2]
+        if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
+            to = call.nodes[value.number]
+            once = self.names.bind(rules.last_writes, "last_writes")
+            part = self.local(f"{once}({g}, {key})")
+            thin = self.shape(to)
+            self.add(
+                to,
+                self.typed(
+                    f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()",
+                    to,
+                    node,
+                ),
+                node,
+            )
+        if old in self.active:
+            name = self.local(f"{g}.copy()")
+            self.text.put(f"{name}[{key}] = 0.0", node)
+            self.add(old, name, node)
+
+    def pull_ufunc_method(self, node: Node, call: Called, g: str | None) -> None:
+        ufunc, method = call.function.__self__, call.function.__name__
+        holes = _Holes(self, call)
+        if method == "at" and ufunc in (np.add, np.subtract):
+            array, value = call.nodes[call.args[0].number], call.args[2]
+            key = self.template(call.args[1], holes, top=True)
+            self.add(array, str(g), node)
+            if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
+                to = call.nodes[value.number]
+                sign = "-" if ufunc is np.subtract else ""
+                expr = f"{g}[{key}]"
+                expr = (
+                    f"unspread({expr}, {self.shape(to)!r})"
+                    if to.form == "array"
+                    else f"{expr}.sum()"
+                )
+                self.add(to, self.typed(sign + expr, to, node), node)
+            return
+        if method in ("reduce", "accumulate") and type(call.args[0]) is _calls.Hole:
+            x = call.nodes[call.args[0].number]
+            rule = rules.reduce_rule if method == "reduce" else rules.accumulate_rule
+            axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
+            axis_text = self.template(axis, holes)
+            name = self.names.bind(rule, rule.__name__)
+            expr = (
+                f"{name}({self.function(ufunc)}, {g}, {self.ref(node)}, {self.ref(x)}, {axis_text})"
+            )
+            self.add(x, self.typed(expr, x, node), node)
+            return
+        if method == "outer" and ufunc.__name__ in ROWS:
+            x, y = call.nodes
+            extra = ", None" * len(self.shape(y))
+            wide = f"{self.ref(x)}[...{extra}]" if extra else self.ref(x)
+            texts = {"x": wide, "y": self.ref(y), "o": self.ref(node), "g": str(g)}
+            for i, (arg, row) in enumerate(zip((x, y), ROWS[ufunc.__name__], strict=True)):
+                if arg in self.active and row is not None:
+                    nx, ny = len(self.shape(x)), len(self.shape(y))
+                    axes = tuple(range(nx, nx + ny)) if i == 0 else tuple(range(nx))
+                    self.add(arg, f"({row.format(**texts)}).sum(axis={axes!r})", node)
+            return
+        raise no_rule(node, f"np.{ufunc.__name__}.{method}")
+
+    def pull_einsum(self, node: Node, call: Called, g: str | None) -> None:
+        spec = call.args[0]
+        if isinstance(spec, _calls.Hole):
+            spec = call.nodes[spec.number].object
+        if not isinstance(spec, str):
+            raise no_rule(node, "np.einsum without a text of subscripts")
+        operands = [call.nodes[hole.number] for hole in call.args[1:]]
+        spec = explicit(spec, [len(x.shape) for x in operands])
+        texts = ", ".join(map(self.ref, operands))
+        back = self.names.bind(rules.einsum_back, "einsum_back")
+        for i, arg in enumerate(operands):
+            if arg in self.active:
+                expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
+                self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_move(self, node: Node, call: Called, g: str | None) -> None:
+        """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i
+        has come to is the cotangent of element i."""
+        texts: dict[int, str] = {}
+        places: dict[int, tuple[int, int]] = {}
+        total = 1
+        for number, arg in enumerate(call.nodes):
+            if arg in self.active:
+                size = int(np.prod(self.shape(arg)))
+                places[number] = total, total + size
+                shape = self.shape(arg)
+                texts[number] = self.local(f"np.arange({total}, {total + size}).reshape({shape!r})")
+                total += size
+            elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
+                is_data = is_real_valued(arg) and arg.form == "array"
+                texts[number] = (
+                    self.local(f"np.zeros({self.shape(arg)!r}, np.int64)")
+                    if is_data
+                    else self.ref(arg)
+                )
+        moved = self.local(self.call(call, texts))
+        back = self.local(f"np.zeros({total}, np.result_type({g}))")
+        self.text.put(f"np.add.at({back}, {moved}, {g})", node)
+        for number, (start, stop) in places.items():
+            arg = call.nodes[number]
+            expr = f"{back}[{start}:{stop}].reshape({self.shape(arg)!r})"
+            expr = expr if arg.form == "array" else f"{back}[{start}]"
+            self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_select(self, node: Node, call: Called, g: str | None) -> None:
+        holes = _Holes(self, call)
+        conditions, choices = call.args[0], call.args[1]
+        default = call.args[2] if len(call.args) > 2 else call.kwargs.get("default", 0)
+        free = "True"
+        for condition, choice in zip(conditions, choices, strict=True):
+            test = self.template(condition, holes)
+            if type(choice) is _calls.Hole and call.nodes[choice.number] in self.active:
+                arg = call.nodes[choice.number]
+                expr = self.shaped(f"np.where(({test}) & {free}, {g}, 0.0)", node, arg)
+                self.add(arg, self.typed(expr, arg, node), node)
+            free = self.local(f"~({test}) & {free}")
+        if type(default) is _calls.Hole and call.nodes[default.number] in self.active:
+            arg = call.nodes[default.number]
+            expr = self.shaped(f"np.where({free}, {g}, 0.0)", node, arg)
+            self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_number(self, node: Node, call: Called, g: str | None) -> None:
+        if call.function in (_steps.sum_of, _steps.exact_sum_of):
+            for arg in node.args:
+                self.add(arg, str(g), node)
+            return
+        free = "True"
+        for arg in node.args:
+            test = f"({self.ref(arg)} == {self.ref(node)})"
+            self.add(arg, f"np.where({test} & {free}, {g}, 0.0)[()]", node)
+            free = self.local(f"np.logical_not{test} & {free}")
+
+
+class _Holes:
+    """The texts of a call's holes: only those that are asked for are read."""
+
+    def __init__(self, adjoint: Adjoint, call: Called) -> None:
+        self.adjoint, self.call = adjoint, call
+
+    def __getitem__(self, number: int) -> str:
+        return self.adjoint.ref(self.call.nodes[number])
+
+
+def of_method(function: Any) -> Any:
+    """NumPy's function that does what a method of arrays does."""
+    if getattr(function, "__objclass__", None) is np.ndarray:
+        return getattr(np, function.__name__, function)
+    return function
+
+
+def call_results(node: Node) -> Sequence[Any]:
+    check = getattr(node.object, "check", None)
+    return check.items if check is not None and check.items is not None else ()
+
+
+def read_names(function: Callable[..., Any]) -> set[str]:
+    """The parameters that a rule reads."""
+    out: set[str] = set()
+    for instruction in dis.get_instructions(function):
+        if "LOAD" in instruction.opname:
+            value = instruction.argval
+            out.update(
+                value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+            )
+    return out
+
+
+def explicit(spec: str, ranks: Sequence[int]) -> str:
+    """Subscripts with an arrow and without an ellipsis."""
+    spec = spec.replace(" ", "")
+    letters = [c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in spec]
+    left, arrow, out = spec.partition("->")
+    names = left.split(",")
+    if "..." in spec:
+        most = max(
+            (
+                rank - len(name.replace("...", ""))
+                for name, rank in zip(names, ranks, strict=True)
+                if "..." in name
+            ),
+            default=0,
+        )
+        dots = "".join(letters[:most])
+        names = [
+            name.replace(
+                "...", dots[most - (rank - len(name.replace("...", ""))) :] if "..." in name else ""
+            )
+            for name, rank in zip(names, ranks, strict=True)
+        ]
+        out = out.replace("...", dots) if arrow else dots + implicit(left.replace("...", ""))
+    elif not arrow:
+        out = implicit(left)
+    return f"{','.join(names)}->{out}"
+
+
+def implicit(left: str) -> str:
+    all_ = left.replace(",", "")
+    return "".join(sorted(c for c in set(all_) if all_.count(c) == 1))

@@ -1,0 +1,232 @@
+"""The adjoints of operations: rows of _elementwise.py, views, writes, reductions, products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile.derivatives import _views
+from pycompile.derivatives._adjoint import Adjoint
+from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
+from pycompile.derivatives._program import UFUNCS, Node, dtype_text, no_rule, store_text
+
+
+class Ops(Adjoint):
+    """Of operations on arrays and numbers."""
+
+    def pull_row(self, node: Node, g: str, row: Sequence[str | None]) -> None:
+        for text, arg in zip(row, node.args, strict=False):
+            if arg not in self.active or text is None:
+                continue
+            names = _Lazy(self, node, g)
+            if node.args[0].op != "const" and "**" in text and len(node.args) > 1:
+                text = self.const_power(node, text)
+            expr = self.shaped(text.format_map(names), node, arg)
+            self.add(arg, self.typed(expr, arg, node), node)
+
+    def const_power(self, node: Node, text: str) -> str:
+        base, exponent = node.args
+        if exponent.op != "const" or node.dtype[0:1] == "c" or "power_base" in text:
+            return text
+        y = float(np.asarray(exponent.object))
+        if y == 2.0:
+            return "{g} * (2.0 * {x})"
+        if y == 3.0:
+            return "{g} * (3.0 * ({x} * {x}))"
+        if y == 0.0:
+            return "0.0 * {g}"
+        return f"{{g}} * ({y!r} * {{x}} ** ({y - 1.0!r}))"
+
+    def pull_kind_pointwise(self, node: Node, g: str) -> None:
+        name = node.op
+        if name == "cast":
+            (arg,) = node.args
+            if arg in self.active:
+                expr = self.typed(self.shaped(g, node, arg), arg, node)
+                self.add(arg, expr, node)
+            return
+        if name in ("real", "imag"):
+            self.pull_part(node, name, g)
+            return
+        row = None
+        if np.dtype(node.args[0].dtype).kind == "c":
+            row = COMPLEX_ROWS.get(name)
+        row = row or ROWS.get(name)
+        if row is None:
+            raise no_rule(node, f"np.{UFUNCS.get(name, name)}")
+        self.pull_row(node, g, row)
+
+    def pull_part(self, node: Node, part: str, g: str) -> None:
+        """Of x.real and x.imag."""
+        (arg,) = node.args
+        if part == "real":
+            self.add(arg, self.typed(g, arg, node), node)
+        elif np.dtype(arg.dtype).kind == "c":
+            self.add(arg, self.typed(f"-1j * {g}", arg, node), node)
+
+    def pull_kind_python(self, node: Node, g: str) -> None:
+        if node.op == "py_complex":
+            self.add(node.args[0], f"{g}.real", node)
+            self.add(node.args[1], f"-{g}.imag", node)
+            return
+        if node.op in ("py_real", "py_imag"):
+            self.add(node.args[0], g if node.op == "py_real" else f"-1j * {g}", node)
+            return
+        row = ROWS.get(node.op)
+        if row is None:
+            raise no_rule(node, node.op[3:])
+        self.pull_row(node, g, row)
+
+    def pull_kind_ufunc(self, node: Node, g: str) -> None:
+        self.pull_ufunc_of(node, node.object, g)
+
+    def pull_ufunc_of(self, node: Node, ufunc: Any, g: str) -> None:
+        name = ufunc.__name__
+        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind == "c" else None
+        row = row or ROWS.get(name)
+        if row is None:
+            if name in DISCRETE:
+                return
+            raise no_rule(node, f"np.{name}")
+        self.pull_row(node, g, row)
+
+    def pull_kind_reduction(self, node: Node, g: str) -> None:
+        (x,) = node.args
+        axes = tuple(node.ints)
+        shape = self.shape(x)
+        if node.op == "sum":
+            if not node.keepdims and node.form == "array":
+                thin = tuple(1 if i in axes else n for i, n in enumerate(shape))
+                g = f"{g}.reshape({thin!r})"
+            self.add(x, self.typed(f"np.broadcast_to({g}, {shape!r})", x, node), node)
+            return
+        if node.op == "prod":
+            self.add(x, f"prod_back({g}, {self.ref(x)}, {axes!r})", node)
+            return
+        if node.op in ("max", "min"):
+            text = f"most_back({g}, {self.ref(x)}, {self.ref(node)}, {axes!r})"
+            self.add(x, self.typed(text, x), node)
+            return
+        raise no_rule(node, node.op)
+
+    def pull_cumsum(self, node: Node, g: str) -> None:
+        self.add(
+            node.args[0], self.typed(f"cumsum_back({g}, {node.index})", node.args[0], node), node
+        )
+
+    def pull_cumprod(self, node: Node, g: str) -> None:
+        x = node.args[0]
+        self.add(x, self.typed(f"cumprod_back({g}, {self.ref(x)}, {node.index})", x, node), node)
+
+    def kind_view(self, node: Node) -> str:
+        places = self.places(node)
+        if places is None:
+            return super().kind_view(node)
+        # What is computed again need not lie as it did.
+        return f"{self.ref(node.args[0])}.reshape(-1)[{self.names.bind(places, 'places')}]"
+
+    def pull_kind_view(self, node: Node, g: str) -> None:
+        (x,) = node.args
+        if x not in self.active:
+            return
+        places = self.places(node)
+        if places is not None:
+            back = self.local(f"np.zeros({int(np.prod(self.shape(x)))}, {dtype_text(x.dtype)})")
+            self.text.put(f"np.add.at({back}, {self.names.bind(places, 'places')}, {g})", node)
+            self.add(x, f"{back}.reshape({self.shape(x)!r})", node)
+            return
+        view = self.view(node)
+        if view.part:
+            g = self.local(f"({g} + 0j)" if view.part == "real" else f"(-1j * {g})")
+            view = _views.View("", *list(vars(view).values())[1:])
+        if view.reshape:
+            self.add(x, f"{g}.reshape({self.shape(x)!r})", node)
+        elif not view.index:
+            self.add(x, view.back(g), node)
+        else:
+            name = self.own(x, node)
+            self.text.put(f"{name}[{_views.index_text(view.index)}] += {view.back(g)}", node)
+
+    def pull_copy(self, node: Node, g: str) -> None:
+        self.add(node.args[0], g, node)
+
+    def pull_concatenate(self, node: Node, g: str) -> None:
+        start = 0
+        for arg in node.args:
+            length = self.shape(arg)[node.index]
+            key = ":, " * node.index + f"{start}:{start + length}"
+            self.add(arg, f"{g}[{key}]", node)
+            start += length
+
+    def pull_full(self, node: Node, g: str) -> None:
+        self.add(node.args[0], self.typed(f"{g}.sum()", node.args[0]), node)
+
+    def pull_arange(self, node: Node, g: str) -> None:
+        start, step = node.args
+        self.add(start, f"{g}.sum()", node)
+        (n,) = self.shape(node)
+        self.add(step, f"({g} * np.arange({n})).sum()", node)
+
+    def written(self, node: Node) -> _views.View:
+        view = _views.find(self.place(node), self.written_place(node))
+        if view is None:
+            raise no_rule(node, "a write to a part of an array that is no slice of it")
+        return view
+
+    def pull_scatter(self, node: Node, g: str) -> None:
+        old, value = node.args
+        view = self.written(node)
+        if value in self.active:
+            part = self.local(f"{view.text(g)}.copy()")
+            expr = self.unspread(part, view.shape, value)
+            self.add(value, self.typed(expr, value, node), node)
+        if old in self.active:
+            name = self.local(f"{g}.copy()")
+            self.text.put(f"{store_text(name, view)} = 0.0", node)
+            self.add(old, name, node)
+
+    def unspread(self, expr: str, wide: tuple[int, ...], to: Node) -> str:
+        thin = self.shape(to)
+        if wide == thin:
+            return expr
+        if to.form != "array":
+            return f"{expr}.sum()"
+        return f"unspread({expr}, {thin!r})"
+
+    def pull_commit(self, node: Node, g: str) -> None:
+        value = node.args[1]
+        shape = self.written_shape(node)
+        self.add(value, self.typed(self.unspread(g, shape, value), value, node), node)
+
+    def pull_choose(self, node: Node, g: str) -> None:
+        c, a, b = node.args
+        self.add(a, f"np.where({self.ref(c)}, {g}, 0.0)", node)
+        self.add(b, f"np.where({self.ref(c)}, 0.0, {g})", node)
+
+    def pull_matmul(self, node: Node, g: str) -> None:
+        x, y = node.args
+        two = len(self.shape(x)) == 2 and len(self.shape(y)) == 2
+        if x in self.active:
+            left = f"{g} @ {self.ref(y)}.T" if two else self.product("left", g, x, y)
+            self.add(x, self.typed(left, x), node)
+        if y in self.active:
+            right = f"{self.ref(x)}.T @ {g}" if two else self.product("right", g, x, y)
+            self.add(y, self.typed(right, y), node)
+
+    def product(self, side: str, g: str, x: Node, y: Node) -> str:
+        return f"matmul_{side}({g}, {self.ref(x)}, {self.ref(y)})"
+
+
+class _Lazy(dict[str, str]):
+    """{x} {y} {z} {o} {g} of a row: only what the text names is read."""
+
+    def __init__(self, adjoint: Adjoint, node: Node, g: str) -> None:
+        super().__init__(g=g)
+        self.adjoint, self.node = adjoint, node
+
+    def __missing__(self, name: str) -> str:
+        if name == "o":
+            return self.adjoint.ref(self.node)
+        return self.adjoint.operand(self.node.args["xyz".index(name)], self.node.args)

@@ -1,0 +1,42 @@
+"""The derivatives of NumPy's functions that graphs call as they are.
+
+A rule gives what a cotangent `g` of the result adds to one argument's: its parameters behind `g` and
+the result `o` are those of NumPy's function, by their names.  Of a function with several results `g`
+and `o` are tuples, and a cotangent may be None.  Rules are NumPy code, which is compiled with the
+text that calls them.
+"""
+
+from pycompile.derivatives.rules import (  # fill RULES
+    fourier,
+    linalg,
+    places,
+    products,
+    series,
+    sums,
+)
+from pycompile.derivatives.rules._table import MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules.methods import (
+    accumulate_rule,
+    build_back,
+    last_writes,
+    reduce_rule,
+)
+from pycompile.derivatives.rules.products import einsum_back
+
+__all__ = [
+    "MOVES_SET",
+    "RULES",
+    "ZERO_SET",
+    "NoRule",
+    "accumulate_rule",
+    "build_back",
+    "einsum_back",
+    "fourier",
+    "last_writes",
+    "linalg",
+    "places",
+    "products",
+    "reduce_rule",
+    "series",
+    "sums",
+]

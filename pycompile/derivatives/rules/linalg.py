@@ -1,0 +1,198 @@
+"""Of numpy.linalg: Giles, An extended collection of matrix derivative results (2008), and its sources."""
+
+import numpy as np
+
+from pycompile.derivatives._pieces import most_back, unspread
+from pycompile.derivatives.rules._table import NoRule, rule
+
+
+def _t(a):
+    return np.swapaxes(a, -1, -2)
+
+
+def _column(b, a):
+    """NumPy 2 takes a b of one axis as a vector."""
+    return b.ndim == 1
+
+
+@rule(np.linalg.inv, "a")
+def inv_a(g, o, a):
+    return -(_t(o) @ g @ _t(o))
+
+
+@rule(np.linalg.solve, "a")
+def solve_a(g, o, a, b):
+    if b.ndim == 1:
+        back = np.linalg.solve(_t(a), g)
+        return unspread(-(np.expand_dims(back, -1) * np.expand_dims(o, -2)), a.shape)
+    back = np.linalg.solve(_t(a), g)
+    return unspread(-(back @ _t(o)), a.shape)
+
+
+@rule(np.linalg.solve, "b")
+def solve_b(g, o, a, b):
+    return unspread(np.linalg.solve(_t(a), g), b.shape)
+
+
+@rule(np.linalg.det, "a")
+def det_a(g, o, a):
+    return np.reshape(g * o, (*np.shape(o), 1, 1)) * _t(np.linalg.inv(a))
+
+
+@rule(np.linalg.slogdet, "a")
+def slogdet_a(g, o, a):
+    return np.reshape(g[1], (*np.shape(g[1]), 1, 1)) * _t(np.linalg.inv(a))
+
+
+def _lower_half(x):
+    """The lower triangle, of the diagonal half."""
+    n = x.shape[-1]
+    return np.tril(x) * (1.0 - 0.5 * np.eye(n, dtype=x.dtype))
+
+
+@rule(np.linalg.cholesky, "a")
+def cholesky_a(g, o, a, *, upper=False):
+    low, g = (_t(o), _t(g)) if upper else (o, g)
+    middle = _lower_half(_t(low) @ np.tril(g))
+    inverse = np.linalg.inv(low)
+    back = _t(inverse) @ middle @ inverse
+    return (back + _t(back)) * 0.5
+
+
+def _gaps(w):
+    """1 / (w[j] - w[i]), 0 on the diagonal."""
+    gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+    same = np.eye(w.shape[-1], dtype=bool)
+    return np.where(same, 0.0, 1.0 / np.where(same, 1.0, gaps))
+
+
+@rule(np.linalg.eigh, "a")
+def eigh_a(g, o, a, UPLO="L"):
+    w, v = o[0], o[1]
+    middle = np.zeros(a.shape, a.dtype)
+    if g[0] is not None:
+        middle = middle + np.expand_dims(g[0], -2) * np.eye(w.shape[-1], dtype=w.dtype)
+    if g[1] is not None:
+        middle = middle + _gaps(w) * (_t(v) @ g[1])
+    back = v @ middle @ _t(v)
+    return (back + _t(back)) * 0.5
+
+
+@rule(np.linalg.eigvalsh, "a")
+def eigvalsh_a(g, o, a, UPLO="L"):
+    v = np.linalg.eigh(a, UPLO)[1]
+    back = (v * np.expand_dims(g, -2)) @ _t(v)
+    return (back + _t(back)) * 0.5
+
+
+@rule(np.linalg.svd, "a")
+def svd_a(g, o, a, full_matrices=True, compute_uv=True, hermitian=False):
+    if not compute_uv:
+        u, s, vt = np.linalg.svd(a, full_matrices=False)
+        return (u * np.expand_dims(g, -2)) @ vt
+    k = min(a.shape[-2:])
+    u, s, vt = o[0][..., :k], o[1], o[2][..., :k, :]
+    v = _t(vt)
+    back = np.zeros(a.shape, a.dtype)
+    if g[1] is not None:
+        back = back + (u * np.expand_dims(g[1], -2)) @ vt
+    gaps = _gaps(s * s)
+    wide = np.expand_dims(s, -2)
+    if g[0] is not None:
+        gu = g[0][..., :k]
+        inner = gaps * (_t(u) @ gu)
+        back = back + u @ ((inner + _t(inner)) * wide) @ vt
+        if a.shape[-2] > k:
+            rest = gu / wide
+            back = back + (rest - u @ (_t(u) @ rest)) @ vt
+    if g[2] is not None:
+        gv = _t(g[2][..., :k, :])
+        inner = gaps * (_t(v) @ gv)
+        back = back + u @ (np.expand_dims(s, -1) * (inner + _t(inner))) @ vt
+        if a.shape[-1] > k:
+            rest = gv / wide
+            back = back + u @ _t(rest - v @ (_t(v) @ rest))
+    return back
+
+
+@rule(np.linalg.qr, "a")
+def qr_a(g, o, a, mode="reduced"):
+    q, r = o[0], o[1]
+    gq = g[0] if g[0] is not None else np.zeros(q.shape, q.dtype)
+    gr = np.triu(g[1]) if g[1] is not None else np.zeros(r.shape, r.dtype)
+    middle = r @ _t(gr) - _t(gq) @ q
+    low = np.tril(middle, -1)
+    middle = low + _t(low) + np.eye(r.shape[-1], dtype=r.dtype) * middle
+    return _t(np.linalg.solve(r, _t(gq + q @ middle)))
+
+
+@rule(np.linalg.pinv, "a")
+def pinv_a(g, o, a, rcond=None, hermitian=False):
+    g, p = _t(g), o
+    m, n = a.shape[-2:]
+    left = np.eye(m, dtype=a.dtype) - a @ p
+    right = np.eye(n, dtype=a.dtype) - p @ a
+    back = -(p @ _t(_t(g)) @ p)
+    gt = _t(g)
+    back = -(_t(p) @ gt @ _t(p))
+    return back + left @ _t(gt) @ p @ _t(p) + _t(p) @ p @ _t(gt) @ right
+
+
+@rule(np.linalg.matrix_power, "a")
+def matrix_power_a(g, o, a, n):
+    if n == 0:
+        return np.zeros(a.shape, a.dtype)
+    back = np.zeros(a.shape, a.dtype)
+    if n < 0:
+        base = np.linalg.inv(a)
+        for i in range(-n):
+            inner = _t(np.linalg.matrix_power(base, i)) @ g
+            back = back + inner @ _t(np.linalg.matrix_power(base, -n - 1 - i))
+        return -(_t(base) @ back @ _t(base))
+    for i in range(n):
+        back = back + _t(np.linalg.matrix_power(a, i)) @ g @ _t(
+            np.linalg.matrix_power(a, n - 1 - i)
+        )
+    return back
+
+
+@rule(np.linalg.norm, "x")
+def norm_x(g, o, x, ord=None, axis=None, keepdims=False):
+    if axis is None and ord is not None and x.ndim == 2:
+        axis = (0, 1)
+    over = tuple(range(x.ndim)) if axis is None else axis
+    over = (over,) if isinstance(over, int) else tuple(i % x.ndim for i in over)
+    over = tuple(i % x.ndim for i in over)
+    shape = tuple(1 if i in over else n for i, n in enumerate(x.shape))
+    g, o = np.reshape(g, shape), np.reshape(o, shape)
+    if ord is None or ord == "fro" or (len(over) == 1 and ord == 2):
+        return g * (x / o)
+    if len(over) == 1:
+        if ord == np.inf:
+            return most_back(g, np.abs(x), o, over) * np.sign(x)
+        if ord == -np.inf:
+            return most_back(g, np.abs(x), o, over) * np.sign(x)
+        if ord == 1:
+            return g * np.sign(x)
+        if ord == 0:
+            return np.zeros(x.shape, x.dtype)
+        return g * (x * np.abs(x) ** (ord - 2.0) / o ** (ord - 1.0))
+    if x.ndim != 2:
+        raise NoRule("np.linalg.norm of matrices in an array of more axes")
+    if ord in (1, -1, np.inf, -np.inf):
+        other = 1 - over[0] if ord in (1, -1) else over[0]
+        along = over[0] if ord in (1, -1) else over[1]
+        sums = np.abs(x).sum(axis=along, keepdims=True)
+        return most_back(g, sums, o, (0, 1)) * np.sign(x) + 0.0 * other
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    if ord == "nuc":
+        return g * (u @ vt)
+    i = 0 if ord == 2 else -1
+    return g * (u[:, i, None] * vt[i])
+
+
+@rule(np.trace, "a")
+def trace_a(g, o, a, offset=0, axis1=0, axis2=1):
+    eye = np.eye(a.shape[axis1], a.shape[axis2], offset, dtype=a.dtype)
+    rest = np.reshape(g, (*np.shape(g), 1, 1)) * eye
+    return np.moveaxis(rest, (-2, -1), (axis1, axis2))

@@ -1,0 +1,153 @@
+"""Of functions that order, pick or move elements."""
+
+import operator
+
+import numpy as np
+
+from pycompile.derivatives._pieces import unspread
+from pycompile.derivatives.rules._table import NoRule, rule
+
+
+@rule(np.sort, "a")
+def sort_a(g, o, a, axis=-1, kind=None, order=None, *, stable=None):
+    if axis is None:
+        back = np.argsort(np.argsort(a, axis=None, kind="stable"), kind="stable")
+        return g[back].reshape(a.shape)
+    back = np.argsort(np.argsort(a, axis=axis, kind="stable"), axis=axis, kind="stable")
+    return np.take_along_axis(g, back, axis)
+
+
+@rule(np.partition, "a")
+def partition_a(g, o, a, kth, axis=-1, kind="introselect", order=None):
+    back = np.argsort(np.argpartition(a, kth, axis, kind, order), axis=axis, kind="stable")
+    return np.take_along_axis(g, back, axis)
+
+
+@rule(np.take, "a")
+def take_a(g, o, a, indices, axis=None, out=None, mode="raise"):
+    if mode == "clip":
+        length = a.size if axis is None else a.shape[axis]
+        indices = np.clip(indices, 0, length - 1)
+    if mode == "wrap":
+        indices = np.mod(indices, a.size if axis is None else a.shape[axis])
+    if axis is None:
+        back = np.zeros(a.size, np.result_type(g))
+        np.add.at(back, indices, g)
+        return back.reshape(a.shape)
+    back = np.zeros(a.shape, np.result_type(g))
+    key = (slice(None),) * (axis % a.ndim) + (indices,)
+    np.add.at(back, key, g)
+    return back
+
+
+@rule(np.take_along_axis, "arr")
+def take_along_axis_arr(g, o, arr, indices, axis=-1):
+    if axis is None:
+        back = np.zeros(arr.size, g.dtype)
+        np.add.at(back, indices, g)
+        return back.reshape(arr.shape)
+    axis = axis % arr.ndim
+    back = np.zeros(arr.shape, g.dtype)
+    key = tuple(
+        indices
+        if i == axis
+        else np.arange(g.shape[i]).reshape(tuple(-1 if j == i else 1 for j in range(arr.ndim)))
+        for i in range(arr.ndim)
+    )
+    np.add.at(back, key, g)
+    return back
+
+
+@rule(operator.getitem, "a")
+def getitem_a(g, o, a, b):
+    back = np.zeros(a.shape, np.result_type(g))
+    np.add.at(back, b, g)
+    return back
+
+
+@rule(np.repeat, "a")
+def repeat_a(g, o, a, repeats, axis=None):
+    flat = a.reshape(-1) if axis is None else a
+    along = 0 if axis is None else axis
+    where = np.repeat(np.arange(flat.shape[along]), repeats)
+    back = np.zeros(flat.shape, g.dtype)
+    np.add.at(np.moveaxis(back, along, 0), where, np.moveaxis(g, along, 0))
+    return back.reshape(a.shape)
+
+
+@rule(np.tile, "A")
+def tile_A(g, o, A, reps):
+    reps = (reps,) if isinstance(reps, int) else tuple(reps)
+    rank = max(A.ndim, len(reps))
+    reps = (1,) * (rank - len(reps)) + reps
+    shape = (1,) * (rank - A.ndim) + A.shape
+    pairs = tuple(n for i in range(rank) for n in (reps[i], shape[i]))
+    return g.reshape(pairs).sum(axis=tuple(range(0, 2 * rank, 2))).reshape(A.shape)
+
+
+@rule(np.pad, "array")
+def pad_array(g, o, array, pad_width, mode="constant", **kwargs):
+    where = np.pad(
+        np.arange(1, array.size + 1).reshape(array.shape),
+        pad_width,
+        mode if mode != "empty" else "constant",
+        **({} if mode in ("constant", "empty") else kwargs),
+    )
+    if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
+        raise NoRule(f"np.pad with mode {mode!r}")
+    back = np.zeros(array.size + 1, g.dtype)
+    np.add.at(back, where, g)
+    return back[1:].reshape(array.shape)
+
+
+@rule(np.diag, "v")
+def diag_v(g, o, v, k=0):
+    return np.diag(g, k) if v.ndim == 1 else _diagonal_back(g, v, k)
+
+
+def _diagonal_back(g, v, k):
+    back = np.zeros(v.shape, g.dtype)
+    first, second = max(0, -k), max(0, k)
+    n = np.arange(g.shape[0])
+    back[n + first, n + second] = g
+    return back
+
+
+@rule(np.diagflat, "v")
+def diagflat_v(g, o, v, k=0):
+    return np.diag(g, k).reshape(np.shape(v))
+
+
+@rule(np.tril, "m")
+def tril_m(g, o, m, k=0):
+    return unspread(np.tril(g, k), m.shape)
+
+
+@rule(np.triu, "m")
+def triu_m(g, o, m, k=0):
+    return unspread(np.triu(g, k), m.shape)
+
+
+@rule(np.roll, "a")
+def roll_a(g, o, a, shift, axis=None):
+    return np.roll(g, -np.asarray(shift), axis)
+
+
+@rule(np.rot90, "m")
+def rot90_m(g, o, m, k=1, axes=(0, 1)):
+    return np.rot90(g, -k, axes)
+
+
+@rule(np.nan_to_num, "x")
+def nan_to_num_x(g, o, x, copy=True, nan=0.0, posinf=None, neginf=None):
+    return np.where(np.isfinite(x), g, 0.0)
+
+
+@rule(np.clip, "a")
+def clip_a(g, o, a, a_min=None, a_max=None, out=None, **kwargs):
+    if a_max is not None:
+        most = np.maximum(a, a_min) if a_min is not None else a
+        g = np.where(most < a_max, g, np.where(most == a_max, 0.5 * g, 0.0))
+    if a_min is not None:
+        g = np.where(a > a_min, g, np.where(a == a_min, 0.5 * g, 0.0))
+    return unspread(g, np.shape(a))

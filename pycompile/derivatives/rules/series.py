@@ -1,0 +1,110 @@
+"""Of convolutions, interpolation, polynomials and phases."""
+
+import numpy as np
+
+from pycompile.derivatives.rules._table import NoRule, rule
+
+
+@rule(np.convolve, "a")
+def convolve_a(g, o, a, v, mode="full"):
+    return _convolve_back(g, a, v, mode, 0)
+
+
+@rule(np.convolve, "v")
+def convolve_v(g, o, a, v, mode="full"):
+    return _convolve_back(g, a, v, mode, 1)
+
+
+def _convolve_back(g, a, v, mode, which):
+    n, m = a.shape[0], v.shape[0]
+    full = n + m - 1
+    # Where the result begins in the full one.
+    start = {"full": 0, "same": (min(n, m) - 1) // 2, "valid": min(n, m) - 1}[mode]
+    wide = np.concatenate(
+        (np.zeros(start, g.dtype), g, np.zeros(full - start - g.shape[0], g.dtype))
+    )
+    return np.convolve(wide, (v if which == 0 else a)[::-1], "valid")
+
+
+@rule(np.correlate, "a")
+def correlate_a(g, o, a, v, mode="valid"):
+    return _convolve_back(g, a, v[::-1], mode, 0)
+
+
+@rule(np.correlate, "v")
+def correlate_v(g, o, a, v, mode="valid"):
+    return _convolve_back(g, a, v[::-1], mode, 1)[::-1]
+
+
+def _segments(x, xp):
+    """Of each x the segment between which xp it lies, where it lies in there, and whether it does."""
+    at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
+    width = xp[at + 1] - xp[at]
+    part = np.clip((x - xp[at]) / width, 0.0, 1.0)
+    return at, width, part, (x >= xp[0]) & (x <= xp[-1])
+
+
+@rule(np.interp, "x")
+def interp_x(g, o, x, xp, fp, left=None, right=None, period=None):
+    at, width, part, inside = _segments(x, xp)
+    return np.where(inside, g * (fp[at + 1] - fp[at]) / width, 0.0)
+
+
+@rule(np.interp, "fp")
+def interp_fp(g, o, x, xp, fp, left=None, right=None, period=None):
+    if left is not None or right is not None or period is not None:
+        raise NoRule("np.interp with left, right or period, by fp")
+    at, width, part, inside = _segments(x, xp)
+    back = np.zeros(fp.shape, np.result_type(g))
+    np.add.at(back, at, g * (1.0 - part))
+    np.add.at(back, at + 1, g * part)
+    return back
+
+
+@rule(np.interp, "xp")
+def interp_xp(g, o, x, xp, fp, left=None, right=None, period=None):
+    if period is not None:
+        raise NoRule("np.interp with period, by xp")
+    at, width, part, inside = _segments(x, xp)
+    slope = np.where(inside, g * (fp[at + 1] - fp[at]) / width, 0.0)
+    back = np.zeros(xp.shape, np.result_type(slope))
+    np.add.at(back, at, -slope * (1.0 - part))
+    np.add.at(back, at + 1, -slope * part)
+    return back
+
+
+@rule(np.polyval, "p")
+def polyval_p(g, o, p, x):
+    n = p.shape[0]
+    powers = x ** np.arange(n - 1, -1, -1).reshape((n,) + (1,) * np.ndim(x))
+    return (g * powers).reshape((n, -1)).sum(axis=1)
+
+
+@rule(np.polyval, "x")
+def polyval_x(g, o, p, x):
+    n = p.shape[0]
+    return g * np.polyval(p[:-1] * np.arange(n - 1, 0, -1), x) if n > 1 else 0.0 * g
+
+
+@rule(np.sinc, "x")
+def sinc_x(g, o, x):
+    t = np.where(x == 0.0, 1.0, x * np.pi)
+    return g * np.where(x == 0.0, 0.0, np.pi * (np.cos(t) * t - np.sin(t)) / (t * t))
+
+
+@rule(np.angle, "z")
+def angle_z(g, o, z, deg=False):
+    return -1j * g * (180 / np.pi if deg else 1.0) / z
+
+
+@rule(np.unwrap, "p")
+def unwrap_p(g, o, p, discont=None, axis=-1, *, period=2 * np.pi):
+    return g
+
+
+@rule(np.vander, "x")
+def vander_x(g, o, x, N=None, increasing=False):
+    n = o.shape[1]
+    powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
+    lower = np.where(powers == 0, 0.0, powers * x[:, None] ** np.where(powers == 0, 0, powers - 1))
+    return (g * lower).sum(axis=1)

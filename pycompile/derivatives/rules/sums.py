@@ -1,0 +1,184 @@
+"""Of sums, means, products, differences and quantiles."""
+
+import numpy as np
+
+from pycompile.derivatives._pieces import cumprod_back, cumsum_back, prod_back, unspread
+from pycompile.derivatives.rules._table import NoRule, rule
+
+
+def _spread(g, a, axis):
+    over = tuple(range(a.ndim)) if axis is None else axis
+    over = (over,) if isinstance(over, int) else over
+    over = tuple(i % a.ndim for i in over)
+    return np.reshape(g, tuple(1 if i in over else n for i, n in enumerate(a.shape))), over
+
+
+@rule(np.sum, "a")
+def sum_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
+    return np.where(where, np.broadcast_to(_spread(g, a, axis)[0], a.shape), 0.0)
+
+
+@rule(np.mean, "a")
+def mean_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    wide, over = _spread(g, a, axis)
+    count = np.broadcast_to(where, a.shape).sum(axis=over, keepdims=True)
+    return np.where(where, np.broadcast_to(wide / count, a.shape), 0.0)
+
+
+@rule(np.nansum, "a")
+def nansum_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False):
+    return np.where(np.isnan(a), 0.0, np.broadcast_to(_spread(g, a, axis)[0], a.shape))
+
+
+@rule(np.nanmean, "a")
+def nanmean_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False):
+    wide, over = _spread(g, a, axis)
+    count = (~np.isnan(a)).sum(axis=over, keepdims=True)
+    return np.where(np.isnan(a), 0.0, np.broadcast_to(wide / count, a.shape))
+
+
+@rule(np.average, "a")
+def average_a(g, o, a, axis=None, weights=None, returned=False, *, keepdims=False):
+    wide, over = _spread(g, a, axis)
+    if weights is None:
+        return np.broadcast_to(wide / np.prod([a.shape[i] for i in over]), a.shape)
+    if weights.shape != a.shape:
+        weights = weights.reshape(tuple(n if i in over else 1 for i, n in enumerate(a.shape)))
+    return wide * weights / np.broadcast_to(weights, a.shape).sum(axis=over, keepdims=True)
+
+
+@rule(np.average, "weights")
+def average_weights(g, o, a, axis=None, weights=None, returned=False, *, keepdims=False):
+    wide, over = _spread(g, a, axis)
+    mean = np.reshape(o, wide.shape)
+    full = weights
+    if weights.shape != a.shape:
+        full = weights.reshape(tuple(n if i in over else 1 for i, n in enumerate(a.shape)))
+    total = np.broadcast_to(full, a.shape).sum(axis=over, keepdims=True)
+    back = wide * (a - mean) / total
+    return back if weights.shape == a.shape else unspread(back, full.shape).reshape(weights.shape)
+
+
+@rule(np.cumsum, "a")
+def cumsum_a(g, o, a, axis=None, dtype=None, out=None):
+    return cumsum_back(g.reshape(-1), 0).reshape(a.shape) if axis is None else cumsum_back(g, axis)
+
+
+@rule(np.cumprod, "a")
+def cumprod_a(g, o, a, axis=None, dtype=None, out=None):
+    if axis is None:
+        return cumprod_back(g.reshape(-1), a.reshape(-1), 0).reshape(a.shape)
+    return cumprod_back(g, a, axis)
+
+
+@rule(np.prod, "a")
+def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False):
+    over = tuple(range(a.ndim)) if axis is None else axis
+    over = (over,) if isinstance(over, int) else over
+    return prod_back(g, a, tuple(i % a.ndim for i in over))
+
+
+@rule(np.trapezoid, "y")
+def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
+    n = y.shape[axis]
+    steps = np.full(n - 1, dx) if x is None else np.diff(x)
+    if steps.ndim != 1:
+        raise NoRule("np.trapezoid with an x of more than one axis")
+    weights = np.concatenate((steps, np.zeros(1))) + np.concatenate((np.zeros(1), steps))
+    return np.moveaxis(np.expand_dims(g, -1) * (0.5 * weights), -1, axis)
+
+
+@rule(np.trapezoid, "x")
+def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
+    if y.ndim != 1 or x.ndim != 1:
+        raise NoRule("np.trapezoid by an x, of more than one axis")
+    means = 0.5 * g * (y[1:] + y[:-1])
+    return np.concatenate((np.zeros(1), means)) - np.concatenate((means, np.zeros(1)))
+
+
+@rule(np.diff, "a")
+def diff_a(g, o, a, n=1, axis=-1):
+    for _ in range(n):
+        zero = np.zeros_like(np.take(g, [0], axis))
+        g = np.concatenate((zero, g), axis) - np.concatenate((g, zero), axis)
+    return g
+
+
+@rule(np.gradient, "f")
+def gradient_f(g, o, f, *varargs, axis=None, edge_order=1):
+    if f.ndim != 1 or edge_order != 1 or len(varargs) > 1:
+        raise NoRule("np.gradient of more than one axis, or with edge_order=2")
+    h = varargs[0] if varargs else 1.0
+    n = f.shape[0]
+    d = h if np.ndim(h) == 0 else np.diff(h)
+    steps = np.full(n - 1, d) if np.ndim(d) == 0 else d
+    left, right = steps[:-1], steps[1:]
+    inner = g[1:-1]
+    back = np.zeros(n, g.dtype)
+    back[:-2] -= inner * right / (left * (left + right))
+    back[1:-1] += inner * (right - left) / (left * right)
+    back[2:] += inner * left / (right * (left + right))
+    back[0] -= g[0] / steps[0]
+    back[1] += g[0] / steps[0]
+    back[-2] -= g[-1] / steps[-1]
+    back[-1] += g[-1] / steps[-1]
+    return back
+
+
+@rule(np.cov, "m")
+def cov_m(
+    g, o, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
+):
+    if y is not None or fweights is not None or aweights is not None:
+        raise NoRule("np.cov with y or weights")
+    rows = np.atleast_2d(m) if rowvar or m.ndim == 1 else m.T
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    count = rows.shape[1] - (ddof if ddof is not None else (0 if bias else 1))
+    g = np.reshape(g, (rows.shape[0], rows.shape[0]))
+    back = (g + g.T) @ centred / count
+    back = back - back.mean(axis=1, keepdims=True)
+    return (back if rowvar or m.ndim == 1 else back.T).reshape(m.shape)
+
+
+def _at_quantile(g, o, a, q, axis, keepdims):
+    """Of linear interpolation between the two elements around the place q * (n - 1)."""
+    flat = a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1)
+    n = flat.shape[-1]
+    q = np.asarray(q, float)
+    if q.ndim:
+        raise NoRule("several quantiles at once")
+    place = float(q) * (n - 1)
+    low = int(place)
+    high, part = min(low + 1, n - 1), place - low
+    order = np.argsort(flat, axis=-1, kind="stable")
+    g = np.reshape(g, flat.shape[:-1])
+    in_order = np.zeros(flat.shape, flat.dtype)
+    in_order[..., low] += g * (1 - part)
+    in_order[..., high] += g * part
+    back = np.take_along_axis(in_order, np.argsort(order, axis=-1, kind="stable"), -1)
+    return back.reshape(a.shape) if axis is None else np.moveaxis(back, -1, axis)
+
+
+@rule(np.median, "a")
+def median_a(g, o, a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    if axis is not None and not isinstance(axis, int):
+        raise NoRule("np.median over several axes")
+    return _at_quantile(g, o, a, 0.5, axis, keepdims)
+
+
+@rule(np.quantile, "a")
+def quantile_a(
+    g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
+):
+    if method != "linear" or (axis is not None and not isinstance(axis, int)):
+        raise NoRule("np.quantile by another method, or over several axes")
+    return _at_quantile(g, o, a, q, axis, keepdims)
+
+
+@rule(np.percentile, "a")
+def percentile_a(
+    g, o, a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
+):
+    if method != "linear" or (axis is not None and not isinstance(axis, int)):
+        raise NoRule("np.percentile by another method, or over several axes")
+    return _at_quantile(g, o, a, np.asarray(q) / 100, axis, keepdims)
