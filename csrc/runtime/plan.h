@@ -338,6 +338,8 @@ void note_flags(Run *run, unsigned flags);
 Answer report_flags(Run *run, unsigned flags);
 
 /* ---- plan_drive.c ---- */
+/* Needs the steps.  0 or -1 */
+int plan_drives(Plan *plan, const Program *program);
 /* Runs the loop of steps; flags as for run_step. */
 Answer run_drive(Run *run, const PlanDrive *drive, unsigned *flags);
 

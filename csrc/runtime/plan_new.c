@@ -462,48 +462,6 @@ make_waves(Maker *m)
 }
 
 static int
-make_drive(Maker *m, int number, PlanDrive *out)
-{
-    char name[24];
-    const Drive *from = &m->program->drives.at[number];
-    int count = 0;
-    KernelLoop *loops;
-    PyOS_snprintf(name, sizeof(name), "drive%d", number);
-    out->call =
-        (int (*)(KernelDrive *))(uintptr_t)code_symbol(m->plan->codes.on[DEVICE_HOST], name);
-    out->last = from->last;
-    for (int i = from->first; i <= from->last; i++)
-        if (m->plan->steps[i].kind == STEP_KERNEL) count += m->plan->steps[i].kernel.nloops;
-    out->loops = loops = arena_alloc(m->plan->memory, sizeof(KernelLoop) * (size_t)(count + 1));
-    if (out->call == NULL) PyErr_Format(PyExc_SystemError, "%s is missing", name);
-    if (out->call == NULL || loops == NULL) return -1;
-    for (int i = from->first; i <= from->last; i++) {
-        const PlanStep *step = &m->plan->steps[i];
-        for (int k = 0; step->kind == STEP_KERNEL && k < step->kernel.nloops; k++)
-            *loops++ = step->kernel.loops[k];
-    }
-    m->plan->steps[from->first].drive = out;
-    return 0;
-}
-
-static int
-make_drives(Maker *m)
-{
-    int count = m->program->drives.len;
-    Plan *plan = m->plan;
-    PlanDrive *drives = arena_alloc(plan->memory, sizeof(PlanDrive) * (size_t)(count + 1));
-    int64_t *grains = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)(plan->nsteps + 1));
-    if (drives == NULL || grains == NULL) return -1;
-    for (int i = 0; i < plan->nsteps; i++)
-        if (plan->steps[i].kind == STEP_KERNEL) grains[i] = plan->steps[i].kernel.grain;
-    for (int i = 0; i < count; i++) {
-        drives[i].grains = grains;
-        if (make_drive(m, i, &drives[i]) < 0) return -1;
-    }
-    return 0;
-}
-
-static int
 make_commits(Maker *m)
 {
     Plan *plan = m->plan;
@@ -724,7 +682,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_waves(&maker) < 0 ||
-        make_drives(&maker) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
+        plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
         plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
         make_exit(&maker) < 0 || make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
         plan_release(plan);
