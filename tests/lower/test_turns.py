@@ -538,3 +538,18 @@ def test_writes_in_branches():
     for n in (2, 3, 30):
         like(pivoted, RNG.random((n, n)))
     like(pivoted, np.zeros((4, 4)))
+
+
+def swept(x, y, t):
+    for k in range(1, len(x)):
+        x[k] = x[k] * t + x[k - 1]
+        y[:k] = y[k : 2 * k] + y[:k] * 2
+        x[k, 1:] -= x[k, :-1]
+        x[-k] = x[k - 1] - x[-k]
+    return x, y
+
+
+def test_parts_that_are_apart():
+    """What a turn writes is computed in place where it reads nothing else of there."""
+    for n in (1, 2, 3, 30):
+        like(swept, RNG.random((n, 7)), RNG.random(2 * n), 0.5)
