@@ -15,7 +15,7 @@ struct Code {
     Code *next; /* in its bucket */
 };
 
-enum { BUCKETS = 256, ABI_VERSION = 2 };
+enum { BUCKETS = 256 };
 static Code *table[BUCKETS];
 static long long memory_hits, loaded;
 static const char *found_in = "memory";
@@ -68,11 +68,11 @@ describe_parts(const Target *target, const char *source, bool straight, const Co
     target->parts(parts, straight);
 }
 
-static Digest
-key_of(const KeyParts *parts)
+Digest
+code_key(const KeyParts *parts)
 {
     Hash hash;
-    int abi = ABI_VERSION;
+    int abi = CACHE_ABI;
     hash_begin(&hash);
     hash_add(&hash, &abi, sizeof(abi));
     hash_add(&hash, parts->digest, sizeof(parts->digest));
@@ -137,7 +137,7 @@ find_of_others(const Target *target, KeyParts *parts, const CodeOrigin *origin, 
     int count = target->recorded == NULL ? 0 : target->recorded(known, MAX_RECORDED_COMPILERS);
     for (int i = 0; i < count; i++) {
         parts->digest[PART_COMPILER] = known[i];
-        Digest key = key_of(parts);
+        Digest key = code_key(parts);
         Answer answer = find(target, &key, origin, out);
         if (answer != ANSWER_NO) return answer;
     }
@@ -238,7 +238,7 @@ code_load(Device device, const char *source, bool straight, const Config *config
     threads_recall();
     describe_parts(target, source, straight, config, &w.parts);
     bool compiles = target->identify(&w.parts) == ANSWER_YES;
-    w.key = key_of(&w.parts); /* used with a compiler only */
+    w.key = code_key(&w.parts); /* used with a compiler only */
     Answer answer = compiles ? find(target, &w.key, origin, out)
                              : find_of_others(target, &w.parts, origin, out);
     if (answer != ANSWER_NO) return answer;
@@ -284,7 +284,7 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     int straight = 0;
     Code *code;
     if (!PyArg_ParseTuple(args, "s|p", &source, &straight)) return NULL;
-    const CodeOrigin origin = {"test", "test", 0};
+    const CodeOrigin origin = {"test", "test", 0, NULL};
     CodeTicket ticket;
     Answer answer =
         code_load(DEVICE_HOST, source, straight, NULL, &origin, CODE_COMPILED, &ticket, &code);

@@ -92,8 +92,8 @@ cause_of(const GuardSaid *said)
     return record;
 }
 
-PyObject *
-hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots)
+void
+hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots, Varied *out)
 {
     GuardSaid said = {0};
     guards_say(guards, number, roots, &said);
@@ -112,9 +112,18 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
         note_value(note, said.value.data);
         note_value(note, said.now.data);
     }
-    PyObject *cause = cause_of(&said);
+    text_printf(&out->what, "%s: %s%s", text_of_str(state->code->co_qualname),
+                said.name.data ? said.name.data : "?", said.place.data ? said.place.data : "");
+    out->remedy = said.remedy;
+    out->cause = cause_of(&said);
     said_free(&said);
-    return cause;
+}
+
+void
+varied_free(Varied *varied)
+{
+    text_free(&varied->what);
+    Py_CLEAR(varied->cause);
 }
 
 /* ---- time in plans ---- */

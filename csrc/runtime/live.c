@@ -22,6 +22,7 @@
    as locals (python/stand_in.c), read before the plan and stored behind it; they have been bound
    before, so the dict's order stays. */
 #include "live.h"
+#include "recompile.h"
 
 #include "balance.h"
 #include "earn.h"
@@ -805,6 +806,7 @@ look_closer(Live *l)
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))
         return look_later(l->loop, &sight);
     if (puts_off(l, &sight)) return EDGE_GO;
+    if (!stance_is_default()) return wait_for(l);
     return try_capture(l, entry, &sight);
 }
 

@@ -642,7 +642,7 @@ make_careful(Maker *m, const CodeOrigin *origin)
         plan->careful_source = copy_of(plan, text.data, text.len + 1);
         plan->careful_origin = (CodeOrigin){
             arena_printf(plan->memory, "%s, loops by Python's rules", origin->function),
-            copy_of(plan, origin->file, strlen(origin->file) + 1), origin->line};
+            copy_of(plan, origin->file, strlen(origin->file) + 1), origin->line, NULL};
         bool made = plan->careful_source != NULL && plan->careful_origin.function != NULL;
         status = made && plan->careful_origin.file != NULL ? 0 : -1;
     }

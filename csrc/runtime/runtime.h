@@ -122,10 +122,12 @@ typedef struct Code Code; /* a loaded file of one target, reference counted */
 typedef struct {
     Code *on[DEVICE_COUNT]; /* NULL where a program has no kernels */
 } Codes;
-/* The function that is compiled, for people: texts that are not owned, never NULL. */
+/* The function that is compiled, for people: texts that are not owned, never NULL but for shapes,
+   which are then unknown. */
 typedef struct {
     const char *function, *file;
     int line;
+    const char *shapes; /* of the graph's inputs: "f64[100,3], f64[3]" */
 } CodeOrigin;
 /* What is done where the code is neither in memory nor on disk. */
 typedef enum {
@@ -288,12 +290,15 @@ typedef struct {
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
     bool later;    /* the C compiler is waited for only where this call alone pays for it */
+    bool waits;    /* it is waited for, whatever the options say */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
    ANSWER_NO: no plan.  ANSWER_ERROR: the error that is set is raised in the program
    (GraphBreakError under fullgraph, KeyboardInterrupt). */
 Answer compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
                     Patience patience, Plan **out, CompileNote *note);
+/* A recompile for this reason was made: for pycompile.counters. */
+void counts_recompiled(const char *reason);
 /* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
 void raise_graph_break(const Break *item);
 /* The frame of a break at this line; "?" for missing text.  Borrows from the code. */
@@ -301,8 +306,14 @@ BreakFrame told_frame(const Decoded *decoded, int line);
 /* The function's name, with its column where its line has several of that name: a new reference, or
    NULL with the error set.  May run Python code. */
 PyObject *told_function(const BreakFrame *frame);
-/* Are all calls CPython's?  Inside compile_plan, for this thread, and once the interpreter ends. */
+/* Are all calls CPython's?  Inside compile_plan, for this thread; under the stance "force_eager";
+   and once the interpreter ends. */
 bool calls_are_left(void);
+
+/* ---- recompile.c ---- */
+extern int stance_eager; /* 1: the stance is "force_eager" */
+/* May code be compiled that no call of the user's asks for? */
+bool stance_is_default(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
