@@ -40,7 +40,7 @@ CIRCLES = {
     "python": 10,
     "graph": 4,
     "arrays": 3,
-    "capture/core": 17,
+    "capture/core": 18,
     "capture/numpy": 25,
     "capture/containers": 3,
     "capture/objects": 24,

@@ -98,14 +98,6 @@ rounded(const Lowering *lw, const Buffer *b)
     return (size_most(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-bool
-memory_is_slot(const Lowering *lw, const Buffer *b)
-{
-    int64_t most;
-    return b->type.device == DEVICE_HOST && !size_is_const(lw->graph, b->bytes) &&
-           !size_varies_in_run(lw->graph, b->bytes) && !size_upper(lw->graph, b->bytes, &most);
-}
-
 /* A slot of this size that no buffer in use has; or a new one.  0, or -1 with the error set. */
 static int
 take_slot(Lowering *lw, Buffer *b, bool *used)

@@ -260,7 +260,13 @@ int place_for(Lowering *lw, NodeId value, Place *out);
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
 /* Does the beginning of the run tell its size, but no bound? */
-bool memory_is_slot(const Lowering *lw, const Buffer *b);
+static inline bool
+memory_is_slot(const Lowering *lw, const Buffer *b)
+{
+    int64_t most;
+    return b->type.device == DEVICE_HOST && !size_is_const(lw->graph, b->bytes) &&
+           !size_varies_in_run(lw->graph, b->bytes) && !size_upper(lw->graph, b->bytes, &most);
+}
 
 /* release.c: array objects, and when they are released */
 /* Before memory_plan: arguments of calls become array objects, where possible. */

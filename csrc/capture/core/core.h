@@ -565,6 +565,8 @@ Answer length_is_some(Interp *in, SizeId size, int64_t least);
  * count.
  */
 Answer layout_is_fixed(Interp *in, const Type *type);
+/* Has the array a length or stride that a turn of a loop tells? */
+bool type_is_measured(const Interp *in, const Type *type);
 /* Does it depend on nothing but lengths of arrays from outside? */
 bool size_of_symbols(const Graph *g, SizeId id);
 
@@ -577,8 +579,6 @@ type_varies(const Interp *in, const Type *type)
 {
     return type->form == FORM_ARRAY && !type_is_known(in->graph, type);
 }
-/* … on one that changes from turn to turn? */
-bool type_is_measured(const Interp *in, const Type *type);
 /* The param of a repeat's body goes over a range, of which the step is known.  0 or -1. */
 int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step);
 /* ANSWER_NO: it is none that sizes may have. */

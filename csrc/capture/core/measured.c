@@ -15,17 +15,6 @@ sizes_may_vary(const Interp *in)
     return in->turn != NULL && in->loop == NULL;
 }
 
-bool
-type_is_measured(const Interp *in, const Type *type)
-{
-    if (type->form != FORM_ARRAY) return false;
-    for (int i = 0; i < type->rank; i++)
-        if (!size_of_symbols(in->graph, type->shape[i]) ||
-            !size_of_symbols(in->graph, type->stride[i]))
-            return true;
-    return false;
-}
-
 /* ---- ints as sizes ---- */
 
 /* The region that has the node, and the place behind it there; a param's is the beginning. */

@@ -183,6 +183,17 @@ size_of_symbols(const Graph *g, SizeId id)
     return size_of_symbols(g, size->a) && size_of_symbols(g, size->b);
 }
 
+bool
+type_is_measured(const Interp *in, const Type *type)
+{
+    if (type->form != FORM_ARRAY) return false;
+    for (int i = 0; i < type->rank; i++)
+        if (!size_of_symbols(in->graph, type->shape[i]) ||
+            !size_of_symbols(in->graph, type->stride[i]))
+            return true;
+    return false;
+}
+
 /* The path of the first array that has the symbol; 0: it is none. */
 static uint64_t
 path_of_symbol(const Interp *in, SizeId size)
