@@ -361,7 +361,7 @@ end_job(Job *job)
 static void
 forget_capture(Job *job)
 {
-    log_emit(LOG_PERF_HINTS, "%s: a plan for these sizes only: %s", where_of(job), job->refused);
+    tell_known_sizes(job);
     guards_free(job->guards);
     codes_release(&job->codes);
     capture_free(job->capture);

@@ -43,6 +43,8 @@ void tell_guards(Job *job);
 void tell_program(Job *job);
 /* Reports a graph that has no lowering, which is an internal error, at the line where it begins. */
 void tell_unlowered(Job *job, const char *why);
+/* There is no lowering for lengths that are symbols: the plan is for those of this call. */
+void tell_known_sizes(const Job *job);
 /* What run_passes calls after each pass; the context is the job. */
 void dump_pass(void *context, const char *pass, const Graph *graph);
 /* Sets GraphBreakError with the user's line, and note->raised. */

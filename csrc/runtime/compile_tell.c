@@ -276,6 +276,12 @@ break_of_ours(const Job *job, const char *why, BreakFrame *at)
 }
 
 void
+tell_known_sizes(const Job *job)
+{
+    log_emit(LOG_PERF_HINTS, "%s: a plan for these sizes only: %s", where_of(job), job->refused);
+}
+
+void
 tell_unlowered(Job *job, const char *why)
 {
     BreakFrame at;
