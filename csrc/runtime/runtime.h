@@ -310,7 +310,15 @@ PyObject *told_function(const BreakFrame *frame);
    and once the interpreter ends. */
 bool calls_are_left(void);
 
-/* ---- recompile.c ---- */
+/* ---- stance.c ---- */
+typedef enum {
+    STANCE_DEFAULT,
+    STANCE_FORCE_EAGER,
+    STANCE_EAGER_ON_RECOMPILE,
+    STANCE_FAIL_ON_RECOMPILE,
+    STANCE_EAGER_THEN_COMPILE,
+} Stance;
+extern Stance stance;
 extern int stance_eager; /* 1: the stance is "force_eager" */
 /* May code be compiled that no call of the user's asks for? */
 bool stance_is_default(void);
