@@ -127,7 +127,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Slices in loops",
                 "section section_each section_store section_grid section_select section_reduce",
             ),
-            ("Loops over whole arrays", "repeat"),
+            (
+                "Loops over whole arrays",
+                "repeat repeat_learn repeat_objects repeat_views repeat_written",
+            ),
             (
                 "Branches that meet again",
                 "world merge merge_states merge_values merge_writes choice",

@@ -9,6 +9,7 @@ import dataclasses
 import html
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pycompile import _explain_text as text
@@ -132,7 +133,7 @@ class Kernel:
     text: str  # in C or CUDA; "" where it is a library's
     read: int  # bytes of the arrays that it reads, each once
     written: int
-    lines: set[tuple[str, int]]  # of the program
+    lines: frozenset[tuple[str, int]]  # of the program
 
     @property
     def moved(self) -> int:
@@ -149,31 +150,41 @@ def _buffer_sizes(schedule: str) -> dict[str, int]:
     return sizes
 
 
-def _function_text(source: str, name: str) -> str:
-    """The C function, with its variants."""
-    pattern = rf"^(?:[^\n#/{{}};]*\n)?[^\n;={{}}]*\b{name}(?:_\w+)?\((?:[^;{{}}]|\n)*\n?\{{.*?^\}}"
-    return "\n\n".join(re.findall(pattern, source, re.MULTILINE | re.DOTALL))
+def _function_text(source: list[str], name: str) -> str:
+    """The C function, with its variants (`k0_bounded`); from the line of its type to its last "}"."""
+    begins, found = re.compile(rf"^\S.*\b{name}(_\w+)?\(|^{name}(_\w+)?\("), []
+    for number, line in enumerate(source):
+        if not begins.match(line) or line.endswith(";"):
+            continue
+        first = number - (number > 0 and line.startswith(name))
+        try:
+            found.append("\n".join(source[first : source.index("}", number) + 1]))
+        except ValueError:
+            pass  # a text that was cut
+    return "\n\n".join(found)
 
 
-def kernels(record: Record) -> list[Kernel]:
+def kernels(record: Record) -> tuple[Kernel, ...]:
     """Those of the record's plan."""
-    schedule, source = record.get("schedule") or "", record.get("source") or ""
     if not text.kernel_count(record):
-        return []
-    sizes, found = _buffer_sizes(schedule), []
-    heads = list(HEAD.finditer(schedule))
-    for head in heads:
+        return ()
+    parts = (record.get(key) or "" for key in ("schedule", "source", "file"))
+    return _kernels(*parts)
+
+
+@lru_cache(4096)
+def _kernels(schedule: str, source: str, file: str) -> tuple[Kernel, ...]:
+    sizes, found, lines_of_source = _buffer_sizes(schedule), [], source.splitlines()
+    for head in HEAD.finditer(schedule):
         body = re.split(r"\n(?=\S)", schedule[head.end() :], maxsplit=1)[0]
         touched = {(way == "load", number) for way, number in TOUCHED.findall(body)}
         read = sum(sizes.get(number, 0) for loads, number in touched if loads)
         written = sum(sizes.get(number, 0) for loads, number in touched if not loads)
-        function = _function_text(source, head[1])
-        lines = {(file, int(line)) for file, line in PLACE.findall(function)}
-        if not lines:
-            mine = {int(line) for line in re.findall(r"# line (\d+)", body)}
-            lines = {(record.get("file") or "?", line) for line in mine}
-        found.append(Kernel(head[1], head[0], function, read, written, lines))
-    return found
+        function = _function_text(lines_of_source, head[1])
+        lines = {(name, int(line)) for name, line in PLACE.findall(function)}
+        lines = lines or {(file, int(line)) for line in re.findall(r"# line (\d+)", body)}
+        found.append(Kernel(head[1], head[0], function, read, written, frozenset(lines)))
+    return tuple(found)
 
 
 def kernel(item: Kernel, sources: Sources) -> str:
@@ -199,6 +210,8 @@ def kernel(item: Kernel, sources: Sources) -> str:
 
 NODE = re.compile(r"^( *)%(\d+): (\S+) = ([\w.]+)\((.*?)\)?( \{)?(?:  # (.*):(\d+))?$")
 MOST_DRAWN, WIDE, HIGH, GAP = 90, 150, 40, 26
+# What is behind the page: edges must not be seen through boxes.
+BEHIND = "var(--paper,var(--jp-layout-color0,var(--vscode-editor-background,Canvas)))"
 
 
 @dataclasses.dataclass
@@ -254,6 +267,7 @@ def graph_svg(graph: str) -> str:
     most = max(map(len, rows.values()))
     drawn, edges = [], []
     for level, row in sorted(rows.items()):
+        row.sort(key=lambda node: _mean([by_number[n].column for n in node.args]))
         for position, node in enumerate(row):
             node.column = int((WIDE + GAP) * (position + (most - len(row)) / 2)) + 4
             drawn.append(_box(node, level * (HIGH + GAP) + 4, node.number in outputs))
@@ -273,6 +287,10 @@ def graph_svg(graph: str) -> str:
     )
 
 
+def _mean(values: list[int]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
 def _box(node: Node, y: int, output: bool) -> str:
     colour = "var(--soft)" if node.op == "input" else "var(--good)" if output else "var(--accent)"
     inside = f" ({node.inside} inside)" if node.inside else ""
@@ -280,12 +298,14 @@ def _box(node: Node, y: int, output: bool) -> str:
     named = re.search(r"object=([\w.]+)", node.told)
     name = named[1] if named and node.op in ("ufunc", "call") else node.op
     title = _cut(f"{name}{inside}", 20)
-    under = _cut(node.type.split("{")[0] + where, 24)
+    shape = re.sub(r"\w+=", "", node.type.split("{")[0])  # sizes that are open, as they were
+    under = _cut(shape + where, 24)
     x = node.column + WIDE // 2
+    place = f'x="{node.column}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6"'
     return (
         f"<g><title>{esc(node.told)}</title>"
-        f'<rect x="{node.column}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6" fill="{colour}" '
-        f'fill-opacity=".18" stroke="{colour}"/>'
+        f'<rect {place} fill="{BEHIND}"/>'
+        f'<rect {place} fill="{colour}" fill-opacity=".18" stroke="{colour}"/>'
         f'<text x="{x}" y="{y + 17}" text-anchor="middle" font-weight="600">{esc(title)}</text>'
         f'<text x="{x}" y="{y + 32}" text-anchor="middle" opacity=".75">{esc(under)}</text></g>'
     )
@@ -334,6 +354,20 @@ OUTCOMES = {
 }
 
 
+GUARD = re.compile(r"^(.*) \((\S+:\d+)\)$", re.DOTALL)
+
+
+def _guard(told: str, file: str, sources: Sources) -> str:
+    """What has to be so, and the line that asks for it."""
+    match = GUARD.match(told)
+    if match is None:
+        return f"<li>{code(told)}</li>"
+    asks, line = sources.file_of(match[2], file)
+    found = sources.line(asks, line)
+    why = f' <span class="soft">for {esc(match[2])}{": " if found else ""}{esc(found)}</span>'
+    return f"<li>{code(match[1])}{why}</li>"
+
+
 def attempt(
     record: Record, sources: Sources, title: str, hinted: dict[str, str] | None = None
 ) -> str:
@@ -343,7 +377,7 @@ def attempt(
         body.append(f"<p>Compiled again because {esc(record['recompile'])}</p>")
     body += [graph_break(item, sources, "", hinted) for item in record.get("breaks") or ()]
     guards = record.get("guards") or []
-    shown = "".join(f"<li>{code(guard)}</li>" for guard in guards)
+    shown = "".join(_guard(guard, record.get("file") or "", sources) for guard in guards)
     body.append(
         folded(f"{text.plural(len(guards), 'guard')}: what has to be so", f"<ul>{shown}</ul>")
         if guards

@@ -6,15 +6,12 @@ know: was it fast, what got in the way, what to change.  The pieces are those of
 
 from __future__ import annotations
 
-import collections
-import dataclasses
 import time
 from typing import Any
 
 from pycompile import _explain_text as text
 from pycompile._html import (
     STYLE,
-    Kernel,
     attempt,
     code,
     esc,
@@ -26,7 +23,18 @@ from pycompile._html import (
     source_lines,
     table,
 )
-from pycompile._trace_read import Process, Sources, Trace
+from pycompile._trace_functions import (
+    Function,
+    breaks,
+    causes,
+    functions,
+    movers,
+    spent,
+    times_left,
+    values,
+    where,
+)
+from pycompile._trace_read import Sources, Trace
 
 Record = dict[str, Any]
 
@@ -63,125 +71,6 @@ WORDS = (
     ("undone", "a run was given up before it had changed anything, and Python ran it instead"),
     ("plan", "the code for one case, with its guards"),
 )
-
-
-# ---- what is known of one function ----
-
-
-@dataclasses.dataclass
-class Function:
-    """Over all processes."""
-
-    name: str
-    file: str
-    line: int
-    attempts: list[Record] = dataclasses.field(default_factory=list)
-    runs: int = 0
-    undone: int = 0
-    seconds: float = 0.0
-    windows: list[tuple[Process, Record]] = dataclasses.field(default_factory=list)
-    whys: list[str] = dataclasses.field(default_factory=list)
-    given_up: list[Record] = dataclasses.field(default_factory=list)
-    left: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)
-
-    @property
-    def made(self) -> list[Record]:
-        """The attempts that were not put off."""
-        return [record for record in self.attempts if record["kind"] != "postponed"]
-
-    @property
-    def plans(self) -> list[Record]:
-        """Those that gave native code: what the page calls compiled."""
-        return [record for record in self.made if record["kind"] == "plan"]
-
-    @property
-    def again(self) -> list[Record]:
-        return [record for record in self.plans if record.get("recompile")]
-
-    @property
-    def compiling(self) -> float:
-        return sum(map(spent, self.attempts))
-
-
-def spent(record: Record) -> float:
-    """Seconds of an attempt."""
-    return sum(value for value in record["seconds"].values() if isinstance(value, (int, float)))
-
-
-def functions(trace: Trace) -> list[Function]:
-    """The user's first, the most costly first."""
-    rows: dict[tuple[str, str, int], Function] = {}
-
-    def key(event: Record) -> tuple[str, str, int]:
-        line: int = event.get("first_line", event["line"])
-        return event["file"], event["function"], line
-
-    def row(event: Record) -> Function:
-        file, name, line = key(event)
-        return rows.setdefault((file, name, line), Function(name, file, line))
-
-    for process in trace.processes:
-        for event in process.events:
-            kind = event["event"]
-            if kind == "compile":
-                row(event).attempts.append(event)
-            elif kind == "runs":
-                made = process.plan(event["plan"])
-                if made is not None:
-                    this = row(made)
-                    this.runs += event["runs"]
-                    this.undone += event["undone"]
-                    this.seconds += event["seconds"]
-                    this.windows.append((process, event))
-            elif kind == "undone":
-                row(event).whys.append(event["why"])
-            elif kind == "given_up":
-                row(event).given_up.append(event)
-            elif kind == "function" and key(event) in rows:
-                this = row(event)
-                for found in event.get("places") or ():
-                    if len(found) > 1 and [*map(type, found[:2])] == [int, int]:
-                        this.left[found[0]] += found[1]
-    return sorted(
-        rows.values(), key=lambda f: (text.is_library(f.file), -f.compiling - f.seconds, f.name)
-    )
-
-
-def breaks(function: Function) -> list[Record]:
-    """Those of the function, and of what it calls: as explain tells them."""
-    return text.breaks_of(function.made, function.name)
-
-
-def times_left(function: Function, item: Record) -> int:
-    """How often native code was left at the line of the function itself that leads to the break."""
-    frames = item["frames"]
-    return function.left.get(frames[-1][1] if frames else item["line"], 0)
-
-
-def causes(function: Function) -> dict[str, list[Record]]:
-    """The attempts that a failed guard made necessary, by the guard."""
-    found: dict[str, list[Record]] = {}
-    for record in function.again:
-        guard = (record.get("cause") or {}).get("guard") or record["recompile"]
-        found.setdefault(guard, []).append(record)
-    return found
-
-
-def where(record: Record, sources: Sources) -> tuple[str, int]:
-    """File and line of the guard that failed."""
-    told = (record.get("cause") or {}).get("place")
-    if isinstance(told, str) and told:
-        return sources.file_of(told, record["file"])
-    return record["file"], record["line"]
-
-
-def values(records: list[Record]) -> list[str]:
-    """The values that a guard has met, in order."""
-    found = []
-    for record in records:
-        cause = record.get("cause") or {}
-        found += [value for value in (cause.get("old"), cause.get("new")) if value]
-    return list(dict.fromkeys(found))
 
 
 def listed(items: list[str], most: int = 6) -> str:
@@ -258,16 +147,21 @@ def facts(trace: Trace, rows: list[Function]) -> str:
     runs, undone = sum(row.runs for row in rows), sum(row.undone for row in rows)
     found = sum(len(breaks(row)) for row in rows)
     cached = sum(record.get("code") in ("memory", "disk") for record in made)
+
+    def counted(number: int, noun: str, rest: str) -> tuple[str, str]:
+        shown, _, noun = text.plural(number, noun).partition(" ")
+        return shown, f"{noun} {rest}"
+
     cells = (
-        (len(rows), "functions looked at"),
+        counted(len(rows), "function", "looked at"),
         (
-            f"{sum(record['kind'] == 'plan' for record in made)} of {len(made)}",
+            f"{sum(len(row.plans) for row in rows)} of {len(made)}",
             f"attempts to compile gave native code, {cached} from the cache",
         ),
         (text.seconds(compiling), "spent on that"),
-        (again, "times compiled again"),
-        (found, "places that break a graph"),
-        (runs - undone, "runs of native code"),
+        counted(again, "time", "compiled again"),
+        counted(found, "place", "where native code is left"),
+        counted(runs - undone, "run", "of native code"),
         (text.seconds(sum(row.seconds for row in rows)), "in native code"),
     )
     return f'<div class="facts">{"".join(f"<div><b>{n}</b>{esc(t)}</div>" for n, t in cells)}</div>'
@@ -465,43 +359,6 @@ def all_breaks(rows: list[Function], sources: Sources) -> str:
     return "".join(parts) or "<p>None.</p>"
 
 
-@dataclasses.dataclass
-class Mover:
-    """A kernel, in all plans that have it."""
-
-    function: str
-    item: Kernel
-    runs: int = 0
-    bytes: int = 0
-    plan_bytes: int = 0  # what the plans have moved with all of their kernels …
-    seconds: float = 0.0  # … in so much time
-
-    @property
-    def speed(self) -> float:
-        return self.plan_bytes / self.seconds if self.seconds else 0.0
-
-
-def movers(rows: list[Function]) -> list[Mover]:
-    """The kernels that have run, those that moved most bytes first."""
-    found: dict[Any, Mover] = {}
-    for row in rows:
-        windows: dict[int, list[Record]] = {}
-        for process, window in row.windows:
-            windows.setdefault(id(process.plan(window["plan"])), []).append(window)
-        for record in row.plans:
-            mine = windows.get(id(record), [])
-            runs = sum(window["runs"] - window["undone"] for window in mine)
-            inside = kernels(record)
-            for item in inside if runs else ():
-                key = row.file, row.name, item.name, item.text, frozenset(item.lines)
-                this = found.setdefault(key, Mover(row.name, item))
-                this.runs += runs
-                this.bytes += runs * item.moved
-                this.plan_bytes += runs * sum(other.moved for other in inside)
-                this.seconds += sum(window["seconds"] for window in mine)
-    return sorted(found.values(), key=lambda mover: -mover.bytes)
-
-
 def moved(rows: list[Function], bandwidth: float | None, sources: Sources) -> str:
     """The kernels that move most bytes, over all runs."""
     found = movers(rows)
@@ -526,8 +383,8 @@ def moved(rows: list[Function], bandwidth: float | None, sources: Sources) -> st
             ]
         )
     known = (
-        f"This machine's memory moves about {bandwidth / 1e9:.0f} GB/s. Small arrays may be faster, "
-        "since they stay in the processor's caches."
+        f"The machine's memory moves about {bandwidth / 1e9:.1f} GB/s, measured when this page was "
+        "made or given. Small arrays may be faster, since they stay in the processor's caches."
         if bandwidth
         else "How fast the memory is is not known: make the page on the machine that ran the program, "
         "or give --bandwidth."

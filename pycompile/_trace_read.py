@@ -81,8 +81,8 @@ OPTIONAL: dict[str, dict[str, Any]] = {
 
 def fits(value: Any, form: Any) -> bool:
     """Whether the value has the form."""
-    if form is is_frame:
-        return is_frame(value)
+    if callable(form) and not isinstance(form, type):
+        return bool(form(value))
     if isinstance(form, tuple):
         return any(fits(value, each) for each in form)
     if isinstance(form, list):
@@ -236,10 +236,10 @@ class Sources:
 
     def file_of(self, place: str, likely: str) -> tuple[str, int]:
         """File and line of "file.py:12", where the file's folder is not told: the likely file's if
-        the name is the same, else that of a file that was kept."""
+        the name is the same, else that of a file that was kept, else one that nobody finds."""
         name, _, line = place.rpartition(":")
         number = int(line) if line.isdigit() else 0
         for file in (likely, *self.kept):
             if os.path.basename(file) == name:
                 return file, number
-        return name, number
+        return f"…/{name}", number

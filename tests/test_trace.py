@@ -151,7 +151,7 @@ def test_a_graph_is_drawn_with_its_loops_as_one_box():
         outputs %6
         """)
     drawn = _html.graph_svg(text)
-    assert drawn.count("<rect") == 4 and drawn.count("<path") == 4
+    assert drawn.count("<g><title>") == 4 and drawn.count("<path") == 4
     assert "loop (1 inside)" in drawn and "numpy.exp" in drawn and "line 4" in drawn
     assert _html.graph_svg("".join(f"%{n}: f64 = input(0)\n" for n in range(200))) == ""
 
