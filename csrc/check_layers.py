@@ -48,7 +48,7 @@ CIRCLES = {
     "passes": 2,
     "lower": 18,
     "codegen": 11,
-    "runtime": 37,
+    "runtime": 32,
 }
 
 
