@@ -46,7 +46,7 @@ CIRCLES = {
     "capture/objects": 24,
     "capture/control": 35,
     "passes": 2,
-    "lower": 18,
+    "lower": 19,
     "codegen": 11,
     "runtime": 32,
 }

@@ -406,17 +406,31 @@ makes_all_turns(const Graph *g, const Node *repeat)
     return graph_node(g, leaves)->op == OP_const;
 }
 
+/* An array of which a step leaves a changed copy, in place of the memory that turns write, is
+   copied by the step and once more behind it. */
+static int64_t
+left_weight(const Graph *g, NodeId left)
+{
+    const Node *made = graph_node(g, graph_node(g, left)->storage);
+    if (made->op == OP_result) made = graph_node(g, made->args[0]);
+    return op_info(made->op)->kind == KIND_EXTERN ? 2 * copied_weight(g, graph_node(g, left)) : 0;
+}
+
 /* All turns of a loop over whole arrays. */
 static int64_t
 repeat_weight(Scale *scale, const Node *node)
 {
+    const Graph *g = scale->graph;
+    const Region *body = &g->regions.at[node->region[0]];
     int64_t middle, trips = seen_trips(scale, node, &middle);
     int64_t once = region_weight(scale, node->region[0]);
-    if (trips < 0 || (trips > REPEATED && !makes_all_turns(scale->graph, node))) trips = REPEATED;
+    if (trips < 0 || (trips > REPEATED && !makes_all_turns(g, node))) trips = REPEATED;
     int64_t copied = 0;
-    for (int i = 3 + node_versions_from(node); i < node->nargs; i++)
-        if (is_of_caller(scale->graph, node->args[i]))
-            copied += copied_weight(scale->graph, graph_node(scale->graph, node->args[i]));
+    for (int i = 3 + node_versions_from(node); i < node->nargs; i++) {
+        once += left_weight(g, body->results.at[i - 3]);
+        if (is_of_caller(g, node->args[i]))
+            copied += copied_weight(g, graph_node(g, node->args[i]));
+    }
     return Py_MIN(trips, MOST) * (once - TURN_MADE) + copied;
 }
 
