@@ -48,7 +48,7 @@ CIRCLES = {
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "runtime": 32,
+    "runtime": 33,
 }
 
 
