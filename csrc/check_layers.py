@@ -48,7 +48,7 @@ CIRCLES = {
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "runtime": 38,
+    "runtime": 33,
 }
 
 
