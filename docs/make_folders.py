@@ -129,7 +129,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Loops over whole arrays",
-                "repeat repeat_learn repeat_objects repeat_views repeat_written",
+                "repeat repeat_carry repeat_learn repeat_objects repeat_views repeat_written",
             ),
             (
                 "Branches that meet again",
