@@ -157,10 +157,11 @@ def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
         if item is None:
             return "None"
         if _trees.is_leaf(item):
-            array = np.array(item) if type(item) in (float, complex) else item
+            is_python = type(item) in (float, complex)
+            array = np.array(item) if is_python else _trees.other(item)
             arrays.append(array)
             leaves.append(array)
-            return f"a{len(arrays) - 1}" + (".item()" if array is not item else "")
+            return f"a{len(arrays) - 1}" + (".item()" if is_python else "")
         if type(item) is tuple:
             return f"({''.join(text(x) + ', ' for x in item)})"
         if type(item) is list:

@@ -43,10 +43,21 @@ def tapes() -> list[Tape]:
 
 def alias(old: Any, new: Any) -> None:
     """A copy of a value is that value to the derivatives that are running."""
+    if new is old:
+        return
     for tape in _running.tapes:
-        entry = tape.known.get(id(old))
-        if entry is not None:
-            tape.known[id(new)] = (new, entry[1])
+        is_known, slot = tape.find(old)
+        if is_known:
+            tape.known[id(new)] = (new, slot)
+
+
+def handed_out(value: Any) -> Any:
+    """A result of a derivative, of which those around it that do not know it need not know more: it
+    depends on nothing that they differentiate."""
+    for tape in _running.tapes:
+        if is_number(value) and not tape.find(value)[0]:
+            tape.know_constant(value)
+    return value
 
 
 @dataclass
@@ -195,7 +206,7 @@ class Tape:
         seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
         for entry in self.entries:
             entry.kept = tuple(
-                x.copy(order="K")
+                _copied(x)
                 if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
                 else x
                 for x in entry.kept
@@ -387,8 +398,14 @@ def _print_of(value: np.ndarray[Any, Any]) -> int:
 def _own(value: Any, target: Any) -> Any:
     """A kept value that is about to be written over: a copy of it."""
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
-        return value.copy(order="K")
+        return _copied(value)
     return value
+
+
+def _copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    new = value.copy(order="K")
+    alias(value, new)
+    return new
 
 
 _ADD: list[Any] = []
