@@ -40,6 +40,19 @@ def _by_argnum(ours: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+def _of_number(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """autograd's gradients are also of arrays of one element."""
+
+    def made(fun: Callable[..., Any], argnum: Any = 0) -> Callable[..., Any]:
+        def number(*args: Any, **kwargs: Any) -> Any:
+            out = fun(*args, **kwargs)
+            return out.reshape(()) if isinstance(out, np.ndarray) and out.size == 1 else out
+
+        return ours(number, argnum)  # type: ignore[no-any-return]
+
+    return _by_argnum(made)
+
+
 def _grad_and_aux(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
     return pycompile.grad(fun, argnum, has_aux=True)
 
@@ -62,8 +75,8 @@ def _adapt() -> None:
     ours = {
         "make_vjp": unary_to_nary(make_vjp),
         "make_jvp": unary_to_nary(make_jvp),
-        "grad": _by_argnum(pycompile.grad),
-        "value_and_grad": _by_argnum(pycompile.value_and_grad),
+        "grad": _of_number(pycompile.grad),
+        "value_and_grad": _of_number(pycompile.value_and_grad),
         "jacobian": _by_argnum(pycompile.jacrev),
         "hessian": _by_argnum(pycompile.hessian),
         "grad_and_aux": _grad_and_aux,

@@ -51,7 +51,7 @@ class Ops(Adjoint):
             self.pull_part(node, name, g)
             return
         row = None
-        if np.dtype(node.args[0].dtype).kind == "c":
+        if np.dtype(node.args[0].dtype).kind in "cO":
             row = COMPLEX_ROWS.get(name)
         row = row or ROWS.get(name)
         if row is None:
@@ -84,7 +84,7 @@ class Ops(Adjoint):
 
     def pull_ufunc_of(self, node: Node, ufunc: Any, g: str) -> None:
         name = ufunc.__name__
-        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind == "c" else None
+        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind in "cO" else None
         row = row or ROWS.get(name)
         if row is None:
             if name in DISCRETE:

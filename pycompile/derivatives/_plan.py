@@ -219,7 +219,7 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
-        if self.fixed_numbers:
+        if self.fixed_numbers and not tape.is_text:
             tape.require_constants(self.fixed_numbers, where(self.graph.nodes[-1]))
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
@@ -333,10 +333,11 @@ def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -
         said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
 
     calls: dict[str, Any] = dict.fromkeys(states, "call")
-    with np.errstate(call=note, **calls):
+    with warnings.catch_warnings(record=True) as others, np.errstate(call=note, **calls):
+        warnings.simplefilter("always")
         out = function.plain(*inputs)
-    for kind, node in said:
-        tape.warnings.append((kind, node))
+    tape.warnings += said
+    tape.warnings += [(each.message, function.places.get(each.lineno)) for each in others]
     return out
 
 
@@ -344,6 +345,10 @@ def tell(tape: _tape.Tape) -> None:
     """Gives the warnings of the forward pass."""
     said, tape.warnings = tape.warnings, []
     for kind, node in said:
+        if isinstance(kind, Warning):
+            file, line = (node.file, node.line) if node is not None else ("derivative", 0)
+            warnings.warn_explicit(kind, None, file, line)
+            continue
         name = "a function"
         if node is not None:
             name = getattr(node.object, "__name__", None) or _C.op_ufuncs().get(node.op) or node.op

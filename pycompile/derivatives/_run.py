@@ -29,6 +29,19 @@ def compiled(function: Any, fullgraph: bool = False) -> Any:
     return out
 
 
+def of_arrays(function: Any, count: int, numbers: Sequence[int]) -> Any:
+    """The function of `count` arguments, some of which, Python's numbers, arrays of no axis hold."""
+    if not numbers:
+        return function
+    params = [f"a{i}" for i in range(count)]
+    given = [f"{name}.item()" if i in numbers else name for i, name in enumerate(params)]
+    namespace: dict[str, Any] = {"function": function}
+    exec(
+        f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace
+    )
+    return namespace["call"]
+
+
 def check(tape: Tape) -> None:
     """Raises what a plan found to be wrong."""
     if tape.error is not None:

@@ -90,6 +90,7 @@ class Tape:
         self.error: Exception | None = None
         self.prints: dict[int, int] = {}
         self.plans: list[Any] = []  # those that have run, in order
+        self.is_text = False  # is what runs one of our texts?
 
     # ---- what is known ----
 
@@ -277,7 +278,7 @@ class Tape:
                 return function.compiled(*args)
         try:
             return function.compiled(*args)
-        except FloatingPointError:
+        except (FloatingPointError, Warning):
             return _plan.with_warnings(function, args, self)
 
     def pull(self, cotangents: dict[int, Any]) -> dict[int, Any]:
@@ -305,15 +306,27 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     before, _running.tapes = _running.tapes, list(stack)
+    outer, tape.is_text = tape.is_text, True
     try:
-        if function.derived is None:
-            function.derived = _run.compiled(function.plain)
+        # No plan shall take the value of a number for granted that depends on what is differentiated.
+        fragile = [
+            i
+            for i, value in enumerate(args)
+            if type(value) in (float, complex) and tape.find(value)[1] is not None
+        ]
+        args = list(args)
+        for i in fragile:
+            args[i], number = np.array(args[i]), args[i]
+            alias(number, args[i])
+        key = tuple(fragile)
+        if key not in function.derived:
+            function.derived[key] = _run.compiled(_run.of_arrays(function.plain, len(args), key))
         with np.errstate(all="ignore"):
-            out = function.derived(*args)
+            out = function.derived[key](*args)
         _run.check(tape)
         return out
     finally:
-        _running.tapes = before
+        _running.tapes, tape.is_text = before, outer
 
 
 class _ViewBack:

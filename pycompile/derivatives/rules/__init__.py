@@ -16,27 +16,27 @@ from pycompile.derivatives.rules import (  # fill RULES
 )
 from pycompile.derivatives.rules._table import MOVES_SET, RULES, ZERO_SET, NoRule
 from pycompile.derivatives.rules.methods import (
-    accumulate_rule,
-    build_back,
+    ACCUMULATE,
+    REDUCE,
+    holes_of,
     last_writes,
-    reduce_rule,
 )
 from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
+    "ACCUMULATE",
     "MOVES_SET",
+    "REDUCE",
     "RULES",
     "ZERO_SET",
     "NoRule",
-    "accumulate_rule",
-    "build_back",
     "einsum_back",
     "fourier",
+    "holes_of",
     "last_writes",
     "linalg",
     "places",
     "products",
-    "reduce_rule",
     "series",
     "sums",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _steps
+from pycompile import _calls, _steps
 
 
 class NoRule(Exception):
@@ -54,6 +54,8 @@ MOVES: set[Any] = {
     np.ascontiguousarray,
     np.asfortranarray,
     _steps.concatenate,
+    _calls.join_rows,
+    _calls.join_columns,
 }
 
 # What is no function of its arguments' values, or has no derivative but zero by definition.
@@ -91,7 +93,6 @@ ZERO: set[Any] = {
     np.arange,
     np.indices,
     np.shape,
-    np.sign,
     np.rint,
     np.ceil,
     np.trunc,
