@@ -75,8 +75,8 @@ class Calls(Ops):
             self.pull_ufunc_of(node, function, g or "")
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
-        elif function is np.where and len(node.args) == 3:
-            self.pull_row(node, g or "", ROWS["where"])
+        elif function is np.where and len(call.args) == 3:
+            self.pull_where_call(node, call, g or "")
         elif function in rules.MOVES_SET:
             self.pull_move(node, call, g)
         elif function is np.einsum:
@@ -184,7 +184,7 @@ class Calls(Ops):
         places = list(rules.holes_of(node.args[0].object))
         for place, arg in zip(places, node.args[2:], strict=True):
             if arg in self.active:
-                self.add(arg, self.typed(f"{g}[{', '.join(map(str, place))}]", arg), node)
+                self.add(arg, self.typed(f"{g}[{', '.join(map(str, place))}]", arg, node), node)
 
     def pull_setitem(self, node: Node, call: Called, g: str | None) -> None:
         """A copy of an array after array[key] = value; of one place that is written twice, the last
@@ -297,6 +297,18 @@ class Calls(Ops):
             expr = expr if arg.form == "array" else f"{back}[{start}]"
             self.add(arg, self.typed(expr, arg, node), node)
 
+    def pull_where_call(self, node: Node, call: Called, g: str) -> None:
+        holes = _Holes(self, call)
+        for template, row in zip(call.args[1:], ROWS["where"][1:], strict=True):
+            if type(template) is _calls.Hole and call.nodes[template.number] in self.active:
+                arg = call.nodes[template.number]
+                text = str(row).format(x=self.template(call.args[0], holes), g=g)
+                if node.form != "object":
+                    text = self.shaped(text, node, arg)
+                elif arg.form == "array":
+                    text = f"unspread({text}, {self.shape(arg)!r})"
+                self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
+
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)
         conditions, choices = call.args[0], call.args[1]
@@ -364,7 +376,7 @@ class _Holes:
 
 def of_method(function: Any) -> Any:
     """NumPy's function that does what a method of arrays does."""
-    if getattr(function, "__objclass__", None) is np.ndarray:
+    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
         return getattr(np, function.__name__, function)
     return function
 

@@ -210,10 +210,10 @@ class Ops(Adjoint):
         two = len(self.shape(x)) == 2 and len(self.shape(y)) == 2
         if x in self.active:
             left = f"{g} @ {self.ref(y)}.T" if two else self.product("left", g, x, y)
-            self.add(x, self.typed(left, x), node)
+            self.add(x, self.typed(left, x, node), node)
         if y in self.active:
             right = f"{self.ref(x)}.T @ {g}" if two else self.product("right", g, x, y)
-            self.add(y, self.typed(right, y), node)
+            self.add(y, self.typed(right, y, node), node)
 
     def product(self, side: str, g: str, x: Node, y: Node) -> str:
         return f"matmul_{side}({g}, {self.ref(x)}, {self.ref(y)})"

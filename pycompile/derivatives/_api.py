@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,10 @@ from pycompile.derivatives import _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
+
+
+# Of a function that has been one plan, arrays of more bytes are not looked at for writes outside of it.
+WATCHED = 1 << 20
 
 
 class Pass:
@@ -57,6 +62,7 @@ class Pass:
             args[number] = self.fresh(args[number], seen)
             self.leaves += [value for _, value in _trees.leaves(args[number])]
         tape.constants = others.found
+        tape.watch_constants(WATCHED if derived.is_one_plan else sys.maxsize)
         self.slots = [tape.know(value) for value in self.leaves]
         given = [value for tree in self.trees for _, value in _trees.leaves(tree)]
         for old, new in zip(given, self.leaves, strict=True):
@@ -66,6 +72,7 @@ class Pass:
         else:
             out = derived.call(tape, args, kwargs)
         tape.finish()
+        derived.is_one_plan = len(tape.plans) == 1
         self.aux = None
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:

@@ -90,7 +90,7 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "cosh": ("{g} * np.sinh({x})",),
     "tanh": ("{g} * (1.0 - {o} * {o})",),
     "arcsinh": ("{g} / np.sqrt({x} * {x} + 1.0)",),
-    "arccosh": ("{g} / np.sqrt(({x} - 1.0) * ({x} + 1.0))",),
+    "arccosh": ("{g} / (np.sqrt({x} - 1.0) * np.sqrt({x} + 1.0))",),
     "arctanh": ("{g} / (1.0 - {x} * {x})",),
     "exp": ("{g} * {o}",),
     "exp2": (f"{{g}} * ({{o}} * {math.log(2)!r})",),

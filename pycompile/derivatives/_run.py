@@ -115,6 +115,7 @@ class Derived:
         self.function = function
         self.fullgraph = fullgraph
         self.plain: Any = None
+        self.is_one_plan = False  # was it, when it last ran?
         self.wrappers: dict[Any, Any] = {}
 
     def target(self) -> Any:

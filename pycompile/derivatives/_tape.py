@@ -173,6 +173,12 @@ class Tape:
             if not any(np.may_share_memory(value, target) for target in targets):
                 self.prints[id(value)] = _print_of(value)
 
+    def watch_constants(self, most: int) -> None:
+        """Notes what is in the arrays that were there before, those of at most so many bytes."""
+        for value in self.constants.values():
+            if isinstance(value, np.ndarray) and value.nbytes <= most and value.flags.writeable:
+                self.prints[id(value)] = _print_of(value)
+
     def require_unchanged(self, value: Any, place: str) -> None:
         seen = self.prints.get(id(value))
         if seen is not None and seen != _print_of(value):

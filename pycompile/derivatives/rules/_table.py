@@ -49,6 +49,7 @@ MOVES: set[Any] = {
     np.atleast_3d,
     np.diagonal,
     np.copy,
+    np.real_if_close,
     np.asarray,
     np.array,
     np.ascontiguousarray,
@@ -61,6 +62,7 @@ MOVES: set[Any] = {
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
     np.argsort,
+    np.argpartition,
     np.argmax,
     np.argmin,
     np.argwhere,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pycompile.derivatives._pieces import most_back, unspread
-from pycompile.derivatives.rules._table import rule
+from pycompile.derivatives.rules._table import NoRule, rule
 
 
 def _t(a):
@@ -161,6 +161,23 @@ def pinv_a(g, o, a, rcond=None, hermitian=False):
     left = (np.eye(m, dtype=a.dtype) - a @ o) @ gt @ o @ oh
     right = oh @ o @ gt @ (np.eye(n, dtype=a.dtype) - o @ a)
     return np.conjugate(left + right) - _t(o) @ g @ _t(o)
+
+
+@rule(np.linalg.lstsq, "a")
+def lstsq_a(g, o, a, b, rcond=None):
+    """Of the solution alone, as of the pseudo-inverse times b."""
+    if g[0] is None or g[1] is not None or g[3] is not None:
+        raise NoRule("np.linalg.lstsq by other results than the solution")
+    column = b.ndim == 1
+    gs, bs = (g[0][:, None], b[:, None]) if column else (g[0], b)
+    return pinv_a(gs @ _t(bs), np.linalg.pinv(a), a)
+
+
+@rule(np.linalg.lstsq, "b")
+def lstsq_b(g, o, a, b, rcond=None):
+    if g[0] is None or g[1] is not None or g[3] is not None:
+        raise NoRule("np.linalg.lstsq by other results than the solution")
+    return _t(np.linalg.pinv(a)) @ g[0]
 
 
 @rule(np.linalg.matrix_power, "a")

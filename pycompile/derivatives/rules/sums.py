@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pycompile.derivatives._pieces import cumprod_back, cumsum_back, prod_back, unspread
+from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, prod_back, unspread
 from pycompile.derivatives.rules._table import NoRule, rule
 
 
@@ -119,6 +119,15 @@ def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=1, 
     return np.where(where, prod_back(g * initial, np.where(where, a, 1), over), 0.0)
 
 
+@rule(np.max, "a")
+@rule(np.min, "a")
+def most_a(g, o, a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    if initial is not None:
+        raise NoRule("a maximum or minimum with initial")
+    g, over = _spread(g, a, axis)
+    return most_back(g, np.where(where, a, np.nan), np.reshape(o, g.shape), over)
+
+
 @rule(np.trapezoid, "y")
 def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
     n = y.shape[axis]
@@ -140,7 +149,7 @@ def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
 @rule(np.diff, "a")
 def diff_a(g, o, a, n=1, axis=-1):
     for _ in range(n):
-        zero = np.zeros_like(np.take(g, [0], axis))
+        zero = np.zeros(tuple(1 if i == axis % a.ndim else k for i, k in enumerate(g.shape)), g.dtype)
         g = np.concatenate((zero, g), axis) - np.concatenate((g, zero), axis)
     return g
 
