@@ -6,7 +6,8 @@ rules/).  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).
 """
 
 from pycompile.derivatives._api import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
-from pycompile.derivatives._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient, vmap
+from pycompile.derivatives._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient
+from pycompile.derivatives._vmap import vmap
 
 __all__ = [
     "checkpoint",

@@ -178,6 +178,7 @@ def _wraps(function: Any, made: Any, name: str) -> Any:
     for attribute in ("__module__", "__qualname__", "__doc__"):
         if isinstance(getattr(function, attribute, None), str):
             setattr(made, attribute, getattr(function, attribute))
+    made.is_derivative = name != "checkpoint"  # calls nothing but what is captured
     made.__name__ = f"{name}_of_{getattr(function, '__name__', 'function')}"
     return _api.disable(made)
 

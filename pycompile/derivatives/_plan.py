@@ -187,7 +187,9 @@ class Plan:
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
-        self.unseen_writes = 0  # the runtime tells these two: see compile_backend.c
+        self.batches: dict[Any, Any] = {}  # for many items: _batch.py
+        self.unseen_writes = 0  # the runtime tells these three: see compile_backend.c
+        self.effects = 0
         self.fixed_numbers: list[Any] = []
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
@@ -203,6 +205,8 @@ class Plan:
 
     def __call__(self, *inputs: Any) -> list[Any]:
         tape = _tape.running()
+        if tape.is_batch:
+            return tape.run(self, inputs)  # type: ignore[attr-defined,no-any-return]
         if tape.error is not None:
             raise FloatingPointError  # the rest of the call runs without plans, and then fails
         try:

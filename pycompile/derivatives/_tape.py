@@ -78,6 +78,8 @@ def is_number(value: Any) -> bool:
 
 
 class Tape:
+    is_batch = False  # or else it is of a derivative
+
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, int | None]] = {}
         self.constants: dict[int, Any] = {}
@@ -273,12 +275,9 @@ class Tape:
         """Runs a text; on a tape outside of this one, if that knows one of the arguments."""
         from pycompile.derivatives import _plan
 
-        below = _running.tapes
-        if below and below[-1] is self:
-            below = below[:-1]
-        for i in range(len(below) - 1, -1, -1):
-            if any(below[i].find(value)[1] is not None for value in args if is_number(value)):
-                return _on(below[: i + 1], function, args)
+        stack = self.around(args)
+        if stack:
+            return _on(stack, function, args)
         if not is_forward:
             with np.errstate(all="ignore"):
                 return function.compiled(*args)
@@ -286,6 +285,17 @@ class Tape:
             return function.compiled(*args)
         except (FloatingPointError, Warning):
             return _plan.with_warnings(function, args, self)
+
+    def around(self, args: Sequence[Any]) -> list[Tape]:
+        """The tapes around this one, up to the innermost that knows one of the arguments."""
+        below = _running.tapes
+        if self in below:
+            below = below[: below.index(self)]
+        for i in range(len(below) - 1, -1, -1):
+            is_batch = below[i].is_batch
+            if any(below[i].find(v)[1] is not None for v in args if is_batch or is_number(v)):
+                return below[: i + 1]
+        return []
 
     def pull(self, cotangents: dict[int, Any]) -> dict[int, Any]:
         """All pullbacks in reverse, of cotangents by slot."""
@@ -324,11 +334,12 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
         for i in fragile:
             args[i], number = np.array(args[i]), args[i]
             alias(number, args[i])
-        key = tuple(fragile)
+        key = (tape.is_batch, *fragile)
         if key not in function.derived:
-            function.derived[key] = _run.compiled(_run.of_arrays(function.plain, len(args), key))
+            text = _run.of_arrays(function.plain, len(args), fragile)
+            function.derived[key] = _run.compiled(text, tape.is_batch)
         with np.errstate(all="ignore"):
-            out = function.derived[key](*args)
+            out = _run.whole(tape, function.derived[key], args)
         _run.check(tape)
         return out
     finally:
