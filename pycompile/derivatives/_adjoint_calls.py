@@ -77,6 +77,9 @@ class Calls(Ops):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:
             self.pull_where_call(node, call, g or "")
+        elif function is np.stack and (parts := self.stacked(node, call, g)):
+            for arg, text in parts:
+                self.add(arg, self.typed(text, arg, node), node)
         elif function in rules.MOVES_SET:
             self.pull_move(node, call, g)
         elif function is np.einsum:
@@ -262,6 +265,20 @@ class Calls(Ops):
                 expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
                 self.add(arg, self.typed(expr, arg, node), node)
 
+    def stacked(self, node: Node, call: Called, g: str | None) -> list[tuple[Node, str]]:
+        """Of np.stack, each array's part of the cotangent; nothing for a call of another form."""
+        axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
+        if type(axis) is _calls.Hole:
+            axis = call.nodes[axis.number].object
+        items, others = call.args[0], {*call.kwargs} - {"axis"}
+        if others or type(axis) is not int or not isinstance(items, (list, tuple)):
+            return []
+        if not all(type(item) is _calls.Hole for item in items) or node.form != "array":
+            return []
+        before = ":, " * (axis % len(node.shape))
+        args = [call.nodes[item.number] for item in items]
+        return [(arg, f"{g}[{before}{i}]") for i, arg in enumerate(args) if arg in self.active]
+
     def pull_move(self, node: Node, call: Called, g: str | None) -> None:
         """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i
         has come to is the cotangent of element i."""
@@ -283,7 +300,7 @@ class Calls(Ops):
                     else self.ref(arg)
                 )
         moved = self.local(self.call(call, texts))
-        if has_numbers(call):
+        if call.function in rules.JOINS and has_numbers(call):
             # Those that come with the elements: what does not grow when all elements' numbers do.
             for number in places:
                 texts[number] = f"({texts[number]} + {total})"

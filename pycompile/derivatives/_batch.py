@@ -19,7 +19,7 @@ import numpy as np
 
 from pycompile import _eager
 from pycompile._errors import GraphBreakError
-from pycompile.derivatives import _tape, _views
+from pycompile.derivatives import _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
 from pycompile.derivatives._plan import Plan, written_input
 from pycompile.derivatives._program import Function, Names, Node, Text
@@ -43,6 +43,9 @@ class Batch(_tape.Tape):
         """The value for all items, None if it is the same for all."""
         slot = self.find(value)[1]
         return None if slot is None else self.columns[slot]
+
+    def knows(self, tree: Any) -> bool:
+        return all(self.find(value)[0] for _, value in _trees.leaves(tree))
 
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
         for base, slot in list(self.known.values()):
@@ -95,9 +98,7 @@ class Batch(_tape.Tape):
 
     def first(self, form: Form, node: Node, column: Any) -> Any:
         """The first item's output, laid out as the graph promises."""
-        if node.form == "python":
-            raise NotBatched
-        item = column[0]
+        item = column[0].item() if node.form == "python" else column[0]
         if node.form == "array" and node.kind != "view" and node.op != "input":
             item = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
             item[...] = column[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 from pycompile import _C, _calls
 from pycompile.derivatives import _views
-from pycompile.derivatives._adjoint_calls import of_method
+from pycompile.derivatives._adjoint_calls import explicit, of_method, subscripts_of
 from pycompile.derivatives._plan import Forward
 from pycompile.derivatives._program import UFUNCS, Called, Names, Node, called, dtype_text
 
@@ -22,6 +22,10 @@ from pycompile.derivatives._program import UFUNCS, Called, Names, Node, called, 
 class NotBatched(Exception):
     """A node that has no batched form."""
 
+
+# What a branch may have that is computed for all items, whichever side they take.
+_PURE = ("pointwise", "reduction", "view", "copy", "fill", "scan", "scatter")
+_PYTHON = {f"py_{name}" for name in "add sub mul div neg lt le eq ne".split()}
 
 # Functions that NumPy itself applies to each of a stack of matrices.
 _STACKED = {
@@ -56,6 +60,7 @@ class Batched(Forward):
         super().__init__(names, sizes, graph, {})
         self.count = count
         self.spread = {node.id for node in spread}
+        self.results: set[tuple[int, int]] = set()  # (region node, number) of those that have it
 
     def has_axis(self, node: Node) -> bool:
         return node.id in self.spread
@@ -64,13 +69,17 @@ class Batched(Forward):
         return (self.count, *self.shape(node))
 
     def write(self, node: Node) -> None:
+        if node.op == "result" and node.args[0].regions:
+            if (node.args[0].id, node.index) in self.results:
+                self.spread.add(node.id)
+            return
+        if node.regions and node.op != "cond":
+            self.batch_loop(node)
+            return
         if not any(map(self.has_axis, node.args)):
             if node.regions:
-                raise NotBatched
+                raise NotBatched(node.op)
             super().write(node)
-            return
-        if node.form == "python" or node.kind == "python" or node.regions:
-            self.write_python(node)
             return
         special = getattr(self, "batch_" + node.op, None) or getattr(
             self, "batch_kind_" + node.kind, None
@@ -81,11 +90,6 @@ class Batched(Forward):
         self.spread.add(node.id)
         if out is not None:
             self.text.put(f"v{node.id} = {out}", node)
-
-    def write_python(self, node: Node) -> None:
-        if node.op != "cond":
-            raise NotBatched(node.op)
-        self.batch_cond(node)
 
     def full(self, node: Node) -> str:
         """The node's array for all items, to be read."""
@@ -117,6 +121,20 @@ class Batched(Forward):
     def batch_kind_ufunc(self, node: Node) -> str:
         args = [self.operand(arg, node.args) for arg in node.args]
         return f"{self.function(node.object)}({', '.join(args)})"
+
+    def batch_kind_python(self, node: Node) -> str:
+        """Those operations on Python's numbers that have NumPy's bits, and raise where it warns."""
+        if node.op in _PYTHON:
+            return self.kind_python(node)
+        if node.op == "py_sqrt":
+            return f"np.sqrt({self.ref(node.args[0])})"
+        if node.op == "py_pow" and node.args[1].op == "const" and node.args[1].object == 2:
+            return f"np.square({self.ref(node.args[0])})"
+        if node.op == "py_bool":
+            return f"{self.ref(node.args[0])}.astype(np.bool_)"
+        if node.op in ("py_float", "py_item") and node.args[0].form != "array":
+            return f"{self.ref(node.args[0])}.astype({dtype_text(node.dtype)})"
+        raise NotBatched(node.op)
 
     # ---- along axes ----
 
@@ -206,25 +224,100 @@ class Batched(Forward):
                 if self.has_axis(arg):
                     self.spread.add(param.id)
             for inner in region.nodes:
-                if inner.kind not in ("pointwise", "reduction", "view", "copy", "fill", "scan"):
-                    if inner.op not in ("const", "matmul"):
-                        raise NotBatched(inner.op)
+                if inner.kind not in _PURE and inner.op not in ("const", "matmul"):
+                    raise NotBatched(inner.op)
                 self.write(inner)
             results.append(list(region.results))
         for i, (one, other) in enumerate(zip(*results, strict=True)):
-            if one.form == "python" or other.form == "python":
-                raise NotBatched
             if not self.has_axis(condition):
                 raise NotBatched
             rank = max(len(one.shape), len(other.shape))
             test = self.aligned(condition, rank, self.ref(condition))
             a, b = (self.aligned(each, rank, self.ref(each)) for each in (one, other))
             self.text.put(f"v{node.id}_{i} = np.where({test}, {a}, {b})", node)
+            self.results.add((node.id, i))
         self.spread.add(node.id)
 
-    def batch_result(self, node: Node) -> str | None:
-        arg = node.args[0]
-        return None if arg.regions else f"v{arg.id}[{node.index}]"
+    def batch_result(self, node: Node) -> str:
+        return f"v{node.args[0].id}[{node.index}]"
+
+    # ---- loops ----
+
+    def grow(self, nodes: Sequence[Node]) -> None:
+        """Finds which nodes of a loop's body have the axis, before they are written."""
+        for node in nodes:
+            for region in node.regions:
+                if node.op == "cond":
+                    for param, arg in zip(region.params, node.args[1:], strict=True):
+                        if self.has_axis(arg):
+                            self.spread.add(param.id)
+                else:
+                    self.settle(node)
+                self.grow(region.nodes)
+                for i, result in enumerate(region.results):
+                    if self.has_axis(result) or (node.op == "cond" and self.has_axis(node.args[0])):
+                        self.results.add((node.id, i))
+            if node.op == "result" and node.args[0].regions:
+                if (node.args[0].id, node.index) in self.results:
+                    self.spread.add(node.id)
+            elif any(map(self.has_axis, node.args)):
+                self.spread.add(node.id)
+
+    def settle(self, node: Node) -> list[bool]:
+        """Which of a loop's carried values have the axis."""
+        (body,) = node.regions
+        params = body.params[1:]
+        flags = [self.has_axis(arg) for arg in node.args[3:]]
+        while True:
+            self.spread.update(p.id for p, flag in zip(params, flags, strict=True) if flag)
+            self.grow(body.nodes)
+            now = [flag or self.has_axis(r) for flag, r in zip(flags, body.results, strict=True)]
+            if now == flags:
+                return flags
+            flags = now
+
+    def batch_loop(self, node: Node) -> None:
+        """A loop of as many turns for all items."""
+        if node.op not in ("loop", "repeat") or node.ints or any(map(self.has_axis, node.args[:3])):
+            raise NotBatched(node.op)
+        (body,) = node.regions
+        flags = self.settle(node)
+        names = self.region_results(node)
+        for i, (param, arg) in enumerate(zip(body.params[1:], node.args[3:], strict=True)):
+            text = self.full(arg) if flags[i] else self.ref(arg)
+            copy = ".copy()" if flags[i] or arg.form == "array" else ""
+            self.text.put(f"{names[i]} = {text}{copy}")
+            self.alias[param.id] = self.alias[node.id, i] = names[i]
+            if flags[i]:
+                self.results.add((node.id, i))
+        self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
+        self.text.depth += 1
+        self.nest += 1
+        self.nodes(body.nodes)
+        self.nest -= 1
+        pairs = [
+            (name, self.full(result) if flag else self.ref(result))
+            for name, result, flag in zip(names, body.results, flags, strict=True)
+            if self.ref(result) != name
+        ]
+        if pairs:
+            targets, values = (", ".join(part) for part in zip(*pairs, strict=True))
+            self.text.put(f"{targets} = {values}")
+        self.text.depth -= 1
+
+    def batch_element_load(self, node: Node) -> str:
+        array, *index = node.args
+        if any(map(self.has_axis, index)):
+            raise NotBatched
+        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+
+    def batch_element_store(self, node: Node) -> None:
+        array, *index, value = node.args
+        if any(map(self.has_axis, index)) or not self.has_axis(array):
+            raise NotBatched
+        place = f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+        self.text.put(f"{place} = {self.ref(value)}", node)
+        self.alias[node.id] = self.ref(array)
 
     # ---- calls ----
 
@@ -241,25 +334,48 @@ class Batched(Forward):
             is_stacked, along = function in _STACKED, _ALONG.get(function)
         except TypeError:
             raise NotBatched from None
+        if function is np.linalg.solve:
+            return self.solve(call)
+        if function is np.einsum:
+            return self.einsum(call)
         first = call.args[0] if call.args else None
         if type(first) is not _calls.Hole or not self.has_axis(call.nodes[first.number]):
-            raise NotBatched
+            raise NotBatched(function)
         if any(self.has_axis(arg) for arg in node.args[1:]):
-            if function is np.linalg.solve:
-                return self.solve(call)
-            raise NotBatched
+            raise NotBatched(function)
+        if function is np.broadcast_to:
+            x = call.nodes[first.number]
+            text = self.aligned(x, len(node.shape), self.ref(x))
+            return f"np.broadcast_to({text}, {self.wide(node)!r})"
         if is_stacked:
             return self.call(call)
-        if along is not None and len(call.args) <= along:
-            axis = call.kwargs.get("axis", -1)
-            if isinstance(axis, int):
+        if along is not None:
+            given = dict(enumerate(call.args))
+            axis = given.get(along, call.kwargs.get("axis", -1))
+            if type(axis) is _calls.Hole:
+                axis = call.nodes[axis.number].object
+            if isinstance(axis, int) and len(call.args) <= along + 1:
+                call.args = call.args[:along]
                 call.kwargs = {**call.kwargs, "axis": axis + (axis >= 0)}
                 return self.call(call)
-        raise NotBatched
+        raise NotBatched(function)
 
     def by_operands(self, call: Called) -> str:
         args = [self.operand(arg, call.nodes) for arg in call.nodes]
         return f"{self.function(call.function)}({', '.join(args)})"
+
+    def einsum(self, call: Called) -> str:
+        spec, holes = subscripts_of(call)
+        operands = [call.nodes[hole.number] for hole in holes]
+        if call.kwargs or "..." in spec:
+            raise NotBatched(np.einsum)
+        left, _, out = explicit(spec, [len(x.shape) for x in operands]).partition("->")
+        letter = next(c for c in "zyxwvutsrqponmlkjihgfedcba" if c not in left)
+        terms = [
+            (letter if self.has_axis(x) else "") + term
+            for x, term in zip(operands, left.split(","), strict=True)
+        ]
+        return f"np.einsum('{','.join(terms)}->{letter}{out}', {', '.join(map(self.ref, operands))})"
 
     def solve(self, call: Called) -> str:
         a, b = call.nodes
@@ -267,7 +383,7 @@ class Batched(Forward):
             raise NotBatched
         if len(b.shape) == 2:
             return f"np.linalg.solve({self.ref(a)}, {self.ref(b)})"
-        return f"np.linalg.solve({self.ref(a)}, {self.full(b)}[..., None])[..., 0]"
+        return f"np.linalg.solve({self.ref(a)}, {self.ref(b)}[..., None])[..., 0]"
 
     def gather(self, node: Node, call: Called) -> str:
         """array[key]: the axes that arrays index have to stand beside each other."""
@@ -275,12 +391,13 @@ class Batched(Forward):
         base = call.nodes[array.number]
         parts = key if isinstance(key, tuple) else (key,)
         holes = [part for part in parts if type(part) is _calls.Hole]
-        if len(holes) != 1 or any(isinstance(part, int) for part in parts):
-            raise NotBatched
-        index = call.nodes[holes[0].number]
-        if index.dtype == "bool" or index.form != "array":
-            raise NotBatched
-        if not self.has_axis(index):
+        arrays = [part for part in parts if isinstance(part, (list, np.ndarray))]
+        if len(holes) + len(arrays) != 1 or any(isinstance(part, int) for part in parts):
+            raise NotBatched(operator.getitem)
+        index = call.nodes[holes[0].number] if holes else None
+        if index is not None and (index.dtype == "bool" or index.form == "python"):
+            raise NotBatched(operator.getitem)
+        if index is None or not self.has_axis(index):
             text = self.template(key, list(map(self.ref, call.nodes)), top=True)
             return f"{self.full(base)}[:, {text}]"
         if len(parts) != 1:

@@ -44,6 +44,7 @@ class Forward(Writer):
         super().__init__(names, sizes, Text())
         self.last: dict[int, int] = {}
         self.now = 0
+        self.inside = 0  # regions around what is written: when their values are read is not known
         held = {self.base(node) for node in (*graph.outputs, *kept.values())}
         for i, node in enumerate(graph.nodes):
             for arg in (*node.args, *_frees(node)):
@@ -60,7 +61,14 @@ class Forward(Writer):
             self.now = i
             self.write(node)
 
+    def nodes(self, nodes: Sequence[Node]) -> None:
+        self.inside += 1
+        super().nodes(nodes)
+        self.inside -= 1
+
     def is_fresh(self, node: Node) -> bool:
+        if self.inside:
+            return False
         fresh = node.kind in ("pointwise", "ufunc", "copy", "fill", "matmul", "scatter")
         fresh = fresh or (node.op == "result" and node.args[0].op == "loop")
         return (

@@ -134,6 +134,8 @@ class Derived:
         return self.compiled[whole]
 
     def is_whole(self) -> bool:
+        if getattr(self.function, "is_derivative", False):
+            return False
         return self.fullgraph or any(tape.is_batch for tape in _tape.tapes())
 
     def call(self, tape: Tape, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -35,7 +35,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         if count > 1 and failures < TRIES:
             items = [_item(arg, axis, 0) for arg, axis in zip(args, each, strict=True)]
             tried = _batch.attempt(_target(f, True), items, _columns(args, each, items), count)
-            if tried is not None and tried[1] is not None:
+            if tried is not None and tried[1] is not None and tried[1].knows(tried[0]):
                 return _joined_batch(tried[0], tried[1], out_axes)
             failures += 1
             rows += [] if tried is None else [tried[0]]

@@ -14,7 +14,7 @@ from pycompile.derivatives.rules import (  # fill RULES
     series,
     sums,
 )
-from pycompile.derivatives.rules._table import MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules._table import JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
 from pycompile.derivatives.rules.methods import (
     ACCUMULATE,
     REDUCE,
@@ -25,6 +25,7 @@ from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
     "ACCUMULATE",
+    "JOINS",
     "MOVES_SET",
     "REDUCE",
     "RULES",

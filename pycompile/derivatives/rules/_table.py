@@ -43,7 +43,6 @@ MOVES: set[Any] = {
     np.rollaxis,
     np.squeeze,
     np.expand_dims,
-    np.broadcast_to,
     np.atleast_1d,
     np.atleast_2d,
     np.atleast_3d,
@@ -54,6 +53,25 @@ MOVES: set[Any] = {
     np.array,
     np.ascontiguousarray,
     np.asfortranarray,
+    _steps.concatenate,
+    _calls.join_rows,
+    _calls.join_columns,
+}
+
+# Those among them whose arguments may be numbers that are placed among the elements.
+JOINS: set[Any] = {
+    np.stack,
+    np.vstack,
+    np.hstack,
+    np.dstack,
+    np.column_stack,
+    np.concatenate,
+    np.append,
+    np.block,
+    np.insert,
+    np.choose,
+    np.array,
+    np.asarray,
     _steps.concatenate,
     _calls.join_rows,
     _calls.join_columns,

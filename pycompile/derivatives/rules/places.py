@@ -23,6 +23,11 @@ def partition_a(g, o, a, kth, axis=-1, kind="introselect", order=None):
     return np.take_along_axis(g, back, axis)
 
 
+@rule(np.broadcast_to, "array")
+def broadcast_to_array(g, o, array, shape, subok=False):
+    return unspread(g, np.shape(array))
+
+
 def _joined(g, o, axis):
     """Of a split: its parts' cotangents, one behind the other."""
     parts = [np.zeros_like(part) if ct is None else ct for ct, part in zip(g, o, strict=True)]
