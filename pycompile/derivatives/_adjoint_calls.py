@@ -19,6 +19,7 @@ from pycompile.derivatives._program import (
     Called,
     Node,
     called,
+    dtype_text,
     holes_in,
     is_real_valued,
     no_rule,
@@ -61,6 +62,8 @@ class Calls(Ops):
             self.add(b, f"np.where({self.ref(test)}, {g}, 0.0)[()]", node)
         elif function is float or (function is np.ndarray.item and len(node.args) == 1):
             self.add(node.args[0], str(g), node)
+        elif function is np.ndarray.item:
+            self.pull_item(node, call, str(g))
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
         elif function is np.matmul:
@@ -313,6 +316,15 @@ class Calls(Ops):
             expr = f"{back}[{start}:{stop}].reshape({self.shape(arg)!r})"
             expr = expr if arg.form == "array" else f"{back}[{start}]"
             self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_item(self, node: Node, call: Called, g: str) -> None:
+        """Of array.item(i) and array.item(i, j)."""
+        x, shape = node.args[0], self.shape(node.args[0])
+        index = [self.template(item, _Holes(self, call)) for item in call.args[1:]]
+        back = self.local(f"np.zeros({shape!r}, {dtype_text(x.dtype)})")
+        place = f"np.unravel_index({index[0]}, {shape!r})" if len(index) == 1 else ", ".join(index)
+        self.text.put(f"{back}[{place}] = {g}", node)
+        self.add(x, back, node)
 
     def pull_where_call(self, node: Node, call: Called, g: str) -> None:
         holes = _Holes(self, call)
