@@ -198,7 +198,7 @@ class Plan:
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
         self.unseen_writes = 0  # the runtime tells these three: see compile_backend.c
         self.effects = 0
-        self.fixed_numbers: list[Any] = []
+        self.fixed_values: list[Any] = []
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -231,8 +231,8 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
-        if self.fixed_numbers and not tape.is_text:
-            tape.require_constants(self.fixed_numbers, where(self.graph.nodes[-1]))
+        if self.fixed_values and not tape.is_text:
+            tape.require_constants(self.fixed_values, where(self.graph.nodes[-1]))
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(

@@ -189,12 +189,16 @@ class Tape:
                 "known.  pycompile.explain(f) tells at which line the graph ends"
             )
 
-    def require_constants(self, numbers: Sequence[Any], place: str) -> None:
-        """None of the numbers whose values a plan takes for granted depends on what is differentiated."""
+    def require_constants(self, given: Sequence[Any], place: str) -> None:
+        """None of the numbers and texts whose values a plan takes for granted depends on what is
+        differentiated."""
+        texts = [each for each in given if isinstance(each, str)]
+        numbers = [each for each in given if not isinstance(each, str)]
         for value, slot in list(self.known.values()):
             if slot is None or not isinstance(value, (float, complex)):
                 continue
-            if any(value == number or (value != value and number != number) for number in numbers):
+            is_given = any(value == x or (value != value and x != x) for x in numbers)
+            if is_given or any(str(value) in text for text in texts):
                 raise DerivativeError(
                     f"the number {value!r} depends on what is differentiated, and the graph around {place} "
                     "takes its value for granted: keep it an array, np.asarray(x), until there"
