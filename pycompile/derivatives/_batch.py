@@ -98,7 +98,10 @@ class Batch(_tape.Tape):
 
     def first(self, form: Form, node: Node, column: Any) -> Any:
         """The first item's output, laid out as the graph promises."""
-        item = column[0].item() if node.form == "python" else column[0]
+        is_python = node.form == "python"
+        if node.form != "array" and np.dtype(node.dtype).kind in ("biu" if is_python else "b"):
+            raise NotBatched  # such a number is no object of its own
+        item = column[0].item() if is_python else column[0]
         if node.form == "array" and node.kind != "view" and node.op != "input":
             item = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
             item[...] = column[0]

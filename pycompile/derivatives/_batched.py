@@ -226,7 +226,7 @@ class Batched(Forward):
             for inner in region.nodes:
                 if inner.kind not in _PURE and inner.op not in ("const", "matmul"):
                     raise NotBatched(inner.op)
-                self.write(inner)
+            self.nodes(region.nodes)
             results.append(list(region.results))
         for i, (one, other) in enumerate(zip(*results, strict=True)):
             if not self.has_axis(condition):

@@ -100,7 +100,20 @@ def fills(x):
     return x * 2
 
 
+def arms(x):
+    if x[0] > 0:
+        a = x * 2
+        b = a.copy()
+        b[0] = 5.0
+        y = a + b
+    else:
+        y = x - 1
+    return y
+
+
+ONCE["arms"] = (arms, (R(5, 4),), {})
 EACH = {
+    "truths": (lambda x: (x.sum() > 0, x[0] > 0, x[1] < 0), (R(7, 4),), {}),
     "appends": (appends, (R(5, 4),), {}),
     "fills": (fills, (R(5, 4),), {}),
     "median": (lambda x: np.median(x), (R(5, 4),), {}),
