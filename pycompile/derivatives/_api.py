@@ -151,7 +151,11 @@ class Pass:
 
 
 def _number(ct: Any, was: Any) -> Any:
-    """A gradient as Python's number where the argument was one."""
+    """A gradient as a number of its kind where the argument was one."""
+    if isinstance(was, np.generic) and isinstance(ct, np.ndarray):
+        out = ct[()]
+        _tape.alias(ct, out)
+        return out
     if type(was) in (float, complex):
         out = type(was)(ct)
         _tape.alias(ct, out)

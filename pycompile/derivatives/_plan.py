@@ -231,8 +231,9 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
-        if self.fixed_values and not tape.is_text:
-            tape.require_constants(self.fixed_values, where(self.graph.nodes[-1]))
+        given = [x for x in self.fixed_values if isinstance(x, complex) or not tape.is_text]
+        if given:
+            tape.require_constants(given, where(self.graph.nodes[-1]))
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(

@@ -29,12 +29,12 @@ def compiled(function: Any, fullgraph: bool = False) -> Any:
     return out
 
 
-def of_arrays(function: Any, count: int, numbers: Sequence[int]) -> Any:
-    """The function of `count` arguments, some of which, Python's numbers, arrays of no axis hold."""
+def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
+    """The function of `count` arguments, some of which, numbers, arrays of no axis hold."""
     if not numbers:
         return function
     params = [f"a{i}" for i in range(count)]
-    given = [f"{name}.item()" if i in numbers else name for i, name in enumerate(params)]
+    given = [name + numbers.get(i, "") for i, name in enumerate(params)]
     namespace: dict[str, Any] = {"function": function}
     exec(
         f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace
@@ -179,18 +179,18 @@ class Derived:
 def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
     """How a container with Python floats in it is made of arrays; None where there are none."""
     found = [value for _, value in _trees.leaves(tree)]
-    if not any(type(value) in (float, complex) for value in found):
+    if not any(map(_tape.is_fixed, found)):
         return None
 
     def text(item: Any) -> str:
         if item is None:
             return "None"
         if _trees.is_leaf(item):
-            is_python = type(item) in (float, complex)
-            array = np.array(item) if is_python else _trees.other(item)
+            is_number = _tape.is_fixed(item)
+            array = np.array(item) if is_number else _trees.other(item)
             arrays.append(array)
             leaves.append(array)
-            return f"a{len(arrays) - 1}" + (".item()" if is_python else "")
+            return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
         if type(item) is tuple:
             return f"({''.join(text(x) + ', ' for x in item)})"
         if type(item) is list:

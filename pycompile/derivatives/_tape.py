@@ -77,6 +77,20 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (float, complex))
 
 
+def is_fixed(value: Any) -> bool:
+    """Is it a number whose value graphs take for granted?"""
+    return type(value) in (float, complex) or isinstance(value, np.complexfloating)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other or (one != one and other != other))
+
+
+def number_text(value: Any) -> str:
+    """How such a number comes out of an array of no axis."""
+    return "[()]" if isinstance(value, np.generic) else ".item()"
+
+
 class Tape:
     is_batch = False  # or else it is of a derivative
 
@@ -194,6 +208,15 @@ class Tape:
         differentiated."""
         texts = [each for each in given if isinstance(each, str)]
         numbers = [each for each in given if not isinstance(each, str)]
+        constants = [x for x, slot in self.known.values() if slot is None]
+        constants += [x for x in self.constants.values() if isinstance(x, complex)]
+        for number in numbers:
+            # Of a complex number no graph tells where it comes from.
+            if isinstance(number, complex) and not any(is_same(number, x) for x in constants):
+                raise DerivativeError(
+                    f"the graph around {place} takes the value of the complex number {number!r} for granted, "
+                    "which was computed where no graph follows it: keep it an array, np.asarray(z)"
+                )
         for value, slot in list(self.known.values()):
             if slot is None or not isinstance(value, (float, complex)):
                 continue
@@ -322,7 +345,7 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
     from pycompile.derivatives import _run
 
     tape = stack[-1]
-    for value in args:
+    for value in (*args, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     before, _running.tapes = _running.tapes, list(stack)
@@ -332,15 +355,17 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
         fragile = [
             i
             for i, value in enumerate(args)
-            if type(value) in (float, complex) and tape.find(value)[1] is not None
+            if is_fixed(value) and tape.find(value)[1] is not None
         ]
         args = list(args)
+        # In graphs complex numbers of NumPy's are values, and those of Python's are not.
+        kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
         for i in fragile:
             args[i], number = np.array(args[i]), args[i]
             alias(number, args[i])
-        key = (tape.is_batch, *fragile)
+        key = (tape.is_batch, *kinds.items())
         if key not in function.derived:
-            text = _run.of_arrays(function.plain, len(args), fragile)
+            text = _run.of_arrays(function.plain, len(args), kinds)
             function.derived[key] = _run.compiled(text, tape.is_batch)
         with np.errstate(all="ignore"):
             out = _run.whole(tape, function.derived[key], args)
