@@ -231,9 +231,12 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
-        given = [x for x in self.fixed_values if isinstance(x, complex) or not tape.is_text]
-        if given:
-            tape.require_constants(given, where(self.graph.nodes[-1]))
+        if self.fixed_values:
+            place = where(self.graph.nodes[-1])
+            tape.require_followed(self.fixed_values, place)
+            for each in _tape.tapes():
+                if not tape.is_text:
+                    each.require_constants(self.fixed_values, place)
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(

@@ -208,15 +208,6 @@ class Tape:
         differentiated."""
         texts = [each for each in given if isinstance(each, str)]
         numbers = [each for each in given if not isinstance(each, str)]
-        constants = [x for x, slot in self.known.values() if slot is None]
-        constants += [x for x in self.constants.values() if isinstance(x, complex)]
-        for number in numbers:
-            # Of a complex number no graph tells where it comes from.
-            if isinstance(number, complex) and not any(is_same(number, x) for x in constants):
-                raise DerivativeError(
-                    f"the graph around {place} takes the value of the complex number {number!r} for granted, "
-                    "which was computed where no graph follows it: keep it an array, np.asarray(z)"
-                )
         for value, slot in list(self.known.values()):
             if slot is None or not isinstance(value, (float, complex)):
                 continue
@@ -225,6 +216,17 @@ class Tape:
                 raise DerivativeError(
                     f"the number {value!r} depends on what is differentiated, and the graph around {place} "
                     "takes its value for granted: keep it an array, np.asarray(x), until there"
+                )
+
+    def require_followed(self, given: Sequence[Any], place: str) -> None:
+        """Of a complex number that a plan takes for granted no graph tells where it comes from."""
+        constants = [x for x, slot in self.known.values() if slot is None]
+        constants += [x for x in self.constants.values() if isinstance(x, complex)]
+        for number in given:
+            if isinstance(number, complex) and not any(is_same(number, x) for x in constants):
+                raise DerivativeError(
+                    f"the graph around {place} takes the value of the complex number {number!r} for granted, "
+                    "which was computed where no graph follows it: keep it an array, np.asarray(z)"
                 )
 
     def kept(self) -> list[Any]:
@@ -355,7 +357,7 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
         fragile = [
             i
             for i, value in enumerate(args)
-            if is_fixed(value) and tape.find(value)[1] is not None
+            if is_fixed(value) and any(each.find(value)[1] is not None for each in stack)
         ]
         args = list(args)
         # In graphs complex numbers of NumPy's are values, and those of Python's are not.

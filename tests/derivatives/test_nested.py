@@ -42,3 +42,15 @@ def test_results_that_depend_on_nothing_outside():
 
     assert grad(grad(lambda x: x))(2.0) == 0.0
     assert grad(lambda x: value_and_grad(lambda y: y * 3)(2.0)[0] * x)(2.0) == 6.0
+
+
+@pytest.mark.parametrize("kind", [complex, np.complex128, np.array])
+def test_complex_numbers(kind):
+    z, v = 0.6 + 0.3j, kind(1 + 0j)
+
+    def f(z, v):
+        return jvp(np.log1p, (z,), (v,))[1]
+
+    want = (-1 / (1 + z) ** 2, 1 / (1 + z))
+    assert np.allclose(vjp(f, kind(z), v)[1](1 + 0j), want, rtol=1e-14)
+    assert np.allclose(jvp(f, (kind(z), v), (v, kind(0j)))[1], want[0], rtol=1e-14)
