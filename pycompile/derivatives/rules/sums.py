@@ -13,16 +13,20 @@ def _spread(g, a, axis):
     return np.reshape(g, tuple(1 if i in over else n for i, n in enumerate(np.shape(a)))), over
 
 
+def _where(where, x, rest):
+    return x if where is True else np.where(where, x, rest)
+
+
 @rule(np.sum, "a")
 def sum_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
-    return np.where(where, np.broadcast_to(_spread(g, a, axis)[0], a.shape), 0.0)
+    return _where(where, np.broadcast_to(_spread(g, a, axis)[0], a.shape), 0.0)
 
 
 @rule(np.mean, "a")
 def mean_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     wide, over = _spread(g, a, axis)
     count = np.broadcast_to(where, a.shape).sum(axis=over, keepdims=True)
-    return np.where(where, np.broadcast_to(wide / count, a.shape), 0.0)
+    return _where(where, np.broadcast_to(wide / count, a.shape), 0.0)
 
 
 @rule(np.var, "a")
@@ -33,7 +37,7 @@ def var_a(
     ddof = kwargs.get("correction", ddof)
     count = np.broadcast_to(where, a.shape).sum(axis=over, keepdims=True)
     rest = np.conjugate(a - a.mean(axis=over, keepdims=True, where=where))
-    return np.where(where, wide * (2.0 / (count - ddof)) * rest, 0.0)
+    return _where(where, wide * (2.0 / (count - ddof)) * rest, 0.0)
 
 
 @rule(np.std, "a")
@@ -47,13 +51,13 @@ def std_a(
 @rule(np.linspace, "start")
 def linspace_start(g, o, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     part = _part_of_line(g, num, endpoint, retstep, axis)
-    return unspread((g * (1.0 - part)).sum(axis=axis), np.shape(start))
+    return unspread(np.asarray((g * (1.0 - part)).sum(axis=axis)), np.shape(start))
 
 
 @rule(np.linspace, "stop")
 def linspace_stop(g, o, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     part = _part_of_line(g, num, endpoint, retstep, axis)
-    return unspread((g * part).sum(axis=axis), np.shape(stop))
+    return unspread(np.asarray((g * part).sum(axis=axis)), np.shape(stop))
 
 
 def _part_of_line(g, num, endpoint, retstep, axis):
@@ -62,7 +66,7 @@ def _part_of_line(g, num, endpoint, retstep, axis):
         raise NoRule("np.linspace with retstep")
     steps = num - 1 if endpoint else num
     part = np.arange(num) / max(steps, 1)
-    return np.moveaxis(part.reshape((num,) + (1,) * (np.ndim(g) - 1)), 0, axis)
+    return part.reshape(tuple(num if i == axis % g.ndim else 1 for i in range(g.ndim)))
 
 
 @rule(np.nansum, "a")
@@ -116,7 +120,7 @@ def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=1, 
     over = tuple(range(a.ndim)) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
     over = tuple(i % a.ndim for i in over)
-    return np.where(where, prod_back(g * initial, np.where(where, a, 1), over), 0.0)
+    return _where(where, prod_back(g * initial, _where(where, a, 1), over), 0.0)
 
 
 @rule(np.max, "a")
@@ -125,7 +129,7 @@ def most_a(g, o, a, axis=None, out=None, keepdims=False, initial=None, where=Tru
     if initial is not None:
         raise NoRule("a maximum or minimum with initial")
     g, over = _spread(g, a, axis)
-    return most_back(g, np.where(where, a, np.nan), np.reshape(o, g.shape), over)
+    return most_back(g, _where(where, a, np.nan), np.reshape(o, g.shape), over)
 
 
 @rule(np.trapezoid, "y")
