@@ -167,7 +167,7 @@ SANITIZED ?= tests
 UNFIT = not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)
 
 define sanitize
-	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
+	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG -O1" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
 	@rm -f build/$(1)/said*
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \

@@ -1,7 +1,7 @@
 """Loops over elements as people write them, plain, compiled, by Numba and in C: python -m benchmarks.loops.
 
-The programs are in loop_programs.py.  Each row is a median of alternating calls on fresh copies of the
-arguments; the times of copying are taken off.  Half of the calls of compiled code come right after the
+The programs are in loop_programs.py and turn_programs.py.  Each row is a median of alternating calls on
+fresh copies of the arguments; the times of copying are taken off.  Half of the calls of compiled code come right after the
 plain one, which leaves the processor's caches cold, and half after other compiled code.  `first` is the
 first compiled call beyond the ones after it, with an empty disk cache.  Numba's column has what it
 compiles with the same bits (its integers wrap, its indices are not checked); `C`, the same program
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import pycompile
-from benchmarks import loop_programs, loops_c
+from benchmarks import loop_programs, loops_c, turn_programs
 
 try:
     import numba
@@ -165,7 +165,8 @@ def main() -> int:
     )
     rows: dict[str, dict[str, float | None]] = {}
     all_same = True
-    for function, args in loop_programs.arguments().items():
+    programs = {**loop_programs.arguments(), **turn_programs.arguments()}
+    for function, args in programs.items():
         name = function.__name__
         if chosen.only not in name:
             continue

@@ -127,7 +127,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Slices in loops",
                 "section section_each section_store section_grid section_select section_reduce",
             ),
-            ("Loops over whole arrays", "repeat"),
+            (
+                "Loops over whole arrays",
+                "repeat repeat_learn repeat_objects repeat_views repeat_written",
+            ),
             (
                 "Branches that meet again",
                 "world merge merge_states merge_values merge_writes choice",
@@ -198,7 +201,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run program live"),
+            ("Calls", "function run_call run recompile precompile program live"),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",
@@ -216,14 +219,14 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Code and the disk cache",
-                "target code background cache cache_folder cache_record verdict_note hash toolchain cpu "
+                "target code background cache cache_folder cache_record cache_import verdict_note hash toolchain cpu "
                 "threads divided",
             ),
             (
                 "CUDA",
                 "cuda_library cuda_compile cuda_code cuda_launch cuda_graph cuda_product cuda_put",
             ),
-            ("Options, logs, reports", "config log report hints test_hooks module_runtime"),
+            ("Options, logs, reports", "config log report trace hints test_hooks module_runtime"),
         ],
     ),
 }

@@ -24,15 +24,19 @@ if TYPE_CHECKING:
         reset,
     )
     from pycompile._C import Graph
+    from pycompile._counters import counters
     from pycompile._errors import (
         BackendError,
         DerivativeError,
         GraphBreakError,
         PycompileError,
         PycompileWarning,
+        RecompileError,
     )
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
+    from pycompile._precompile import Array
+    from pycompile._stance import set_stance
     from pycompile.derivatives import (
         checkpoint,
         custom_jvp,
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Array",
     "BackendError",
     "DerivativeError",
     "Explanation",
@@ -56,10 +61,12 @@ __all__ = [
     "GraphBreakError",
     "PycompileError",
     "PycompileWarning",
+    "RecompileError",
     "__version__",
     "cache_info",
     "checkpoint",
     "compile",
+    "counters",
     "custom_jvp",
     "custom_vjp",
     "disable",
@@ -75,6 +82,7 @@ __all__ = [
     "register_backend",
     "reset",
     "set_logs",
+    "set_stance",
     "stop_gradient",
     "value_and_grad",
     "vjp",
@@ -84,6 +92,7 @@ __all__ = [
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
 # import NumPy without it.
 _HOMES = {
+    "Array": "_precompile",
     "BackendError": "_errors",
     "DerivativeError": "_errors",
     "Explanation": "_explain",
@@ -91,8 +100,11 @@ _HOMES = {
     "GraphBreakError": "_errors",
     "PycompileError": "_errors",
     "PycompileWarning": "_errors",
+    "RecompileError": "_errors",
+    "counters": "_counters",
     "explain": "_explain",
     "set_logs": "_logs",
+    "set_stance": "_stance",
     "grad": "derivatives",
     "hessian": "derivatives",
     "jacfwd": "derivatives",
@@ -111,7 +123,6 @@ _HOMES = {
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
     "export": "libraries without Python: docs/coming-from.md",
-    "set_stance": "PYCOMPILE_DISABLE=1, or pycompile.disable(f): docs/settings.md",
     "mark_dynamic": "sizes are learnt from the calls: docs/limits.md",
 }
 

@@ -30,6 +30,10 @@ __all__ = [
 
 tell_at_exit()
 atexit.register(_C.prices_keep)
+if os.environ.get("PYCOMPILE_TRACE"):
+    from pycompile import _trace
+
+    _trace.begin(os.environ["PYCOMPILE_TRACE"])
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,12 +106,17 @@ def compile(
                compiler runs beside the program, and plans take over when it has ended; "wait": the
                first call compiles and waits; "background": the first call starts to compile, and
                none waits; or "max-autotune": on a device, algorithms for matrix products are timed
-               when a plan is made, and the fastest is kept.
+               when a plan is made, and the fastest is kept. By effort: "O0" is "background", "O1"
+               has the C compiler do less, "O2" is "default", "O3" is "max-autotune".
     numerics   "numpy": the same bits as NumPy. "fast": products and sums may be contracted,
                elementary functions come from the vector math library, and floating-point
                warnings may be missing: see docs/numerics.md. None: as the option of that name
                says, by default "numpy".
     options    more settings by name: see docs/settings.md or `python -m pycompile info`.
+
+    Raises TypeError for what is no function and for options of another type, ValueError for unknown
+    names and values, BackendError for a backend that is not registered, and GraphBreakError for
+    generators and coroutines under fullgraph.
     """
     asked = fullgraph is not False or options is not None or numerics is not None
     if backend is NATIVE and mode is None and dynamic is None and not asked:
@@ -121,7 +130,16 @@ def compile(
 
 
 # The options that they set.
-_MODES = {"background": "background", "wait": "wait", "max-autotune": "autotune"}
+_MODES = {
+    "default": None,
+    "wait": "wait",
+    "background": "background",
+    "max-autotune": "autotune",
+    "O0": "background",
+    "O1": "quick_code",
+    "O2": None,
+    "O3": "autotune",
+}
 
 
 def _settings(
@@ -133,10 +151,9 @@ def _settings(
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
-    if mode not in (None, "default", *_MODES):
-        raise ValueError(
-            f"mode must be None, 'default', 'wait', 'background' or 'max-autotune', not {mode!r}"
-        )
+    if mode is not None and not (isinstance(mode, str) and mode in _MODES):
+        modes = ", ".join(map(repr, _MODES))
+        raise ValueError(f"mode must be None or one of {modes}, not {mode!r}")
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
@@ -159,7 +176,7 @@ def _settings(
             raise ValueError(
                 f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
             )
-    option = _MODES.get(mode or "")
+    option = _MODES[mode or "default"]
     if option is not None and settings.setdefault(option, True) is False:
         raise ValueError(f"mode {mode!r} is given, and {option}=False in options: remove one")
     settings["backend"] = resolve_backend(settings.get("backend", backend))

@@ -31,6 +31,37 @@ class GraphBreakError(PycompileError):
         self.line = line
 
 
+class RecompileError(PycompileError):
+    """A call would have to be compiled while `set_stance("fail_on_recompile")` holds.
+
+    `function`, `file` and `line` say where; `guard` is what the plan relies on ("x.shape[0] == 64"),
+    `old` and `new` are the values wanted and found, as text, `remedy` is what the program may change.
+    None when unknown, or where no plan was made yet.
+    """
+
+    __module__ = "pycompile"
+
+    def __init__(
+        self,
+        message: str,
+        function: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        guard: str | None = None,
+        old: str | None = None,
+        new: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.function = function
+        self.file = file
+        self.line = line
+        self.guard = guard
+        self.old = old
+        self.new = new
+        self.remedy = remedy
+
+
 class BackendError(PycompileError):
     """A backend that is not registered, or that returned what cannot be called."""
 

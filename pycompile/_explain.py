@@ -2,7 +2,7 @@
 
 The runtime adds a record (a dict) for each attempt to make a plan while reports are collected:
 csrc/runtime/compile.c.  An Explanation is those records as text (_explain_text.py), as a dict and as
-HTML.
+HTML (_html.py).
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return _explain_text.as_html(self)
+        from pycompile import _html
+
+        return _html.explanation(self)
 
 
 def explain(

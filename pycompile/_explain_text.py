@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import html
 import linecache
 import os
 import re
@@ -71,15 +70,19 @@ def place(file: str | None, line: Any) -> str:
 
 
 def found_breaks(explanation: Explanation) -> list[Record]:
+    return breaks_of(explanation.records, explanation.name)
+
+
+def breaks_of(attempts: list[Record], name: str) -> list[Record]:
     """The breaks without repetitions, each with `user`, the innermost frame in the user's files
     (or the outermost one), `captures`, how many met it, and `idle`: none of these had array work
     that the break could keep from a plan.  A value that decides is told once at each place.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
-    records = _final(explanation.records)
+    records = _final(attempts)
     met = [(record, item) for record in records for item in record.get("breaks") or ()]
     for record, item in met:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
-        frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
+        frames = frames or [(item.get("file"), item.get("line"), name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
         heads = dict(zip(frames, item.get("heads") or ()))
@@ -200,7 +203,7 @@ def _starts_others(item: Record) -> bool:
     return any(is_library(file) and OTHERS.search(file) for file in files)
 
 
-def _reasons(row: Record) -> list[str]:
+def reasons(row: Record) -> list[str]:
     """Why it is not faster, apart from its breaks."""
     why = list(dict.fromkeys(row["why"]))
     if row["given_up"]:
@@ -266,11 +269,11 @@ def _break_lines(item: Record, hinted: dict[str, str]) -> list[str]:
         called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
         lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
     if not item["idle"]:
-        lines.extend("    " + line for line in _hint(item, hinted))
+        lines.extend("    " + line for line in hint(item, hinted))
     return lines
 
 
-def _hint(item: Record, hinted: dict[str, str]) -> list[str]:
+def hint(item: Record, hinted: dict[str, str]) -> list[str]:
     """The hint; where it has been given before, of which break, if that is not at the same place.
     `hinted`: by hint, the code and the place."""
     if not item.get("hint"):
@@ -307,7 +310,7 @@ def _function_lines(row: Record, hinted: dict[str, str]) -> list[str]:
         lines.extend("  " + line for line in _break_lines(item, hinted))
     if len(row["breaks"]) > BREAKS:
         lines.append(f"  and {plural(len(row['breaks']) - BREAKS, 'more break')}")
-    lines.extend("  " + line for line in _reasons(row))
+    lines.extend("  " + line for line in reasons(row))
     return [part for line in lines for part in _fold(line)]
 
 
@@ -440,7 +443,7 @@ def describe_break(item: Record, hinted: dict[str, str]) -> list[str]:
     """The reason, the user's stack with the innermost line first, the hint."""
     lines = [f"break {item['code']}: {reason(item)}"]
     lines.extend(item.get("stack", "").splitlines())
-    lines.extend("  " + line for line in _hint(item, hinted))
+    lines.extend("  " + line for line in hint(item, hinted))
     return lines
 
 
@@ -449,32 +452,6 @@ def _section(title: str, content: Any) -> list[str]:
         return []
     lines = content.splitlines() if isinstance(content, str) else list(content)
     return [f"  {title}:", *("    " + line for line in lines)]
-
-
-# ---- HTML ----
-
-
-def as_html(explanation: Explanation) -> str:
-    """The heading and the user's breaks unfolded; those of libraries, and the records, folded."""
-    top = "<br>".join(map(html.escape, head(explanation)))
-    breaks = found_breaks(explanation)
-    mine = [item for item in breaks if not is_library(item["user"][0])]
-    library = [item for item in breaks if is_library(item["user"][0])]
-    hinted: dict[str, str] = {}
-    parts = [f"<p>{top}</p>", _list_of(mine, hinted)]
-    if library:
-        text = plural(len(library), "break") + " in libraries"
-        parts.append(f"<details><summary>{text}</summary>{_list_of(library, hinted)}</details>")
-    for number, record in enumerate(explanation.records, 1):
-        title, *rest = describe(number, record, hinted)
-        body = html.escape("\n".join(rest))
-        parts.append(f"<details><summary>{html.escape(title)}</summary><pre>{body}</pre></details>")
-    return "".join(parts)
-
-
-def _list_of(breaks: list[Record], hinted: dict[str, str]) -> str:
-    texts = (html.escape("\n".join(describe_break(item, hinted))) for item in breaks)
-    return "<ul>" + "".join(f"<li><pre>{text}</pre></li>" for text in texts) + "</ul>"
 
 
 # ---- words ----

@@ -54,12 +54,13 @@ def _random_numbers(request):
 # test_folders.py demands, and with it in the instructions that capture reads: tests that are not named
 # here ask that (constructs, python, the fuzzers, and one case of each rule).  Once there is a graph, its
 # kernels are the same with each Python, and with each NumPy but for the results that they are compared
-# with.  Random loops are here since nearly all of their time is the C
-# compiler's: each Python has some of its own.
+# with.  Plans run on 3.12 as on 3.13; 3.11 cannot watch dicts.  Random loops are here since nearly all
+# of their time is the C compiler's: each Python has some of its own.
 ASKS = {
     "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
     "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
-    "rules": ("capture", "messages", "plan_changes"),
+    "rules": ("capture", "derivatives", "messages", "plan_changes"),
+    "runtime": ("runtime",),
 }
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 
@@ -70,8 +71,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--seen",
         default="",
-        help="kernels, rules, numpy: what an earlier run asked with another Python, and with the same NumPy;"
-        " of these tests one case each",
+        help="kernels, rules, runtime, numpy: what an earlier run asked with another Python, and with"
+        " the same NumPy; of these tests one case each",
     )
 
 

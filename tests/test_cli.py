@@ -229,7 +229,7 @@ def test_cache_list_names_the_function_of_a_loop_by_pythons_rules(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = run("-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder).stdout.splitlines()[1:-1]
     assert len(rows) == 2 and all("before" in row for row in rows), rows
-    assert all(row.endswith("program.py:5") for row in rows), rows
+    assert all("program.py:5" in row for row in rows), rows
 
 
 @pytest.mark.slow
@@ -241,8 +241,8 @@ def test_cache_list_has_a_line_for_each_function(tmp_path):
     head, *rows, last = run(
         "-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder
     ).stdout.splitlines()
-    assert head.split() == ["age", "files", "bytes", "hits", "function", "place"]
-    files = {row.split()[-2]: int(row.split()[-5]) for row in rows}
+    assert head.split() == ["age", "files", "bytes", "hits", "function", "place", "shapes"]
+    files = {row.split()[5]: int(row.split()[2]) for row in rows}
     assert sorted(files) == ["many", "wave"] and files["many"] > files["wave"] == 1
     assert int(last.split()[0]) == sum(files.values())
     one_by_one = run("-m", "pycompile", "cache", "--all", PYCOMPILE_CACHE_DIR=folder).stdout

@@ -80,7 +80,7 @@ class Writer:
         return self.one(f"c[{self.index(k)}]", f"d[{self.index(k)}, {self.index(k)}]", "s * 0.5")
 
     def statement(self, depth: int, k: str) -> None:
-        kind, bounds, i = self.random.randrange(26), self.bounds(k), self.index(k)
+        kind, bounds, i = self.random.randrange(32), self.bounds(k), self.index(k)
         op = self.one("=", "=", "+=", "-=", "*=")
         if kind < 5:
             self.put(depth, f"{self.one('c', 'e', 'x')}[{bounds}] {op} {self.vector(k, bounds)}")
@@ -143,13 +143,48 @@ class Writer:
             self.put(depth, "s = (u * u).sum()")
         elif kind == 23:
             self.put(depth, f"l = len(c[{bounds}]) + d[{bounds}].shape[0]")
-        else:
+        elif kind < 26:
             self.put(depth, f"s = {self.one('s * 0.5', 's + 1', f's - {k}')}")
+        elif kind < 28:
+            name, value = self.one("p", "q", "x"), self.one("0.5", "e", "t", "p", "c")
+            self.put(depth, f"{name} {self.one('+=', '*=', '-=')} {value}")
+        elif kind == 28:
+            self.put(depth, f"{self.one('p', 'q')}[{bounds}] = {self.vector(k, bounds)}")
+            self.put(depth, self.one("p, q = q, p", "p, q = q, p", "p, q, x = q, x, p"))
+        elif kind == 29:
+            self.put(depth, self.one("y = p", "p = x", "p, q = q, p", "q = p * 1.0", "o, h = h, o"))
+            self.put(depth, self.one("e += o", "s += (o * h).sum()", "h += o", "p = o - h"))
+            self.put(
+                depth, self.one(f"o = d[{i}]", f"o, h = h, d[{i}]", "o = h", f"h = d[::-1][{i}]")
+            )
+        elif kind == 30:
+            of = f"{self.one('np.median', 'np.linalg.norm', 'np.std', 'np.ptp')}(c[{bounds}])"
+            self.put(depth, f"s = {of} + np.cumsum(e[{bounds}])[-1]")
+        else:
+            self.row(depth, k)
+
+    def row(self, depth: int, k: str) -> None:
+        """Of a loop over the rows of `d`, or of what it has left in the variable."""
+        self.put(
+            depth,
+            self.one(
+                "s += r.sum()", "r *= 0.5", "p = 0.5 * p + r", "p += r", f"c[{k}] = r.max()", "s = r[0] * t",
+                f"d[{self.index(k)}] = r", "s += np.median(r)", "s = np.linalg.norm(r) + r @ e", "y = r",
+            ),
+        )  # fmt: skip
 
     def loop(self, depth: int, around: str) -> None:
         k = "kj"[depth - 1]
-        kind = self.random.randrange(6)
-        if kind == 0:
+        kind = self.random.randrange(8)
+        if kind > 5:
+            over = "d", "d", "reversed(d)", "d[1:]", "d.T"
+            pairs = (
+                f"{k}, (r, s) in enumerate(zip({self.one(*over)}, {self.one('c', 'e', 'd[0]')}))"
+            )
+            rows = f"{k}, r in enumerate({self.one(*over)}{self.one('', '', ', -1')})"
+            self.put(depth, f"for {self.one(pairs, rows, rows)}:")
+            self.row(depth + 1, k)
+        elif kind == 0:
             self.put(depth, f"{k} = 0")
             self.put(depth, f"while {k} < {self.one('n', 'n - 1', '4')}:")
         else:
@@ -178,6 +213,7 @@ def program(number: int) -> str:
     w.put(0, "def f(a, b, c, d, e, t, n, m):")
     w.put(1, f"x = {w.one('np.zeros(n)', 'c.copy()', 'np.empty(n); x[:] = 1', 'c', 'e')}")
     w.put(1, f"p, q = {w.one('c * 1.0, e * 1.0', 'np.ones(n), np.zeros(n)', 'c + e, x + 1')}")
+    w.put(1, "r, o, h = e, d[0], d[-1]")
     w.put(1, f"s, k, y, l = {w.one('0.0', 'np.float64(0)', 'c.max()', 't')}, 0, None, 0")
     w.loop(1, "")
     w.behind()

@@ -2,7 +2,8 @@
    become jumps of the program, and the values of a `join` are copied into the memory of its
    results.
 
-   What a repeat computes before it stays, and its body, are arms of their own (repeat.c).
+   What a repeat computes before it stays, and its body, are arms of their own (repeat.c); so is
+   what comes behind a `measure`, which may be at places, and of sizes, that nobody knows before.
 
    Invariants: groups hold nodes of one arm only, so that what an arm does happens when it is taken
    and not otherwise, floating-point flags and deopts included; a virtual scalar from outside that
@@ -24,7 +25,7 @@ arms_find(Lowering *lw)
         if (repeat_find(lw, id, &loop) < 0) return -1;
         bool begins = op == OP_branch || op == OP_enter;
         if (begins && VEC_PUSH(lw->arena, &around, arm) < 0) return -1;
-        if (begins || op == OP_otherwise || op == OP_stay) arm = ++lw->narms;
+        if (begins || op == OP_otherwise || op == OP_stay || op == OP_measure) arm = ++lw->narms;
     }
     return 0;
 }

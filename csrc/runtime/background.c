@@ -27,7 +27,7 @@ struct Running {
     CodeWanted wanted; /* without the source; its texts are in `texts` */
     CodeTicket ticket;
     double began;
-    char *folder, *texts[2];
+    char *folder, *texts[3];
     Running *next;
 };
 
@@ -135,8 +135,10 @@ background_add(const CodeWanted *wanted, const char *folder)
         r->folder = copy_of(folder);
         origin->function = r->texts[0] = copy_of(wanted->origin.function);
         origin->file = r->texts[1] = copy_of(wanted->origin.file);
+        origin->shapes = r->texts[2] = copy_of(wanted->origin.shapes ? wanted->origin.shapes : "");
     }
-    if (r == NULL || r->folder == NULL || r->texts[0] == NULL || r->texts[1] == NULL) {
+    if (r == NULL || r->folder == NULL || r->texts[0] == NULL || r->texts[1] == NULL ||
+        r->texts[2] == NULL) {
         PyErr_Clear();
         if (r != NULL) forget(r);
         return 0;

@@ -113,6 +113,23 @@ entry_is_good(int fd, const Digest *key)
            memcmp(&seal.checksum, &sum, sizeof(sum)) == 0;
 }
 
+bool
+cache_file_is_good(const char *path, const Digest *key)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return false;
+    bool good = entry_is_good(fd, key);
+    close(fd);
+    return good;
+}
+
+bool
+cache_unseal(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && truncate(path, info.st_size - (off_t)sizeof(Seal)) == 0;
+}
+
 Answer
 cache_find(const Digest *key, char path[CACHE_PATH])
 {
@@ -429,7 +446,7 @@ py_cache_clear(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
-test_cache_sweep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+cache_sweep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     const char *folder = cache_folder();
     if (folder != NULL) sweep(folder);
@@ -454,7 +471,7 @@ test_hash(PyObject *Py_UNUSED(self), PyObject *args)
 PyMethodDef cache_methods[] = {
     {"cache_info", py_cache_info, METH_NOARGS, "Folder, entries, bytes, hits and misses."},
     {"cache_clear", py_cache_clear, METH_NOARGS, "Removes all entries from the disk cache."},
-    {"test_cache_sweep", test_cache_sweep, METH_NOARGS, "Applies the size limit now."},
+    {"cache_sweep", cache_sweep, METH_NOARGS, "Applies the size limit now; removes leftovers."},
     {"test_hash", test_hash, METH_VARARGS, "BLAKE2s, 16 bytes, in hex."},
     {NULL, NULL, 0, NULL},
 };

@@ -50,7 +50,7 @@ typedef struct {
     bool straight;
 } CodeWanted;
 
-enum { CACHE_PATH = 4096 };
+enum { CACHE_PATH = 4096, CACHE_ABI = 2 /* what kernels expect of the runtime */ };
 
 /* ---- cache_folder.c: never set an exception ---- */
 
@@ -68,6 +68,11 @@ void cache_work_end(const char *folder);
 
 /* ---- cache.c ---- */
 
+/* Is the file whole, and sealed with this key? */
+bool cache_file_is_good(const char *path, const Digest *key);
+/* Removes the seal at the file's end, which is there. */
+bool cache_unseal(const char *path);
+
 /* ANSWER_YES: `path` names a checked entry.  ANSWER_NO: none (a bad one is removed and logged). */
 Answer cache_find(const Digest *key, char path[CACHE_PATH]);
 /* Counts, and logs, that an entry was used, or that there was none, and why. */
@@ -77,6 +82,7 @@ void cache_missed(const CodeOrigin *origin, const KeyParts *parts);
    ANSWER_NO: it was not moved. */
 Answer cache_store(const Digest *key, const char *file, char path[CACHE_PATH]);
 bool cache_is_entry(const char *name);
+bool digest_parse(const char *hex, Digest *out); /* of digest_hex; false: it is none */
 /* A small text kept beside the entries, by name. */
 Answer cache_read_note(const char *name, char *out, size_t size);
 void cache_write_note(const char *name, const char *text);
@@ -102,9 +108,15 @@ extern const VerdictKeeper verdict_note_keeper;
 /* ---- cache_record.c: the text about an entry; never set an exception ---- */
 void cache_record_made(const CodeWanted *wanted, double seconds);
 void cache_record_hit(const Digest *key);
+/* The key that an entry has here whose record that is, and which was sealed with `sealed`; `here`:
+   the parts of a machine with a compiler, or NULL.  False: it is another entry's record. */
+bool cache_record_key(const char *text, const KeyParts *here, const Digest *sealed, Digest *key);
+/* Keeps it for the entry of that key. */
+void cache_record_keep(const char *text, const KeyParts *here, const Digest *key);
 void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 
 /* ---- code.c ---- */
+Digest code_key(const KeyParts *parts);
 /* Moves what was compiled into the cache, with all that is kept about it. */
 bool code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
 

@@ -3,6 +3,7 @@
        function: gelu
        file: /home/me/model.py
        line: 12
+       shapes: f32[512,512], f32[512]
        made: 1763807112                     (seconds since 1970)
        seconds: 0.081                       (of the C compiler's)
        source: 5d41402abc4b2a76b9719d911017c592
@@ -33,7 +34,7 @@ enum { RECORD_BYTES = 16384, FOLD_BYTES = 8192, FIELD = 1024, NONE = 2 * PART_CO
 static const char *const part_names[PART_COUNT] = {"source", "compiler", "flags", "cpu", "options"};
 
 typedef struct {
-    char function[FIELD], file[FIELD];
+    char function[FIELD], file[FIELD], shapes[FIELD];
     int line;
     long long made, hits;
     double seconds;
@@ -66,6 +67,7 @@ put_record(Text *text, const Record *record)
 {
     put_field(text, "function", record->function);
     put_field(text, "file", record->file);
+    put_field(text, "shapes", record->shapes);
     text_printf(text, "line: %d\nmade: %lld\nseconds: %.3f\n", record->line, record->made,
                 record->seconds);
     for (int i = 0; i < PART_COUNT; i++)
@@ -97,6 +99,8 @@ parse_field(Record *record, const char *name, const char *value)
         snprintf(record->function, FIELD, "%s", value);
     else if (strcmp(name, "file") == 0)
         snprintf(record->file, FIELD, "%s", value);
+    else if (strcmp(name, "shapes") == 0)
+        snprintf(record->shapes, FIELD, "%s", value);
     else if (strcmp(name, "line") == 0)
         record->line = (int)strtol(value, NULL, 10);
     else if (strcmp(name, "made") == 0)
@@ -109,13 +113,12 @@ parse_field(Record *record, const char *name, const char *value)
         if (strcmp(name, part_names[i]) == 0) parse_part(value, record->digest[i], record->text[i]);
 }
 
-/* False: there is no record.  A field that is missing or malformed stays empty. */
-static bool
-read_record(const char *name, Record *record)
+/* A field that is missing or malformed stays empty.  Changes `data`. */
+static void
+parse_record(char *data, Record *record)
 {
-    char data[RECORD_BYTES], *rest = NULL;
+    char *rest = NULL;
     *record = (Record){0};
-    if (cache_read_note(name, data, sizeof(data)) != ANSWER_YES) return false;
     for (char *line = strtok_r(data, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
         char *colon = strstr(line, ": ");
@@ -123,7 +126,17 @@ read_record(const char *name, Record *record)
         *colon = '\0';
         parse_field(record, line, colon + 2);
     }
-    return true;
+}
+
+/* False: there is no record. */
+static bool
+read_record(const char *name, Record *record)
+{
+    char data[RECORD_BYTES] = "";
+    bool there = cache_read_note(name, data, sizeof(data)) == ANSWER_YES;
+    if (!there) *data = '\0';
+    parse_record(data, record);
+    return there;
 }
 
 static void
@@ -146,6 +159,7 @@ cache_record_made(const CodeWanted *wanted, double seconds)
     Record record = {.line = origin->line, .made = time(NULL), .seconds = seconds};
     snprintf(record.function, FIELD, "%s", origin->function);
     snprintf(record.file, FIELD, "%s", origin->file);
+    snprintf(record.shapes, FIELD, "%s", origin->shapes ? origin->shapes : "");
     for (int i = 0; i < PART_COUNT; i++) digest_hex(&parts->digest[i], record.digest[i]);
     snprintf(record.text[PART_COMPILER], 256, "%s", parts->compiler);
     cpu_describe(record.text[PART_CPU], 256);
@@ -166,6 +180,52 @@ cache_record_hit(const Digest *key)
     bool long_row = write(fd, ".", 1) == 1 && fstat(fd, &info) == 0 && info.st_size > FOLD_BYTES;
     close(fd);
     if (long_row && read_record(name, &record)) write_record(name, &record);
+}
+
+/* ---- from another machine ---- */
+
+/* The record of a text, whose compiler is this machine's if it is described alike. */
+static void
+read_text(const char *text, const KeyParts *here, Record *record)
+{
+    char data[RECORD_BYTES];
+    snprintf(data, sizeof(data), "%s", text);
+    parse_record(data, record);
+    record->hits = 0;
+    if (here != NULL && strcmp(record->text[PART_COMPILER], here->compiler) == 0)
+        digest_hex(&here->digest[PART_COMPILER], record->digest[PART_COMPILER]);
+}
+
+/* False: a digest is missing. */
+static bool
+key_of(const Record *record, Digest *key)
+{
+    KeyParts parts = {0};
+    for (int i = 0; i < PART_COUNT; i++)
+        if (!digest_parse(record->digest[i], &parts.digest[i])) return false;
+    *key = code_key(&parts);
+    return true;
+}
+
+bool
+cache_record_key(const char *text, const KeyParts *here, const Digest *sealed, Digest *key)
+{
+    Record record;
+    Digest theirs;
+    read_text(text, NULL, &record);
+    if (!key_of(&record, &theirs) || memcmp(&theirs, sealed, sizeof(theirs)) != 0) return false;
+    read_text(text, here, &record);
+    return key_of(&record, key);
+}
+
+void
+cache_record_keep(const char *text, const KeyParts *here, const Digest *key)
+{
+    char name[DIGEST_HEX + 4];
+    Record record;
+    read_text(text, here, &record);
+    record_name(key, name);
+    write_record(name, &record);
 }
 
 /* ---- all of them ---- */
@@ -223,13 +283,17 @@ put_differences(Text *text, const Search *search, const KeyParts *parts)
 {
     const char *separator = "";
     for (int i = 0; i < PART_COUNT; i++) {
-        char now[256] = "";
+        char now[FIELD] = "";
+        const char *then = i == PART_SOURCE ? search->nearest.shapes : search->nearest.text[i];
         if (strcmp(search->nearest.digest[i], search->digest[i]) == 0) continue;
+        if (i == PART_SOURCE && *then != '\0' && search->origin->shapes != NULL)
+            snprintf(now, sizeof(now), "%s", search->origin->shapes);
+        else if (i == PART_SOURCE)
+            then = "";
         if (i == PART_COMPILER) snprintf(now, sizeof(now), "%s", parts->compiler);
         if (i == PART_CPU) cpu_describe(now, sizeof(now));
         text_printf(text, "%s%s", separator, part_names[i]);
-        if (strcmp(now, search->nearest.text[i]) != 0)
-            text_printf(text, " (then %s, now %s)", search->nearest.text[i], now);
+        if (strcmp(now, then) != 0) text_printf(text, " (then %s, now %s)", then, now);
         separator = ", ";
     }
 }
@@ -271,11 +335,11 @@ add_entry(const char *name, const Record *record, void *context)
     PyObject *entry = NULL;
     if (function != NULL && file != NULL)
         entry = Py_BuildValue(
-            "{s:s,s:O,s:O,s:i,s:L,s:L,s:L,s:L,s:d,s:s}", "name", name, "function",
-            known ? function : Py_None, "file", known ? file : Py_None, "line", record->line,
-            "made", known ? record->made : (long long)info.st_mtim.tv_sec, "used",
-            (long long)info.st_mtim.tv_sec, "bytes", (long long)info.st_size, "hits", record->hits,
-            "seconds", record->seconds, "compiler", record->text[PART_COMPILER]);
+            "{s:s,s:O,s:O,s:s,s:i,s:L,s:L,s:L,s:L,s:d,s:s}", "name", name, "function",
+            known ? function : Py_None, "file", known ? file : Py_None, "shapes", record->shapes,
+            "line", record->line, "made", known ? record->made : (long long)info.st_mtim.tv_sec,
+            "used", (long long)info.st_mtim.tv_sec, "bytes", (long long)info.st_size, "hits",
+            record->hits, "seconds", record->seconds, "compiler", record->text[PART_COMPILER]);
     if (entry == NULL || PyList_Append(*list, entry) < 0) Py_CLEAR(*list);
     Py_XDECREF(function);
     Py_XDECREF(file);

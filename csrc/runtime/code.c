@@ -15,9 +15,10 @@ struct Code {
     Code *next; /* in its bucket */
 };
 
-enum { BUCKETS = 256, ABI_VERSION = 2 };
+enum { BUCKETS = 256 };
 static Code *table[BUCKETS];
 static long long memory_hits, loaded;
+static const char *found_in = "memory";
 
 static Code **
 bucket_of(const Digest *key)
@@ -67,11 +68,11 @@ describe_parts(const Target *target, const char *source, bool straight, const Co
     target->parts(parts, straight);
 }
 
-static Digest
-key_of(const KeyParts *parts)
+Digest
+code_key(const KeyParts *parts)
 {
     Hash hash;
-    int abi = ABI_VERSION;
+    int abi = CACHE_ABI;
     hash_begin(&hash);
     hash_add(&hash, &abi, sizeof(abi));
     hash_add(&hash, parts->digest, sizeof(parts->digest));
@@ -108,6 +109,7 @@ use_loaded(const Digest *key, Code **out)
     if (code == NULL) return ANSWER_NO;
     code->users++;
     memory_hits++;
+    found_in = "memory";
     *out = code;
     return ANSWER_YES;
 }
@@ -123,6 +125,7 @@ find(const Target *target, const Digest *key, const CodeOrigin *origin, Code **o
     if (answer != ANSWER_YES) return answer;
     log_emit(LOG_CACHE, "hit: %s (%s:%d): %s", origin->function, origin->file, origin->line, path);
     cache_hit(key);
+    found_in = "disk";
     return ANSWER_YES;
 }
 
@@ -134,7 +137,7 @@ find_of_others(const Target *target, KeyParts *parts, const CodeOrigin *origin, 
     int count = target->recorded == NULL ? 0 : target->recorded(known, MAX_RECORDED_COMPILERS);
     for (int i = 0; i < count; i++) {
         parts->digest[PART_COMPILER] = known[i];
-        Digest key = key_of(parts);
+        Digest key = code_key(parts);
         Answer answer = find(target, &key, origin, out);
         if (answer != ANSWER_NO) return answer;
     }
@@ -173,6 +176,7 @@ compile_and_load(const CodeWanted *w, Code **out)
     Answer answer = w->target->compile(w->source, w->straight, folder, file, &seconds);
     if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
     cache_work_end(folder);
+    found_in = "compiler";
     return answer;
 }
 
@@ -214,7 +218,14 @@ load_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
     Answer answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
     if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
     cache_work_end(folder);
+    found_in = "background";
     return answer;
+}
+
+const char *
+code_found_in(void)
+{
+    return found_in;
 }
 
 Answer
@@ -227,7 +238,7 @@ code_load(Device device, const char *source, bool straight, const Config *config
     threads_recall();
     describe_parts(target, source, straight, config, &w.parts);
     bool compiles = target->identify(&w.parts) == ANSWER_YES;
-    w.key = key_of(&w.parts); /* used with a compiler only */
+    w.key = code_key(&w.parts); /* used with a compiler only */
     Answer answer = compiles ? find(target, &w.key, origin, out)
                              : find_of_others(target, &w.parts, origin, out);
     if (answer != ANSWER_NO) return answer;
@@ -273,7 +284,7 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     int straight = 0;
     Code *code;
     if (!PyArg_ParseTuple(args, "s|p", &source, &straight)) return NULL;
-    const CodeOrigin origin = {"test", "test", 0};
+    const CodeOrigin origin = {"test", "test", 0, NULL};
     CodeTicket ticket;
     Answer answer =
         code_load(DEVICE_HOST, source, straight, NULL, &origin, CODE_COMPILED, &ticket, &code);

@@ -12,13 +12,56 @@
 
 static _Thread_local int depth; /* compiles in progress on this thread */
 static struct {
-    long long captures, instructions, plans, postponed;
-} counts; /* of the process */
+    long long captures, instructions, plans, postponed, numbered;
+    double seconds;
+    PyObject *recompiles, *breaks; /* dicts of how often, by reason; NULL: none yet */
+} counts;                          /* of the process */
+
+/* One more of this key, which may be one of very many.  Keeps a set exception. */
+static void
+count_one(PyObject **dict, const char *name)
+{
+    enum { MOST = 1000 };
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (*dict == NULL) *dict = PyDict_New();
+    PyObject *key = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace"), *one = NULL;
+    PyObject *before = *dict != NULL && key != NULL ? PyDict_GetItemWithError(*dict, key) : NULL;
+    if (before == NULL && *dict != NULL && PyDict_GET_SIZE(*dict) >= MOST)
+        Py_XSETREF(key, PyUnicode_FromString("others"));
+    if (*dict != NULL && key != NULL) {
+        before = PyDict_GetItemWithError(*dict, key);
+        one = PyLong_FromLongLong(1 + (before != NULL ? PyLong_AsLongLong(before) : 0));
+    }
+    if (one != NULL) PyDict_SetItem(*dict, key, one);
+    Py_XDECREF(one);
+    Py_XDECREF(key);
+    PyErr_Restore(type, value, trace);
+}
+
+void
+counts_recompiled(const char *reason)
+{
+    count_one(&counts.recompiles, reason);
+}
+
+static void
+count_breaks(const Capture *capture)
+{
+    for (int i = 0; i < capture->breaks.len; i++) {
+        BreakCode code = capture->breaks.at[i].code;
+        Text name = {0};
+        if (code == BREAK_NONE) continue;
+        text_printf(&name, "%s: %s", break_code(code), break_text(code));
+        if (name.data != NULL) count_one(&counts.breaks, name.data);
+        text_free(&name);
+    }
+}
 
 bool
 calls_are_left(void)
 {
-    return depth > 0 || interpreter_ends();
+    return (depth | stance_eager) > 0 || interpreter_ends();
 }
 
 enum {                    /* in the units of capture/control/worth.c */
@@ -52,6 +95,7 @@ stage_capture(Job *job, CompileNote *note)
     note->at = job->capture->exit.at;
     note->called = job->capture->called;
     note_break(job, note);
+    count_breaks(job->capture);
     tell_breaks(job);
     tell_exit(job);
     if (job->config->fullgraph && job->capture->exit.kind != EXIT_RETURN) {
@@ -97,7 +141,22 @@ origin_of(const Job *job)
 {
     const PyCodeObject *code = job->request->decoded->code;
     return (CodeOrigin){text_of_str(code->co_qualname), text_of_str(code->co_filename),
-                        code->co_firstlineno};
+                        code->co_firstlineno, NULL};
+}
+
+static void
+put_shapes(const Graph *g, Text *out)
+{
+    for (int i = 0; i < g->inputs.len; i++) {
+        const Type *type = &graph_node(g, g->inputs.at[i])->type;
+        Text one = {0};
+        if (type->form != FORM_ARRAY) continue;
+        type_print(g, type, &one); /* strides follow in braces */
+        if (one.data != NULL)
+            text_printf(out, "%s%.*s", out->len > 0 ? ", " : "", (int)strcspn(one.data, "{"),
+                        one.data);
+        text_free(&one);
+    }
 }
 
 /* Do the loops of this call alone take so much longer than the C compiler that it is waited for?
@@ -120,19 +179,25 @@ make_code(Job *job, Device device)
     if (targets[device].emit(job->capture->graph, job->program, false, &source, &straight) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
-        bool later = job->config->background || job->patience.later;
+        straight = straight || (job->config->quick_code && !job->capture->graph->fast);
+        bool later = (job->config->background || job->patience.later) && !job->patience.waits;
         CodeHow how = job->capture->gain < job->patience.compile ? CODE_FOUND
                       : later && !pays_at_once(job)              ? CODE_LATER
                                                                  : CODE_COMPILED;
         job->text ^= text_hash(source.data) | 1;
-        const CodeOrigin origin = origin_of(job);
+        CodeOrigin origin = origin_of(job);
+        Text shapes = {0};
+        put_shapes(job->capture->graph, &shapes);
+        origin.shapes = shapes.data;
         int64_t began = clock_ns();
         answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
                            &job->codes.on[device]);
+        text_free(&shapes);
         if (how == CODE_COMPILED) job->waited_ns += clock_ns() - began;
         if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
         if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");
         stage_done(job, "compile");
+        if (answer == ANSWER_YES) record_string(job->record, "code", code_found_in());
     }
     text_free(&source);
     if (answer == ANSWER_NO && !job->postponed)
@@ -219,7 +284,9 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
+    (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");
+    record_int(job->record, "plan", (*out)->number);
     return ANSWER_YES;
 }
 
@@ -276,6 +343,7 @@ end_job(Job *job)
     if (job->record != NULL) {
         record_object(job->record, "seconds", Py_XNewRef(job->seconds));
         if (report_add(job->record) < 0) PyErr_Clear();
+        trace_put("compile", job->started, Py_NewRef(job->record));
     }
     Py_XDECREF(job->record);
     Py_XDECREF(job->seconds);
@@ -288,16 +356,15 @@ end_job(Job *job)
 }
 
 Answer
-compile_plan(const CaptureRequest *request, const char *reason, Patience patience, Plan **out,
-             CompileNote *note)
+compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause, Patience patience,
+             Plan **out, CompileNote *note)
 {
-    Job job = {.request = request, .config = request->config, .reason = reason};
+    Job job = {.request = request, .config = request->config, .reason = reason, .cause = cause};
     job.patience = patience;
     *note = (CompileNote){.raised = -1};
+    double began = clock_seconds();
     depth++;
     begin_record(&job);
-    if (reason != NULL && log_enabled(LOG_RECOMPILES))
-        log_emit(LOG_RECOMPILES, "%s: recompiled because %s", where_of(&job), reason);
     Answer answer = run_stages(&job, out, note);
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
     note->postponed = job.postponed;
@@ -311,6 +378,7 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
     counts.postponed += job.postponed;
     end_job(&job);
     verdicts_keep();
+    counts.seconds += clock_seconds() - began;
     depth--;
     return answer;
 }
@@ -320,14 +388,19 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
 static PyObject *
 py_compile_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d}", "captures", counts.captures, "instructions",
-                         counts.instructions, "plans", counts.plans, "postponed", counts.postponed,
-                         "seconds", 1e-9 * (double)account_spent());
+    PyObject *recompiles = counts.recompiles ? PyDict_Copy(counts.recompiles) : PyDict_New();
+    PyObject *breaks = counts.breaks ? PyDict_Copy(counts.breaks) : PyDict_New();
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d,s:d,s:N,s:N}", "captures", counts.captures,
+                         "instructions", counts.instructions, "plans", counts.plans, "postponed",
+                         counts.postponed, "seconds", 1e-9 * (double)account_spent(),
+                         "capture_seconds", counts.seconds, "recompiles", recompiles, "breaks",
+                         breaks);
 }
 
 PyMethodDef compile_methods[] = {
     {"compile_counts", py_compile_counts, METH_NOARGS,
      "compile_counts() -> dict\n\nCaptures so far, the instructions that they followed in the end, "
-     "plans made, plans that did not pay yet, and what all of it has cost the program."},
+     "plans made, plans that did not pay yet, what all of it has cost the program, the time in "
+     "captures, and recompiles and graph breaks by reason."},
     {NULL, NULL, 0, NULL},
 };

@@ -10,6 +10,7 @@ typedef struct {
     const CaptureRequest *request;
     const Config *config;
     const char *reason;
+    PyObject *cause;
     Patience patience;
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
     int64_t waited_ns;       /* for the C compiler */
@@ -19,11 +20,12 @@ typedef struct {
     GuardProgram *guards;
     Program *program;
     Codes codes;
-    PyObject *record;  /* NULL: no reports are being collected */
+    PyObject *record;  /* NULL: nobody wants one */
     PyObject *seconds; /* stage -> seconds */
     Text where;        /* "f (file.py:12)" */
     Text dumped;       /* the graph as PYCOMPILE_LOGS=graph:… last showed it */
     double began;      /* seconds */
+    int64_t started;   /* clock_ns */
 } Job;
 
 /* ---- compile_tell.c: logs, records, and the end of a compile without a plan ---- */

@@ -39,7 +39,10 @@ begin_record(Job *job)
     text_printf(&job->where, "%s (%s:%d)", name, file, line);
     tell_bytecode(job);
     stage_begin(job);
-    if (!report_wanted()) return;
+    job->started = clock_ns();
+    /* Python code, which makes some of the texts, would serve a signal, and lose what its handler
+       raises. */
+    if (!report_wanted() && (!trace_on || signal_is_pending(PyThreadState_Get()))) return;
     job->record = PyDict_New();
     job->seconds = PyDict_New();
     PyErr_Clear();
@@ -48,10 +51,12 @@ begin_record(Job *job)
     record_object(job->record, "function", told_function(&at));
     record_string(job->record, "file", file);
     record_int(job->record, "line", line);
+    record_int(job->record, "first_line", code->co_firstlineno);
     record_int(job->record, "entry", job->request->number);
     record_object(job->record, "earned", PyBool_FromLong(job->request->effort > 0));
     report_hold((PyObject *)code);
     if (job->reason != NULL) record_string(job->record, "recompile", job->reason);
+    if (job->cause != NULL) record_object(job->record, "cause", Py_NewRef(job->cause));
 }
 
 const char *
@@ -228,10 +233,12 @@ tell_break(Job *job, const Break *item)
         record_string(record, "hint", break_hint(item));
         record_string(record, "file", item->frames[0].file);
         record_int(record, "line", item->frames[0].line);
-        Text stack = {0};
-        put_stack(&stack, item);
-        record_text(record, "stack", &stack);
-        text_free(&stack);
+        if (report_wanted()) {
+            Text stack = {0};
+            put_stack(&stack, item);
+            record_text(record, "stack", &stack);
+            text_free(&stack);
+        }
         record_object(record, "frames", frames_list(item));
         record_object(record, "heads", heads_list(item));
         if (PyList_Append(list, record) < 0) PyErr_Clear();
@@ -292,7 +299,7 @@ tell_graph(Job *job)
     Text text = {0};
     if (graph_print(job->capture->graph, &text) < 0) PyErr_Clear();
     tell_text(job, LOG_GRAPH, "graph", &text);
-    if (job->record != NULL)
+    if (job->record != NULL && report_wanted())
         record_object(job->record, "graph_object", graph_view(job->capture->graph));
 }
 
@@ -413,7 +420,7 @@ raise_unlowered(Job *job, const char *stage, const char *why)
 void
 note_break(const Job *job, CompileNote *note)
 {
-    if (job->capture->breaks.len == 0 || !log_enabled(LOG_PERF_HINTS)) return;
+    if (job->capture->breaks.len == 0 || !(trace_on || log_enabled(LOG_PERF_HINTS))) return;
     const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
     const BreakFrame *inner = &item->frames[0];
     note->code = item->code;

@@ -366,13 +366,9 @@ static void
 tell_unknown(void)
 {
     static const char *const known[] = {
-        "PYCOMPILE_LOGS",
-        "PYCOMPILE_DISABLE",
-        "PYCOMPILE_CUDA_DEBUG",
-        "PYCOMPILE_CACHE",
-        "PYCOMPILE_CACHE_DIR",
-        "PYCOMPILE_CACHE_BYTES",
-        "PYCOMPILE_COMPILE_TIMEOUT",
+        "PYCOMPILE_LOGS",        "PYCOMPILE_DISABLE",         "PYCOMPILE_CUDA_DEBUG",
+        "PYCOMPILE_TRACE",       "PYCOMPILE_CACHE",           "PYCOMPILE_CACHE_DIR",
+        "PYCOMPILE_CACHE_BYTES", "PYCOMPILE_COMPILE_TIMEOUT",
 #define OPTION(name, type, value, variable, ...) variable,
 #include "../config.def"
 #undef OPTION

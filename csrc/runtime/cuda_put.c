@@ -146,7 +146,7 @@ load(const Put *p, Kernels *out)
 {
     static const char *const names[KERNELS] = {"k0", "k1", "k2"};
     char source[sizeof text + 64];
-    const CodeOrigin origin = {"x[integers] = values", "cuda_put.c", 0};
+    const CodeOrigin origin = {"x[integers] = values", "cuda_put.c", 0, NULL};
     CodeTicket ticket;
     Code *code;
     out->tried = true;

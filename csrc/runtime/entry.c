@@ -213,7 +213,7 @@ detach_entries(CodeState *state, Entry *to)
     state->varied.len = 0;
     state->calls = (SampledCalls){0};
     state->account = (Account){0};
-    state->planned = false;
+    state->planned = state->met = state->told = false;
     state->ticket = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;

@@ -176,6 +176,8 @@ struct CodeState {
     int32_t leaves;      /* so many of the next calls need not be looked at: CPython runs them … */
     unsigned left_epoch; /* … in this epoch … */
     PyTypeObject *left_type; /* … with a first argument of this type, compared only */
+    bool told;               /* the program was told that it is compiled no more */
+    bool met;                /* "eager_then_compile": a call has come that had no plan */
     bool planned;            /* a place of it has, or had, a plan */
     CodeTicket ticket;       /* else: what the last capture waits for; 0: nothing */
     bool judged;             /* `loops` and `open_loop` are known */
@@ -196,8 +198,15 @@ int64_t credit_elements(PyObject *object);
 /* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
-/* hints.c: notes what failed guard `number` of a plan found against `roots`. */
-void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots);
+/* hints.c: notes what failed guard `number` of a plan found against `roots`, and tells it. */
+typedef struct {
+    Text what;          /* "f: x.shape[0] (file.py:12)", without values where they are told apart */
+    const char *remedy; /* a literal, or NULL */
+    PyObject *cause;    /* for records: owned, or NULL where there are none */
+} Varied;
+void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots,
+                  Varied *out);
+void varied_free(Varied *varied);
 /* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run with its time taken for the reports. */

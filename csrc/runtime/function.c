@@ -7,6 +7,7 @@
  */
 #include "entry.h"
 #include "hooks.h"
+#include "recompile.h"
 
 #include <structmember.h>
 #ifdef __GLIBC__
@@ -317,11 +318,44 @@ compiled_stats(PyObject *object, PyObject *none)
     return dict;
 }
 
+/* precompile(*args, **kwargs) -> bool: pycompile/_precompile.py binds them. */
+static PyObject *
+compiled_precompile(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    CompiledFunction *self = (CompiledFunction *)object;
+    if (self->options == NULL || self->vectorcall == plain_vectorcall) Py_RETURN_FALSE;
+    PyObject *bind = module_object("pycompile._precompile", "bind");
+    PyObject *bound = bind != NULL ? PyObject_CallFunction(bind, "OOO", (PyObject *)self->function,
+                                                           args, kwargs != NULL ? kwargs : Py_None)
+                                   : NULL;
+    Py_XDECREF(bind);
+    if (bound == NULL) return NULL;
+    CodeState *state = current_state(self);
+    PyFunctionObject *function = (PyFunctionObject *)Py_NewRef((PyObject *)self->function);
+    int status = state != NULL ? precompile(state, function, bound) : 0;
+    Py_DECREF(function);
+    Py_DECREF(bound);
+    return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
 static PyMethodDef compiled_methods[] = {
     {"__reduce__", compiled_reduce, METH_NOARGS, NULL},
     {"__reduce_ex__", compiled_reduce, METH_O, NULL},
     {"__copy__", compiled_copy, METH_NOARGS, NULL},
     {"__deepcopy__", compiled_copy, METH_O, NULL},
+    {"precompile", (PyCFunction)(void (*)(void))compiled_precompile, METH_VARARGS | METH_KEYWORDS,
+     "precompile(*args, **kwargs) -> bool\n\n"
+     "Makes the plan of a call with such arguments, and waits for the C compiler.  Nothing of the "
+     "function runs. A\n"
+     "pycompile.Array(shape, dtype) may stand for each array, also in lists, tuples and dicts. Of "
+     "a "
+     "method, the\n"
+     "instance is the first argument: Model.forward.precompile(model, x).\n\n"
+     "True: such a call is one plan.  False: it is not: what is behind a graph break is compiled "
+     "when a call comes\n"
+     "there; what is not worth a plan, a disabled function, and what cannot be compiled is "
+     "Python's.\n\n"
+     "Raises TypeError where the arguments do not match, and GraphBreakError under fullgraph.\n"},
     {"stats", compiled_stats, METH_NOARGS,
      "stats() -> dict\n\n"
      "Counts of the function's code in its namespace with these options. What is compiled from the "

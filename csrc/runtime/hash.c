@@ -2,6 +2,8 @@
    hashlib.blake2s(data, digest_size=16). */
 #include "cache.h"
 
+#include <stdio.h>
+
 static const uint32_t initial[8] = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
                                     0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 
@@ -112,4 +114,18 @@ digest_hex(const Digest *digest, char out[DIGEST_HEX])
         out[2 * i + 1] = digits[digest->bytes[i] & 15];
     }
     out[DIGEST_HEX - 1] = '\0';
+}
+
+bool
+digest_parse(const char *hex, Digest *out)
+{
+    char back[DIGEST_HEX];
+    for (int i = 0; i < (int)sizeof(out->bytes); i++) {
+        unsigned byte;
+        if (hex[0] == '\0' || sscanf(hex, "%2x", &byte) != 1) return false;
+        out->bytes[i] = (uint8_t)byte;
+        hex += 2;
+    }
+    digest_hex(out, back);
+    return strncmp(back, hex - (DIGEST_HEX - 1), DIGEST_HEX - 1) == 0;
 }

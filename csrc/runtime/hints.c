@@ -75,8 +75,25 @@ cut_operator(Text *name)
     return true;
 }
 
+/* For reports: why no plan held. */
+static PyObject *
+cause_of(const GuardSaid *said)
+{
+    PyObject *record = runs_are_told ? PyDict_New() : NULL;
+    record_string(record, "guard", said->name.data);
+    record_string(record, "old", said->value.data);
+    record_string(record, "new", said->now.data);
+    if (said->place.len > 3) /* " (file.py:12)" */
+        record_object(
+            record, "place",
+            PyUnicode_DecodeUTF8(said->place.data + 2, (Py_ssize_t)said->place.len - 3, "replace"));
+    record_string(record, "remedy", said->remedy);
+    PyErr_Clear();
+    return record;
+}
+
 void
-hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots)
+hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots, Varied *out)
 {
     GuardSaid said = {0};
     guards_say(guards, number, roots, &said);
@@ -95,7 +112,18 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
         note_value(note, said.value.data);
         note_value(note, said.now.data);
     }
+    text_printf(&out->what, "%s: %s%s", text_of_str(state->code->co_qualname),
+                said.name.data ? said.name.data : "?", said.place.data ? said.place.data : "");
+    out->remedy = said.remedy;
+    out->cause = cause_of(&said);
     said_free(&said);
+}
+
+void
+varied_free(Varied *varied)
+{
+    text_free(&varied->what);
+    Py_CLEAR(varied->cause);
 }
 
 /* ---- time in plans ---- */
@@ -105,19 +133,27 @@ static void
 note_undone(CodeState *state)
 {
     const char *why = plan_deopt_why();
-    if (strcmp(state->deopt_why, why) != 0)
+    if (strcmp(state->deopt_why, why) != 0) {
         log_emit(LOG_PERF_HINTS, "%s: a run was undone and left to CPython: %s",
                  text_of_str(state->code->co_qualname), why);
+        PyObject *record = trace_record(state);
+        record_string(record, "why", why);
+        trace_put("undone", 0, record);
+    }
     text_copy_cut(state->deopt_why, sizeof(state->deopt_why), why);
 }
 
 PlanResult
 plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
-    bool told = report_wanted();
-    double before = told ? clock_seconds() : 0;
+    bool told = runs_are_told;
+    int64_t began = told ? clock_ns() : 0;
     PlanResult result = plan_run(plan, reached, outcome);
-    if (told) state->plan_seconds += clock_seconds() - before;
+    if (told) {
+        int64_t ended = clock_ns();
+        state->plan_seconds += 1e-9 * (double)(ended - began);
+        if (trace_on) trace_ran(plan, began, ended, result == PLAN_DEOPT);
+    }
     /* Whether the log is wanted is only asked now: that takes a call of `logging`, in which CPython
        would serve a signal, and what its handler raises would be lost. */
     if (result == PLAN_DEOPT && (told || (!outcome->interrupted && log_enabled(LOG_PERF_HINTS))))

@@ -8,7 +8,8 @@ extern PyMethodDef config_methods[], log_methods[], toolchain_methods[], cache_m
     cache_folder_methods[], cache_record_methods[], code_methods[], threads_methods[],
     divided_methods[], function_methods[], test_methods[], program_methods[], hints_methods[],
     compile_methods[], spare_methods[], sample_methods[], background_methods[], cuda_methods[],
-    cuda_graph_methods[], region_methods[], live_methods[], account_methods[], prices_methods[];
+    cuda_graph_methods[], region_methods[], live_methods[], account_methods[], prices_methods[],
+    recompile_methods[], cache_import_methods[], trace_methods[];
 
 /* Read the environment; -1 with the error set. */
 int config_init(void);

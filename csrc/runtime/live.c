@@ -22,6 +22,7 @@
    as locals (python/stand_in.c), read before the plan and stored behind it; they have been bound
    before, so the dict's order stays. */
 #include "live.h"
+#include "recompile.h"
 
 #include "balance.h"
 #include "earn.h"
@@ -699,7 +700,7 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
         request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
     int64_t began = clock_ran_ns();
     if (accounts) request.until = account_until(account, l->decoded->count, began);
-    Answer answer = compile_plan(&request, NULL, patience, plan, note);
+    Answer answer = compile_plan(&request, NULL, NULL, patience, plan, note);
     if (accounts)
         account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
                          answer == ANSWER_YES || note->ticket != 0);
@@ -805,6 +806,7 @@ look_closer(Live *l)
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))
         return look_later(l->loop, &sight);
     if (puts_off(l, &sight)) return EDGE_GO;
+    if (!stance_is_default()) return wait_for(l);
     return try_capture(l, entry, &sight);
 }
 

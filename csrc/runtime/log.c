@@ -350,20 +350,30 @@ emit(LogChannel channel, const char *text)
     return done != NULL ? 0 : -1;
 }
 
+static void
+trace_hint(const char *text)
+{
+    PyObject *record = PyDict_New();
+    record_string(record, "text", text);
+    trace_put("hint", 0, record);
+}
+
 void
 log_emit(LogChannel channel, const char *format, ...)
 {
     Pending p;
     va_list args;
     char *text = NULL;
-    if (!log_enabled(channel)) return;
+    bool traced = trace_on && channel == LOG_PERF_HINTS, logged = log_enabled(channel);
+    if (!logged && !traced) return;
     va_start(args, format);
     int length = vasprintf(&text, format, args);
     va_end(args);
     if (length < 0) return;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
     bool again = channel == LOG_PERF_HINTS && is_given(text);
-    if (!again && emit(channel, text) < 0) PyErr_Clear();
+    if (traced && !again) trace_hint(text);
+    if (logged && !again && emit(channel, text) < 0) PyErr_Clear();
     PyErr_Restore(p.type, p.value, p.traceback);
     free(text);
 }

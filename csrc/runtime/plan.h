@@ -201,8 +201,17 @@ char *spare_take(Spare *spare, int64_t bytes);
 void spare_give(Spare *spare, char *block, int64_t bytes);
 void spare_drop(Spare *spare);
 
+/* Runs that the trace has not told of yet: trace.c. */
+typedef struct {
+    int64_t first, from, due; /* clock_ns: the plan's first run, of these the first, when to tell */
+    int64_t runs, undone, ns;
+    int32_t process;
+} TraceRuns;
+
 struct Plan {
     Py_ssize_t references;
+    int64_t number; /* in the order in which plans were made; 0: it was made by a test */
+    TraceRuns traced;
     Sample sample;
     Balance balance;
     GuardProgram *guards;

@@ -642,7 +642,7 @@ make_careful(Maker *m, const CodeOrigin *origin)
         plan->careful_source = copy_of(plan, text.data, text.len + 1);
         plan->careful_origin = (CodeOrigin){
             arena_printf(plan->memory, "%s, loops by Python's rules", origin->function),
-            copy_of(plan, origin->file, strlen(origin->file) + 1), origin->line};
+            copy_of(plan, origin->file, strlen(origin->file) + 1), origin->line, NULL};
         bool made = plan->careful_source != NULL && plan->careful_origin.function != NULL;
         status = made && plan->careful_origin.file != NULL ? 0 : -1;
     }
@@ -719,6 +719,7 @@ plan_release(Plan *plan)
     if (plan == NULL || --plan->references > 0) return;
     PyObject *type, *value, *trace; /* destructors must not disturb a pending error */
     PyErr_Fetch(&type, &value, &trace);
+    trace_rest(plan);
     release_objects(plan);
     for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
         targets[chain->device].forget(chain);

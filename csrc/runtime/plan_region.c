@@ -44,10 +44,12 @@ careful_call(Plan *plan, const PlanKernel *kernel, KernelFn *out)
     char name[24];
     if (plan->careful == NULL) {
         CodeTicket ticket;
+        CodeHow how = !stance_is_default()   ? CODE_FOUND
+                      : plan->compiles_later ? CODE_LATER
+                                             : CODE_COMPILED;
         Code *code = NULL; /* another thread may load it, too, while the compiler runs */
-        Answer answer =
-            code_load(DEVICE_HOST, plan->careful_source, false, NULL, &plan->careful_origin,
-                      plan->compiles_later ? CODE_LATER : CODE_COMPILED, &ticket, &code);
+        Answer answer = code_load(DEVICE_HOST, plan->careful_source, false, NULL,
+                                  &plan->careful_origin, how, &ticket, &code);
         if (answer != ANSWER_YES) return answer;
         if (plan->careful == NULL)
             plan->careful = code;

@@ -31,7 +31,7 @@ put_reason(Text *out, const Run *run, PyObject *type, PyObject *value)
 void
 run_undone(const Run *run)
 {
-    if (!report_wanted() && (run->interrupted || !log_enabled(LOG_PERF_HINTS))) return;
+    if (!runs_are_told && (run->interrupted || !log_enabled(LOG_PERF_HINTS))) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Text text = {0};

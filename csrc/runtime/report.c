@@ -11,7 +11,10 @@ Py_ssize_t
 report_begin(void)
 {
     if (collectors++ > 0) return PyList_GET_SIZE(records);
-    if ((records = PyList_New(0)) != NULL) return 0;
+    if ((records = PyList_New(0)) != NULL) {
+        runs_are_told = true;
+        return 0;
+    }
     collectors = 0;
     return -1;
 }
@@ -23,6 +26,7 @@ report_end(void)
     if (--collectors > 0) return PyList_GetSlice(records, 0, PyList_GET_SIZE(records));
     PyObject *out = records;
     records = NULL;
+    runs_are_told = trace_on;
     Py_CLEAR(held);
     return out;
 }

@@ -14,6 +14,7 @@
 #include "balance.h"
 #include "earn.h"
 #include "live.h"
+#include "recompile.h"
 #include "turns.h"
 
 #include <alloca.h>
@@ -24,7 +25,6 @@ enum {
     MAX_SIDE_STEPS = 4000, /* of a turn that a loop was left in */
     MOST_SIGNALS = 2,      /* in a frame, before CPython does what a signal has interrupted */
     MAX_FUTILE = 2,        /* times in a row that stepping from a refusal may not pay */
-    WARNED_GAIN = 100,     /* a plan's saving per run from which its loss is worth a warning */
     /* in the units of capture/control/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
@@ -308,23 +308,10 @@ try_plans(Runner *r, Entry *entry)
 
 /* ---- capture at an entry ---- */
 
-static char *
-failed_reason(Runner *r, Text *out)
+static Miss
+miss_at(const Runner *r, Entry *entry)
 {
-    if (r->failed == NULL) return NULL;
-    Roots roots = frame_roots(r);
-    if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
-    return out->data;
-}
-
-static void
-describe(const CodeState *state, int number, Text *out)
-{
-    BreakFrame at = told_frame(state->decoded, state->decoded->instrs[number].line);
-    PyObject *name = told_function(&at);
-    if (name == NULL) PyErr_Clear();
-    text_printf(out, "%s (%s:%d)", name ? text_of_str(name) : at.function, at.file, at.line);
-    Py_XDECREF(name);
+    return (Miss){r->state, entry, r->number, frame_roots(r), r->failed, r->failed_guard};
 }
 
 /* How many times the usual number of steps a frame may make without a plan: one that has saved much
@@ -362,157 +349,6 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
-/* The line of another place of the function, about which the warning said to change the same; 0:
-   none did. */
-static int
-line_said(const CodeState *state, Entry *entry, const char *remedies)
-{
-    static const Digest none;
-    Hash hash;
-    hash_begin(&hash);
-    hash_add_string(&hash, remedies);
-    entry->advice = none;
-    Digest advice = hash_end(&hash);
-    int line = 0;
-    for (int i = 0; i < state->decoded->count && line == 0; i++)
-        if (state->entries[i] != NULL &&
-            memcmp(&advice, &state->entries[i]->advice, sizeof(advice)) == 0)
-            line = Py_MAX(state->decoded->instrs[i].line, 1);
-    entry->advice = advice;
-    return line;
-}
-
-/* All that keeps plans from holding now, and what to change; empty where nothing does. */
-static void
-explain_failures(Runner *r, Entry *entry, bool warns, Text *because, Text *remedy)
-{
-    Roots roots = frame_roots(r);
-    GuardFacts *facts = guards_facts_new();
-    Plan *plans[MAX_PLANS];
-    int nplans = entry->nplans;
-    if (facts == NULL) {
-        PyErr_Clear();
-        return;
-    }
-    memcpy(plans, entry->plans, sizeof(Plan *) * (size_t)nplans);
-    for (int i = 0; i < nplans; i++)
-        plan_acquire(plans[i]); /* texts may run code that resets all */
-    for (int i = 0; i < nplans; i++) guards_facts_add(facts, plan_guards(plans[i]), &roots);
-    for (int i = 0; i < nplans; i++) plan_release(plans[i]);
-    Text remedies = {0};
-    if (guards_facts_put(facts, because, &remedies)) {
-        int line = warns ? line_said(r->state, entry, remedies.data ? remedies.data : "") : 0;
-        if (line > 0)
-            text_printf(remedy, "as said of another place of this function, line %d", line);
-        else if (remedies.data != NULL && (strcmp(remedies.data, guard_counted) == 0 ||
-                                           strstr(remedies.data, guard_of_turns) != NULL))
-            text_put(remedy, remedies.data);
-        else
-            text_printf(remedy, "%s%sraise the option recompile_limit",
-                        remedies.len ? remedies.data : "", remedies.len ? "; or " : "");
-    }
-    guards_facts_free(facts);
-    text_free(&remedies);
-}
-
-static void
-put_failures(Text *out, const Text *because, const Text *remedy)
-{
-    if (because->len > 0)
-        text_printf(out, "; because %s. To have it compiled: %s", because->data,
-                    remedy->data ? remedy->data : "?");
-}
-
-/* What, why, and what to do. */
-static void
-warn_given_up(const Runner *r, const char *where, const Text *because, const Text *remedy,
-              const char *details)
-{
-    Text what = {0};
-    long long compiles = r->state->compiles;
-    const char *path = strchr(where, '('), *slash = path ? strrchr(path, '/') : NULL;
-    int name = slash != NULL ? (int)(path + 1 - where) : 0; /* up to the file's folder */
-    text_printf(&what, "%.*s%s was compiled %lld time%s; CPython runs it where no plan holds", name,
-                where, slash ? slash + 1 : where, compiles, compiles == 1 ? "" : "s");
-    const char *starts[] = {"pycompile: ", "because ", "To have it compiled: "};
-    const char *texts[] = {what.data, because->data, remedy->data};
-    log_warn_lines(because->len > 0 ? 3 : 1, starts, texts, details);
-    text_free(&what);
-}
-
-/* Plans made here that have not paid, the dropped ones included. */
-static int
-plans_unpaid(const Entry *entry)
-{
-    return credit_unpaid(entry) + entry->credit.lost;
-}
-
-/* Once per entry: a log line, and a warning where giving up loses much. */
-static void
-tell_given_up(Runner *r, Entry *entry)
-{
-    Text where = {0}, because = {0}, remedy = {0}, told = {0};
-    int gain = 0;
-    for (int i = 0; i < entry->nplans; i++)
-        if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
-    if (gain == 0) return;                      /* refused for many types: no plan is lost */
-    Plan *plan = plan_acquire(entry->plans[0]); /* texts may run code that resets all */
-    const char *unkept = plan->unkept;
-    entry->told = true;
-    describe(r->state, r->number, &where);
-    Roots roots = frame_roots(r);
-    if (r->failed != NULL) {
-        plan_acquire(r->failed);
-        hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
-        plan_release(r->failed);
-    }
-    int unpaid = plans_unpaid(entry);
-    long long compiles = r->state->compiles;
-    bool warns = gain >= WARNED_GAIN && !program_is_running();
-    explain_failures(r, entry, warns, &because, &remedy);
-    text_printf(&told, "%s was compiled %lld time%s, and ", where.data ? where.data : "?", compiles,
-                compiles == 1 ? "" : "s");
-    if (unpaid >= r->state->config->recompile_limit)
-        text_printf(&told, "%d plan%s of this place %s not paid yet", unpaid,
-                    unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have");
-    else
-        text_printf(&told, "%d of these tries came to nothing worth a plan", entry->credit.refused);
-    text_printf(&told, "; CPython runs what no plan holds for%s%s", unkept ? "; " : "",
-                unkept ? unkept : "");
-    put_failures(&told, &because, &remedy);
-    const char *what = told.data ? told.data : "?";
-    mem_free(entry->lost);
-    if ((entry->lost = mem_alloc(strlen(what) + 1)) != NULL)
-        strcpy(entry->lost, what);
-    else
-        PyErr_Clear();
-    log_emit(LOG_RECOMPILES, "%s", what);
-    if (warns) warn_given_up(r, where.data ? where.data : "?", &because, &remedy, what);
-    text_free(&told);
-    if (plan != NULL) plan_release(plan);
-    text_free(&because);
-    text_free(&remedy);
-    text_free(&where);
-}
-
-/* fullgraph: running in plain Python would be an error.  Existing plans are kept. */
-static Turn
-raise_limit(Runner *r, Entry *entry)
-{
-    Text detail = {0}, because = {0}, remedy = {0};
-    BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
-    int unpaid = plans_unpaid(entry);
-    text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
-    explain_failures(r, entry, false, &because, &remedy);
-    put_failures(&detail, &because, &remedy);
-    Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};
-    raise_graph_break(&item);
-    text_free(&detail);
-    text_free(&because);
-    text_free(&remedy);
-    return TURN_ERROR;
-}
-
 /* The only function that gives an entry up: no plan holds, and another would not pay.  CPython runs
    this call up to where the entry's last plan ended, or up to the last call of a function in it,
    which has plans of its own; entries behind that are looked for again.  Without such an
@@ -520,23 +356,13 @@ raise_limit(Runner *r, Entry *entry)
 static Turn
 give_up(Runner *r, Entry *entry)
 {
+    Miss miss = miss_at(r, entry);
     if (r->state->config->fullgraph && entry->credit.refused < MAX_REFUSED)
-        return raise_limit(r, entry);
-    if (!entry->told) tell_given_up(r, entry);
+        return recompile_limit(&miss), TURN_ERROR;
+    recompile_given_up(&miss);
     entry->given_up = true;
     entry_missed(entry);
     return take_refusal(r, &entry->behind);
-}
-
-/* Records the failed guard that made a capture necessary. */
-static void
-note_failed(Runner *r, Entry *entry, uint64_t types)
-{
-    int failed = r->failed_guard;
-    Roots roots = frame_roots(r);
-    GuardProgram *guards = r->failed != NULL ? plan_guards(r->failed)
-                                             : entry_failed_refusal(entry, types, &roots, &failed);
-    if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
 /* The graph does not pay yet; in a function with loops, the code after it may. */
@@ -560,7 +386,7 @@ note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *
     int64_t wanted = earn_calls_wanted(patience, note->on_disk, note->gain);
     entry->earned_at = Py_MAX(wanted, calls + 1);
     entry->unearned = note->exit != EXIT_RETURN ? note->at : -1;
-    describe(r->state, r->number, &where);
+    state_describe(r->state, r->number, &where);
     log_emit(LOG_PERF_HINTS,
              "%s: left to CPython for %lld calls: until then compiling costs more than it saves",
              where.data ? where.data : "?", (long long)(entry->earned_at - calls));
@@ -594,9 +420,9 @@ pass_started(Runner *r, const CompileNote *note)
     return TURN_UNTIL;
 }
 
-/* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
+/* Captures for values for which no plan holds. */
 static Answer
-make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
+make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNote *note)
 {
     CaptureRequest request = {
         .decoded = r->decoded,
@@ -627,7 +453,8 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     int64_t began = clock_ran_ns();
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
-    Answer answer = compile_plan(&request, reason, patience, plan, note);
+    Answer answer =
+        compile_plan(&request, reason->text.data, reason->varied.cause, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
                      answer == ANSWER_YES || note->ticket != 0);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
@@ -638,8 +465,7 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
-    r->state->compiles++;
-    r->state->recompiles += reason != NULL;
+    reason_count(reason, r->state);
     return answer;
 }
 
@@ -647,6 +473,11 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
 static Turn
 try_capture(Runner *r, Entry *entry)
 {
+    Miss miss = miss_at(r, entry);
+    Answer allowed = stance_allows(&miss, !r->held->accounts && !r->patient);
+    if (allowed == ANSWER_NO) return take_refusal(r, &entry->behind);
+    r->leaves = allowed == ANSWER_ERROR;
+    if (r->leaves) return TURN_ERROR;
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
     if (entry->ticket != 0 && background_runs(entry->ticket)) {
@@ -662,20 +493,17 @@ try_capture(Runner *r, Entry *entry)
     }
     bool follows = r->trail != NULL && r->trail != &entry->behind;
     int64_t calls = follows ? 1 + r->trail->passed : 1;
-    if (!credit_allows(entry, limit, &roots, calls)) return give_up(r, entry);
+    if (recompile_is_spent(&miss) || !credit_allows(entry, limit, &roots, calls))
+        return give_up(r, entry);
     Turn instead;
     if (is_unearned(r, entry, &instead)) return instead;
-    Text text = {0};
-    Plan *failed = r->failed, *plan = NULL;
+    Plan *plan = NULL;
     uint64_t types = frame_types(r);
     CompileNote note = {0};
-    if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
-    char *reason = failed_reason(r, &text);
-    if (failed != NULL) hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots);
-    note_failed(r, entry, types);
-    if (failed != NULL) plan_release(failed);
-    Answer answer = make_plan(r, entry, reason, &plan, &note);
-    text_free(&text);
+    Reason reason = {0};
+    reason_find(&miss, types, &reason);
+    Answer answer = make_plan(r, entry, &reason, &plan, &note);
+    reason_free(&reason);
     if (note.interrupted) return TURN_SIGNAL;
     if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) {
@@ -683,18 +511,9 @@ try_capture(Runner *r, Entry *entry)
         if (r->leaves) r->number = note.raised;
         return TURN_ERROR;
     }
-    bool goes_on = note.exit != EXIT_RETURN;
-    entry->given_up = false;
-    entry->behind = (Refusal){.until = goes_on ? note.at : note.called};
-    roots = frame_roots(r);
-    credit_tried(entry, limit, &roots, &note, plan);
-    if (answer == ANSWER_NO) {
-        entry_refuse(entry, types, note.guards, goes_on && !note.useful ? note.at : -1);
-        return TURN_NONE;
-    }
-    entry_take(entry, plan, limit);
-    r->state->planned = true;
-    return TURN_GO;
+    miss.roots = frame_roots(r);
+    recompile_take(&miss, types, &note, plan);
+    return answer == ANSWER_NO ? TURN_NONE : TURN_GO;
 }
 
 static Turn

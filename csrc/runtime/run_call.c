@@ -247,9 +247,10 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
+    if (calls_are_left()) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
     if (state->aside) state->leaves = INT32_MAX;
-    if (state->aside || calls_are_left()) goto plain;
+    if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
         long long runs = state->plan_runs;

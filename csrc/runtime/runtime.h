@@ -122,10 +122,12 @@ typedef struct Code Code; /* a loaded file of one target, reference counted */
 typedef struct {
     Code *on[DEVICE_COUNT]; /* NULL where a program has no kernels */
 } Codes;
-/* The function that is compiled, for people: texts that are not owned, never NULL. */
+/* The function that is compiled, for people: texts that are not owned, never NULL but for shapes,
+   which are then unknown. */
 typedef struct {
     const char *function, *file;
     int line;
+    const char *shapes; /* of the graph's inputs: "f64[100,3], f64[3]" */
 } CodeOrigin;
 /* What is done where the code is neither in memory nor on disk. */
 typedef enum {
@@ -143,6 +145,8 @@ Answer code_load(Device device, const char *source, bool straight, const Config 
                  const CodeOrigin *origin, CodeHow how, CodeTicket *ticket, Code **out);
 /* Is the code still to come?  Cheap: a system call. */
 bool background_runs(CodeTicket ticket);
+/* Where the last code_load had its code from: "memory", "disk", "compiler", "background". */
+const char *code_found_in(void);
 void *code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
 void codes_release(Codes *codes);
@@ -208,7 +212,7 @@ typedef struct {
 } PlanOutcome;
 /* The guards must just have passed and filled `reached`, whose objects are borrowed. */
 PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);
-/* The reason of a plan's last deopt, kept while reports are collected. */
+/* The reason of a plan's last deopt, kept while runs are told of. */
 enum { DEOPT_WHY = 160 }; /* bytes */
 const char *plan_deopt_why(void);
 /* The plan covers the whole call: entry at the start, exit by return; it runs without a frame. */
@@ -286,11 +290,15 @@ typedef struct {
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
     bool later;    /* the C compiler is waited for only where this call alone pays for it */
+    bool waits;    /* it is waited for, whatever the options say */
 } Patience;
-/* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
-   that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */
-Answer compile_plan(const CaptureRequest *request, const char *reason, Patience patience,
-                    Plan **out, CompileNote *note);
+/* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
+   ANSWER_NO: no plan.  ANSWER_ERROR: the error that is set is raised in the program
+   (GraphBreakError under fullgraph, KeyboardInterrupt). */
+Answer compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
+                    Patience patience, Plan **out, CompileNote *note);
+/* A recompile for this reason was made: for pycompile.counters. */
+void counts_recompiled(const char *reason);
 /* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
 void raise_graph_break(const Break *item);
 /* The frame of a break at this line; "?" for missing text.  Borrows from the code. */
@@ -298,8 +306,14 @@ BreakFrame told_frame(const Decoded *decoded, int line);
 /* The function's name, with its column where its line has several of that name: a new reference, or
    NULL with the error set.  May run Python code. */
 PyObject *told_function(const BreakFrame *frame);
-/* Are all calls CPython's?  Inside compile_plan, for this thread, and once the interpreter ends. */
+/* Are all calls CPython's?  Inside compile_plan, for this thread; under the stance "force_eager";
+   and once the interpreter ends. */
 bool calls_are_left(void);
+
+/* ---- recompile.c ---- */
+extern int stance_eager; /* 1: the stance is "force_eager" */
+/* May code be compiled that no call of the user's asks for? */
+bool stance_is_default(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
@@ -316,6 +330,19 @@ void record_text(PyObject *record, const char *key, Text *text);
 void record_string(PyObject *record, const char *key, const char *value);
 void record_int(PyObject *record, const char *key, long long value);
 void record_object(PyObject *record, const char *key, PyObject *value); /* stolen, may be NULL */
+
+/* ---- trace.c ---- */
+extern bool trace_on;      /* events are written */
+extern bool runs_are_told; /* runs of plans are timed: report_wanted() || trace_on */
+/* Writes an event; `record` is stolen and may be NULL: none.  `began` (clock_ns) may be 0.  Never
+   fails. */
+void trace_put(const char *event, int64_t began, PyObject *record);
+/* A record that names the code; NULL, without an error, while nothing is traced. */
+PyObject *trace_record(const CodeState *state);
+/* The plan has run.  This and trace_rest run no Python code. */
+void trace_ran(Plan *plan, int64_t began, int64_t ended, bool undone);
+/* Writes the runs of the plan that were not written yet. */
+void trace_rest(Plan *plan);
 
 /* ---- module_runtime.c: adds this folder's functions for Python; 0 or -1 ---- */
 int runtime_module(PyObject *module);

@@ -59,7 +59,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     Text source = {0};
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
-    const CodeOrigin origin = {"test", "test", 0};
+    const CodeOrigin origin = {"test", "test", 0, NULL};
     if (passes && run_passes(c->graph, NULL, NULL) < 0) return NULL;
     if (run_preparation(c->graph, NULL, NULL) < 0) return NULL;
     Program *program = lower(c->graph, &answer, &why);

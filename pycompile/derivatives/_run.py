@@ -13,7 +13,13 @@ from pycompile._errors import DerivativeError, GraphBreakError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
-OPTIONS = {"capture_all": True, "plan_always": True, "unroll": 1 << 20, "recompile_limit": 1 << 20}
+OPTIONS = {
+    "capture_all": True,
+    "plan_always": True,
+    "unroll": 1 << 20,
+    "recompile_limit": 1 << 20,
+    "accumulated_recompile_limit": 1 << 20,
+}
 
 
 def compiled(function: Any, fullgraph: bool = False) -> Any:

@@ -416,3 +416,22 @@ def test_writes_in_branches():
     for n in (2, 3, 30):
         like(pivoted, RNG.random((n, n)))
     like(pivoted, np.zeros((4, 4)))
+
+
+# ---- what only a turn computes, as an index: nothing reads there before it is known ----
+
+
+def nearest_first(w, start):
+    dist = np.full(len(w), np.inf)
+    seen = np.zeros(len(w), bool)
+    dist[start] = 0.0
+    for _ in range(len(w)):
+        i = np.argmin(np.where(seen, np.inf, dist))
+        seen[i] = True
+        dist = np.minimum(dist, dist[i] + w[i])
+    return dist
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_index_that_the_turn_finds(n):
+    is_one_plan(nearest_first, RNG.random((n, n)), 0)

@@ -247,7 +247,7 @@ def long_loop(x):
 def range_out_of_data(x):
     y = np.sqrt(x) + 1
     for i in range(int(y[3])):  # here
-        y = y * 2 + i
+        y = np.append(y, i)
     return y
 
 

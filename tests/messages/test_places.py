@@ -179,7 +179,7 @@ def test_fullgraph_names_the_first_break_of_explain(function):
 def number_out_of_data(x):
     y = np.sqrt(x) + 1
     for i in range(int(y[3])):
-        y = y * 2 + i
+        y = np.append(y, i)
     return y
 
 

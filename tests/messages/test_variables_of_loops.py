@@ -40,13 +40,13 @@ def inner_loop(x, y):
     for i in range(1, len(x)):
         k = 0
         while k < 3:
-            y[i] += np.median(x[i])  # here
+            y[i] += np.percentile(x[i], 50)  # here
             k += 1
 
 
 def calls_numpy(x, y):
     for i in range(1, len(x)):
-        y[i] = np.median(x[i]) + y[i - 1]  # here
+        y[i] = np.percentile(x[i], 50) + y[i - 1]  # here
 
 
 def inner_slice(x, y):
@@ -80,14 +80,17 @@ def computed_slice_of_both_axes(x, y):
         y[i] = (table[:, i:] * 2.0).sum()  # here
 
 
+def test_a_while_loop_over_parts_stays():
+    stays(while_loop, LONG[:5000], LONG[:5000].copy())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (inner_loop, "a call of 'median', line {}"),
-        (calls_numpy, "a call of 'median', line {}"),
+        (inner_loop, "a call of 'percentile', line {}"),
+        (calls_numpy, "a call of 'percentile', line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
-        (while_loop, "'std' of a part of an array, line {}"),
     ],
 )
 def test_it_says_what_kept_a_loop_from_staying_one(function, why):
@@ -106,7 +109,7 @@ def test_functions_of_parts_stay_in_the_loop(function):
 def calls_numpy_inside(x, y):
     for i in range(1, len(x)):
         for k in range(2):
-            y[i] += np.median(x[i - k])  # here
+            y[i] += np.percentile(x[i - k], 50)  # here
 
 
 def prints(x, y):
@@ -146,7 +149,7 @@ def test_what_keeps_a_loop_is_named(function, why):
 def test_an_outer_loop_is_told_what_kept_the_inner_one():
     x = LONG[:5000]
     item = only_break(calls_numpy_inside, x, x.copy(), code="PC0013")
-    wanted = f"did not stay a loop: a call of 'median', line {line_of_code(calls_numpy_inside, '# here')}"
+    wanted = f"did not stay a loop: a call of 'percentile', line {line_of_code(calls_numpy_inside, '# here')}"
     assert wanted in item["detail"], item["detail"]
 
 
@@ -172,7 +175,7 @@ def library_on_one_side(x):
     s = 0.0
     for i in range(len(x)):
         if x[i] > 1.5:
-            s = np.median(x[i])  # here
+            s = np.percentile(x[i], 50)  # here
         x[i] = s
 
 
@@ -197,7 +200,7 @@ def test_a_branch_in_such_a_loop_is_told_of_the_loop(function, why):
     ("function", "args", "why"),
     [
         (prints, 2, "print to an object that may run code"),
-        (library_on_one_side, 1, "a call of 'median'"),
+        (library_on_one_side, 1, "a call of 'percentile'"),
     ],
 )
 def test_a_side_for_which_a_loop_is_left_is_told(function, args, why):

@@ -323,5 +323,5 @@ def test_decorated_in_c_or_not_it_is_the_same(said):
 
 
 def test_mode_wait_is_a_setting():
-    with pytest.raises(ValueError, match="mode must be None, 'default', 'wait'"):
+    with pytest.raises(ValueError, match="mode must be None or one of 'default', 'wait'"):
         pycompile.compile(lambda x: x, mode="quickly")

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import pycompile
 from pycompile import _C
 
 numbers = itertools.count(1000)
@@ -169,7 +171,7 @@ def test_size_limit_evicts_what_was_not_used_for_longest(folder, monkeypatch):
     assert _C.test_code_run(source(made[0])) == made[0]  # refreshed
     size = of[made[0]].stat().st_size
     monkeypatch.setenv("PYCOMPILE_CACHE_BYTES", str(3 * size))
-    _C.test_cache_sweep()
+    _C.cache_sweep()
     assert set(entries(folder)) == {of[made[0]], of[made[3]], of[made[4]]}
 
 
@@ -220,7 +222,7 @@ def test_stale_work_folders_go(folder):
         work.mkdir()
         (work / "k.c").write_text("")
     os.utime(old, (10**9, 10**9))
-    _C.test_cache_sweep()
+    _C.cache_sweep()
     assert not old.exists()
     assert new.exists()
 
@@ -301,8 +303,9 @@ def test_entries_are_listed_with_place_age_size_and_hits(store):
         program(store)
     (entry,) = entries(store)
     head, line, total = listed(store)
-    assert head.split() == ["age", "files", "bytes", "hits", "function", "place"]
-    age, unit, files, size, hits, function, place = line.split()
+    assert head.split() == ["age", "files", "bytes", "hits", "function", "place", "shapes"]
+    age, unit, files, size, hits, function, place, shapes = line.split()
+    assert shapes == "f64[5000]"
     assert files == "1"
     assert unit in ("s", "min") and int(size) == entry.stat().st_size and hits == "3"
     assert (function, place) == ("shaped", f"{store.parent}/program.py:3")
@@ -359,7 +362,7 @@ def test_records_go_with_their_entries(folder):
         _C.test_code_run(source(next(numbers)))
     first, second = entries(folder)
     first.unlink()
-    _C.test_cache_sweep()
+    _C.cache_sweep()
     assert [path.stem for path in folder.glob("*.txt")] == [second.stem]
     _C.cache_clear()
     assert not list(folder.glob("*.txt"))
@@ -388,6 +391,19 @@ def test_the_log_says_what_differs(store):
         record.unlink()
         (store / f"{path.stem[::-1]}.txt").write_text("\n".join(lines))
     assert "differs in cpu (then A CPU, now " in program(store)[1]
+
+
+def test_a_miss_for_other_shapes_says_which(folder, caplog):
+    @pycompile.compile
+    def rows(x):
+        return (x * 2).sum(axis=1)
+
+    with pycompile.set_logs("cache"), caplog.at_level("DEBUG"):
+        rows(np.ones((50, 3)))
+        rows(np.ones((50, 4)))
+    told = [record.getMessage() for record in caplog.records]
+    (miss,) = (text for text in told if "differs in" in text)
+    assert miss.endswith("differs in source (then f64[50,3], now f64[50,4])")
 
 
 def test_a_first_miss_is_told_as_such(store):

@@ -96,6 +96,25 @@ def test_explain_says_what_was_given_up_why_and_the_remedy():
     assert again.lost == [] and "given up" not in str(again)
 
 
+def test_recompiles_in_all_have_a_limit_that_is_told_once():
+    def several(x, y):
+        a = np.exp(x) * 2
+        pycompile.graph_break()
+        return a.sum() + np.exp(y) * 2
+
+    options = {**OPTIONS, "recompile_limit": 100, "accumulated_recompile_limit": 3}
+    compiled = pycompile.compile(several, options=options)
+    calls = [(np.ones(20000 + n), np.ones(30000 + n)) for n in range(5)]
+    (text,) = told(compiled, calls)
+    assert compiled.stats()["recompiles"] == 3
+    assert "as often as a function may be compiled again" in text and ".shape[0] == " in text
+    assert text.endswith("; or raise the option accumulated_recompile_limit")
+    with pytest.raises(pycompile.GraphBreakError, match="3 recompiles of the function"):
+        whole = pycompile.compile(curve, fullgraph=True, options=options)
+        for n in range(5):
+            whole(np.ones(20000 + n))
+
+
 def test_explain_says_it_of_functions_that_are_called():
     def inner(x):
         y = np.exp(x) * 2 + x

@@ -297,6 +297,30 @@ def test_clang_is_not_asked_for_gccs_flags(tmp_path):
 
 
 @pytest.mark.slow
+def test_quick_code_is_compiled_as_straight_code(tmp_path):
+    """mode="O1": also a loop of scalars, with the same bits; "O2" and "O3" change nothing here."""
+    code = """
+        import numpy as np
+        import pycompile
+
+        def recurrence(x):
+            for i in range(1, len(x)):
+                x[i] = x[i - 1] * 0.3 + x[i]
+            return x
+
+        x = np.arange(900.0)
+        wanted = recurrence(x.copy()).tobytes()
+        for mode in ("O1", "O2", "O3"):
+            f = pycompile.compile(recurrence, mode=mode, options={"wait": True})
+            assert f(x.copy()).tobytes() == wanted
+        print(f.stats()["plan_runs"])
+    """
+    variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
+    assert child(code, **variables) == ("1\n", "")
+    assert compiles(tmp_path) == [X86_GCC, False]
+
+
+@pytest.mark.slow
 def test_which_programs_are_straight(tmp_path):
     """Loops over vectors are; scalars, and what goes through lanes one by one, are the optimiser's."""
     code = """

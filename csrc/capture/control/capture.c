@@ -138,8 +138,9 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     bool broke = answer != ANSWER_YES;
     if (in->attempt.again) return ATTEMPT_AGAIN;
     if (broke && !in->branched) {
-        Answer sides = loop_learn_sides(in);
-        if (sides != ANSWER_NO) return sides == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+        Answer learnt = loop_learn_sides(in);
+        if (learnt == ANSWER_NO) learnt = repeat_learn_break(in);
+        if (learnt != ANSWER_NO) return learnt == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
     }
     if (in->branched) {
         if (record_break(in) < 0) return ATTEMPT_ERROR;

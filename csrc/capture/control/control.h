@@ -157,6 +157,9 @@ Value *choice_zero(Interp *in, const Type *type);
 Answer repeat_learn(Interp *in);
 /* The same where unrolling the loop around the Instr has come to an end. */
 Answer repeat_learn_turns(Interp *in, int at);
+/* Capture broke at an Instr of the bottom activation, by a number that a turn of a loop around it
+   may take as it comes. */
+Answer repeat_learn_break(Interp *in);
 /* Why a loop over whole arrays is not one plan, of a variable by its quoted name: its class changes
    in a turn, or a turn may end before it is set.  NULL with the error set. */
 const char *repeat_changes(Arena *arena, const char *name, const char *before, const char *behind);

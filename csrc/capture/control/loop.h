@@ -173,8 +173,8 @@ Answer loop_has(Interp *in, const Scan *scan);
 
 /* loop_items.c: what a kept loop goes over. */
 bool loop_is_range(const Value *iterator);
-/* One of which turns have been followed. */
-bool loop_is_begun_range(const Value *iterator);
+/* One that a loop can go over of which turns have been followed. */
+bool loop_is_begun(Interp *in, const Value *iterator);
 /* Does it read elements of arrays? */
 bool loop_reads_items(Interp *in, const Value *iterator);
 /* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */

@@ -17,21 +17,31 @@ is_const_int(const Value *value, long number)
            PyLong_AsLongAndOverflow(value->object, &overflow) == number && overflow == 0;
 }
 
-/* Is it at its beginning, and an item known by its position? */
+/* How many of its items have been taken. */
+static int64_t
+items_taken(const Value *iterator)
+{
+    if (is_named(iterator, "enumerate")) return items_taken(iterator->walked);
+    if (is_named(iterator, "zip")) return items_taken(iterator->items[0]);
+    return iterator->position;
+}
+
+/* Has it taken so many, and is an item known by its position? */
 static bool
-has_known_items(Interp *in, const Value *iterator)
+has_known_items(Interp *in, const Value *iterator, int64_t taken)
 {
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
-    bool fresh = of != NULL && iterator->position == 0 && !iterator->mutated;
-    if (is_named(iterator, "reversed")) return fresh && part_rank(in, iterator->walked) > 0;
-    if (iterator->name == NULL && fresh)
+    bool ready = of != NULL && iterator->position == taken && !iterator->mutated;
+    if (is_named(iterator, "reversed")) return ready && part_rank(in, iterator->walked) > 0;
+    if (iterator->name == NULL && ready)
         return part_rank(in, iterator->walked) > 0 ||
                (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
                 is_const_int(of->items[2], 1));
-    if (is_named(iterator, "enumerate")) return has_known_items(in, of);
+    if (is_named(iterator, "enumerate")) return has_known_items(in, of, taken);
     bool all = is_named(iterator, "zip") && iterator->nitems > 0;
-    for (int i = 0; all && i < iterator->nitems; i++) all = has_known_items(in, iterator->items[i]);
+    for (int i = 0; all && i < iterator->nitems; i++)
+        all = has_known_items(in, iterator->items[i], taken);
     return all;
 }
 
@@ -48,8 +58,8 @@ loop_is_range(const Value *iterator)
     return is_range(iterator);
 }
 
-bool
-loop_is_begun_range(const Value *iterator)
+static bool
+is_begun_range(const Value *iterator)
 {
     return iterator->kind == V_ITER && iterator->name == NULL && iterator->walked != NULL &&
            iterator->walked->kind == V_RANGE && iterator->position > 0 && iterator->at == NULL &&
@@ -57,9 +67,20 @@ loop_is_begun_range(const Value *iterator)
 }
 
 bool
+loop_is_begun(Interp *in, const Value *iterator)
+{
+    if (is_begun_range(iterator)) return true;
+    if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
+    if (is_named(iterator, "zip") && iterator->nitems == 0) return false;
+    if (iterator->walked == NULL && !is_named(iterator, "zip")) return false;
+    int64_t taken = items_taken(iterator);
+    return taken > 0 && has_known_items(in, iterator, taken);
+}
+
+bool
 loop_goes_over(Interp *in, const Value *iterator)
 {
-    return is_range(iterator) || has_known_items(in, iterator);
+    return is_range(iterator) || has_known_items(in, iterator, 0);
 }
 
 bool
@@ -131,12 +152,13 @@ static Answer
 number_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
     Value *first, *by = iterator->at;
-    if (by == NULL && iterator->position == 0) {
+    int64_t ahead = iterator->position - items_taken(iterator);
+    if (by == NULL && ahead == 0) {
         *out = position;
         return ANSWER_YES;
     }
     TRY(loop_first_position(in, iterator, &first));
-    if (by == NULL) by = value_const_new(in, PyLong_FromLongLong(iterator->position));
+    if (by == NULL) by = value_const_new(in, PyLong_FromLongLong(ahead));
     if (by == NULL) return ANSWER_ERROR;
     if (iterator->at != NULL) TRY(operate_binary(in, OPERATOR_SUB, by, first, &by));
     return operate_binary(in, OPERATOR_ADD, by, position, out);
@@ -177,7 +199,8 @@ loop_first_position(Interp *in, const Value *iterator, Value **out)
     if (is_named(iterator, "zip")) return loop_first_position(in, iterator->items[0], out);
     if (iterator->at != NULL && is_named(iterator, "reversed"))
         return from_the_end(in, iterator->walked, iterator->at, out);
-    *out = iterator->at != NULL ? iterator->at : value_const_new(in, PyLong_FromLong(0));
+    *out = iterator->at;
+    if (*out == NULL) *out = value_const_new(in, PyLong_FromLongLong(iterator->position));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -279,11 +302,26 @@ loop_iterator_at(Interp *in, const Value *iterator, Value *position, Value *numb
     return loop_iterator_at(in, iterator->walked, position, number, &copy->walked);
 }
 
+/* The items that no turn has had. */
+static Answer
+rest_of_range(Interp *in, const Value *iterator, Value **out)
+{
+    Value *const *ends = iterator->walked->items;
+    Value *taken = value_const_new(in, PyLong_FromLongLong(iterator->position)), *next;
+    if (taken == NULL) return ANSWER_ERROR;
+    TRY(operate_binary(in, OPERATOR_MUL, taken, ends[2], &taken));
+    TRY(operate_binary(in, OPERATOR_ADD, ends[0], taken, &next));
+    Value *rest[3] = {next, ends[1], ends[2]};
+    *out = value_sequence(in, V_RANGE, 3, rest);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 Answer
 loop_range(Interp *in, const Value *iterator, Value **out)
 {
     *out = iterator->walked;
     if (is_range(iterator)) return ANSWER_YES;
+    if (is_begun_range(iterator)) return rest_of_range(in, iterator, out);
     Value *ends[3] = {NULL, NULL, value_const_new(in, PyLong_FromLong(1))};
     if (ends[2] == NULL) return ANSWER_ERROR;
     TRY(loop_first_position(in, iterator, &ends[0]));
@@ -345,7 +383,8 @@ element_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
     Value *array = iterator->walked;
     if (is_named(iterator, "reversed")) TRY(from_the_end(in, array, position, &position));
-    return loop_item_at(in, array, position, out);
+    return in->loop == NULL ? operate_subscript(in, array, position, out)
+                            : loop_item_at(in, array, position, out);
 }
 
 Answer

@@ -1,203 +1,26 @@
-/* Loops over whole arrays that end by a value of an array: a convergence test, a line search.
+/* Loops over whole arrays: over a range, over the rows of arrays, or until a value of an array ends
+   them.
 
    Such a loop is a `repeat`, whose body may hold what the top region may hold; the plan runs it
-   turn by turn (lower/repeat.c).  It is tried where the branch that ends the loop would else end
-   the graph.  What the body stores to locals is carried: numbers, and arrays that keep their dtype
-   and layout.  Arrays are carried as objects.  So what leaves the loop is the very array that
-   Python would leave, one from before the loop where no turn made another; therefore it is not
-   written afterwards, nor asked for its identity (Interp.memory.aliased).
+   turn by turn (lower/repeat.c).  When it is tried: repeat_learn.c.  What the body stores to locals
+   is carried: numbers, arrays that keep their dtype and layout, places of views (repeat_views.c).
+   Arrays are carried as objects.  So what leaves the loop is the very array that Python would
+   leave, one from before the loop where no turn made another; therefore it is not written
+   afterwards, nor asked for its identity (Interp.memory.aliased).  Locals whose arrays turns write
+   keep them (repeat_objects.c).
 
    1. The body is followed once, with the params of its region in the locals that it reads first.
    2. What the locals then hold are the region's results.  A local that is only stored begins with
       anything of its type.
 
-   A `while` whose variable is a number of Python's before it and one of NumPy's after a turn
+   A loop whose variable is a number of Python's before it and one of NumPy's after a turn
    (`r = 1.0`, then a norm) is a repeat from its second turn on.
 
-   Whatever does not fit (an effect, a write to an array from outside, a local that changes its
-   type) is learnt: capture starts again, and the graph ends at the branch. */
-#include "loop.h"
-
-/* In one graph: each takes an attempt, which follows again all that is before it. */
-enum { MOST_LOOPS = 12 };
-
-/* Memory from before the loop that turns write. */
-typedef struct {
-    int storage;
-    NodeId first, last; /* the version before the loop, and the one that the turn leaves */
-} TurnedStorage;
-
-typedef struct {
-    Scan scan;
-    const Value *iterator; /* NULL: a `while` */
-    RegionId region;
-    VEC(NodeId) args; /* start, stop, step, and what is carried at first */
-    VEC(NodeId) results;
-    VEC(int) slots; /* by what is carried; -1: the number of the exit */
-    VEC(TurnedStorage) turned;
-    int nread;       /* of these, the locals that a turn reads first */
-    int64_t step;    /* of the range */
-    const char *why; /* it is none, where that is known; or NULL */
-    BreakHint hint;
-} Repeat;
-
-/* ---- what was learnt ---- */
-
-static LoopNote *
-note_of(const Interp *in, int number)
-{
-    Marks *marks = in->attempt.learn;
-    LoopName loop = loop_name(in->top, number);
-    for (int i = 0; i < marks->repeats.len; i++)
-        if (loop_is(&marks->repeats.at[i].loop, &loop)) return &marks->repeats.at[i];
-    return NULL;
-}
-
-/* The innermost loop that the current Instr is in; it is entered, not gone on with. */
-static int
-loop_around(Interp *in, LoopShape **out)
-{
-    const Decoded *d = in->top->decoded;
-    int at = in->top->number, size = d->count + 1;
-    *out = NULL;
-    for (int top = 0; top < d->count; top++) {
-        LoopShape *shape;
-        if (loop_shape(in, d, top, &shape) < 0) return -1;
-        if (shape == NULL || shape->top != top || shape->inside[in->request->number]) continue;
-        bool within = shape->inside[at] || (shape->top <= at && at < shape->head);
-        int length = 0;
-        for (int i = 0; i < d->count; i++) length += shape->inside[i];
-        if (!within || length >= size) continue;
-        size = length;
-        *out = shape;
-    }
-    return 0;
-}
-
-/* Branches in the loop may meet within a turn. */
-static void
-forget_branches(Interp *in, const LoopShape *shape)
-{
-    Marks *marks = in->attempt.learn;
-    const PyCodeObject *code = in->top->decoded->code;
-    int kept = 0;
-    for (int i = 0; i < marks->branches.len; i++) {
-        const BranchMark *mark = &marks->branches.at[i];
-        bool within = shape->inside[mark->number] ||
-                      (shape->top <= mark->number && mark->number < shape->head);
-        if (mark->code != code || !within) marks->branches.at[kept++] = *mark;
-    }
-    marks->branches.len = kept;
-}
-
-static Answer
-start_again(Interp *in, const LoopShape *shape)
-{
-    if (!in->attempt.again) in->attempt.learn->stop_at = -1;
-    forget_branches(in, shape);
-    in->attempt.again = in->attempt.repeats = true;
-    in->break_code = BREAK_UNROLL;
-    return ANSWER_BREAK;
-}
-
-Answer
-repeat_learn(Interp *in)
-{
-    LoopShape *shape;
-    if (in->turn != NULL || in->leaving != NULL) return ANSWER_NO;
-    if (loop_around(in, &shape) < 0) return ANSWER_ERROR;
-    if (shape == NULL || shape->nexits < 2 || note_of(in, shape->top) != NULL ||
-        in->attempt.learn->repeats.len == MOST_LOOPS)
-        return ANSWER_NO;
-    LoopNote note = {.loop = loop_name(in->top, shape->top)};
-    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
-        return ANSWER_ERROR;
-    return start_again(in, shape);
-}
-
-/* The outermost loop that the Instr is in of those that were not tried yet, if capture did not
-   begin in it. */
-static int
-loop_at(Interp *in, int at, LoopShape **out)
-{
-    const Decoded *d = in->bottom->decoded;
-    *out = NULL;
-    for (int top = 0; top <= at && *out == NULL; top++) {
-        LoopShape *shape;
-        if (loop_shape(in, d, top, &shape) < 0) return -1;
-        if (shape != NULL && shape->top == top && shape->inside[at] &&
-            !shape->inside[in->request->number] && note_of(in, top) == NULL)
-            *out = shape;
-    }
-    return 0;
-}
-
-Answer
-repeat_learn_turns(Interp *in, int at)
-{
-    LoopShape *shape;
-    if (in->leaving != NULL || in->loop != NULL || in->top != in->bottom) return ANSWER_NO;
-    if (loop_at(in, at, &shape) < 0) return ANSWER_ERROR;
-    if (shape == NULL || in->attempt.learn->repeats.len == MOST_LOOPS) return ANSWER_NO;
-    LoopNote note = {.loop = loop_name(in->top, shape->top)};
-    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
-        return ANSWER_ERROR;
-    return start_again(in, shape);
-}
-
-int
-repeat_refusal(Interp *in, const LoopNote **out)
-{
-    LoopShape *shape;
-    *out = NULL;
-    if (loop_around(in, &shape) < 0) return -1;
-    const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
-    if (note == NULL) return 0;
-    if (note->why != NULL && *note->why != '\0') {
-        *out = note;
-    } else if (note->at_first != NULL) {
-        LoopNote *told = arena_copy(in->arena, note, sizeof *note);
-        if (told == NULL) return -1;
-        told->why = told->at_first;
-        *out = told;
-    }
-    return 0;
-}
-
-/* The loop is not tried again; an empty `why`: for a reason that is not told. */
-static Answer
-refuse(Interp *in, const Repeat *r, const char *why)
-{
-    char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
-    if (kept == NULL) return ANSWER_ERROR;
-    LoopNote *note = note_of(in, r->scan.number);
-    note->why = kept;
-    if (*kept != '\0' || note->at_first == NULL) note->hint = r->hint;
-    return start_again(in, r->scan.shape);
-}
-
-/* What began as a number of Python's does not stay one of its class: it may have another one behind
-   the first turn, which is followed by itself then. */
-static Answer
-begin_later(Interp *in, const Repeat *r, NodeId first)
-{
-    const LoopShape *shape = r->scan.shape;
-    LoopNote *note = note_of(in, shape->top);
-    if (graph_node(in->graph, first)->type.form != FORM_PYTHON || note->later ||
-        (r->iterator == NULL && shape->begin == shape->top))
-        return ANSWER_NO;
-    const char *why = r->why != NULL ? r->why : "";
-    note->at_first = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
-    if (note->at_first == NULL) return ANSWER_ERROR;
-    if (*why == '\0') note->at_first = NULL;
-    note->hint = r->hint;
-    note->later = true;
-    return start_again(in, shape);
-}
+   Whatever does not fit (an effect, a local that changes its type) is learnt: capture starts again,
+   without. */
+#include "repeat.h"
 
 /* ---- before the body ---- */
-
-typedef VEC(NodeId) Nodes;
 
 static bool
 has_node(const Nodes *nodes, NodeId id)
@@ -207,10 +30,9 @@ has_node(const Nodes *nodes, NodeId id)
     return false;
 }
 
-/* The array and, where branches have chosen it, those that it may be.  Each is there once: swaps in
-   a row choose among the same two again and again. */
-static int
-find_chosen(Interp *in, NodeId array, Nodes *out)
+/* Each is there once: swaps in a row choose among the same two again and again. */
+int
+repeat_find_chosen(Interp *in, NodeId array, Nodes *out)
 {
     if (VEC_PUSH(in->arena, out, array) < 0) return -1;
     for (int i = 0; i < out->len; i++) {
@@ -228,13 +50,20 @@ owns_memory(Interp *in, NodeId array)
 {
     const Graph *g = in->graph;
     Nodes all = {0};
-    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    if (repeat_find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
     for (int i = 0; i < all.len; i++) {
         const Node *node = graph_node(g, all.at[i]);
         bool owns = node->storage == all.at[i] && !graph_view_is_readonly(g, all.at[i]);
         if (node->op != OP_choose && !owns) return ANSWER_NO;
     }
     return ANSWER_YES;
+}
+
+bool
+repeat_carries(const Graph *g, const Type *type)
+{
+    return type->form == FORM_ARRAY && type->device == DEVICE_HOST && type->dtype != DT_OBJECT &&
+           type_is_known(g, type) && type_is_compact(g, type) && type_elements(g, type) > 0;
 }
 
 /* Can the array be carried?  *node is it. */
@@ -247,10 +76,7 @@ carried_array(Interp *in, Value *value, NodeId *node)
     *node = value->node;
     const Node *array = graph_node(in->graph, *node);
     const Type *type = &array->type;
-    bool plain = type->form == FORM_ARRAY && type->device == DEVICE_HOST &&
-                 type->dtype != DT_OBJECT && type_is_known(in->graph, type) &&
-                 type_is_compact(in->graph, type) && type_elements(in->graph, type) > 0;
-    if (!plain) return ANSWER_NO;
+    if (!repeat_carries(in->graph, type)) return ANSWER_NO;
     TRY(owns_memory(in, *node));
     bool input = op_info(array->op)->kind == KIND_INPUT;
     if (now != *node && input) return ANSWER_NO; /* the object has not what is written yet */
@@ -286,19 +112,18 @@ int_node(Interp *in, int64_t number, NodeId *out)
 
 /* Have turns been followed before it? */
 static bool
-is_under_way(const Repeat *r)
+is_under_way(Interp *in, const Repeat *r)
 {
-    return r->iterator != NULL && r->iterator->position > 0;
+    return r->iterator != NULL && loop_is_begun(in, r->iterator);
 }
 
-/* The first item of the range that no turn has had. */
+/* What the loop has still to go over. */
 static Answer
-next_item(Interp *in, const Repeat *r, NodeId *out)
+take_range(Interp *in, Repeat *r)
 {
-    Value *moved = value_const_new(in, PyLong_FromLongLong(r->iterator->position * r->step)), *item;
-    if (moved == NULL) return ANSWER_ERROR;
-    TRY(operate_binary(in, OPERATOR_ADD, r->iterator->walked->items[0], moved, &item));
-    return value_as_loose_node(in, item, out);
+    if (r->iterator == NULL) return ANSWER_YES;
+    TRY(loop_range(in, r->iterator, &r->range));
+    return value_as_int(in, r->range->items[2], &r->step);
 }
 
 /* Start, stop and step; the step is a constant. */
@@ -310,10 +135,8 @@ add_range(Interp *in, Repeat *r)
     if (r->iterator != NULL) step = r->step;
     for (int i = 0; i < 3; i++) {
         NodeId node;
-        if (i == 0 && is_under_way(r))
-            TRY(next_item(in, r, &node));
-        else if (r->iterator != NULL && i < 2)
-            TRY(value_as_loose_node(in, r->iterator->walked->items[i], &node));
+        if (r->iterator != NULL && i < 2)
+            TRY(value_as_loose_node(in, r->range->items[i], &node));
         else
             TRY(int_node(in, i == 2 ? step : endless[i], &node));
         if (graph_node(in->graph, node)->type.dtype != DT_I64) return ANSWER_NO;
@@ -324,9 +147,9 @@ add_range(Interp *in, Repeat *r)
 
 /* Is the local's value from before the loop read, in a turn or where there is none? */
 static bool
-is_read(const Repeat *r, int i)
+is_read(Interp *in, const Repeat *r, int i)
 {
-    return r->scan.read_first[i] || (is_under_way(r) && r->scan.read_end[i]);
+    return r->scan.read_first[i] || (r->scan.read_end[i] && is_under_way(in, r));
 }
 
 /* Locals that a turn reads before it stores them. */
@@ -335,8 +158,15 @@ add_read(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId first;
-        if (!is_read(r, i)) continue;
-        TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
+        if (!is_read(in, r, i)) continue;
+        if (repeat_object_stays(in, r, r->scan.slot[i])) {
+            TRY(repeat_keep_object(in, r, r->scan.slot[i]));
+            continue;
+        }
+        Value *value = slot_load(in, in->top, r->scan.slot[i]);
+        Answer view = r->scan.read_after[i] ? ANSWER_NO : repeat_carries_view(in, r, value, &first);
+        if (answer_stops(view)) return view;
+        if (view == ANSWER_NO) TRY(carried_value(in, value, &first));
         if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
     }
     r->nread = r->slots.len;
@@ -348,7 +178,7 @@ static Answer
 makes_its_turn(Interp *in, const Repeat *r)
 {
     bool needs = false, holds = true;
-    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(r, i);
+    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !is_read(in, r, i);
     if (!needs) return ANSWER_YES;
     if (r->iterator == NULL) return ANSWER_NO;
     TRY(loop_makes_a_turn(in, r->iterator, &holds));
@@ -364,7 +194,7 @@ note_aliased(Interp *in, const Repeat *r, NodeId array)
     const Graph *g = in->graph;
     Nodes all = {0};
     if (graph_node(g, array)->type.form != FORM_ARRAY) return ANSWER_YES;
-    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    if (repeat_find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
     for (int i = 0; i < all.len; i++)
         if (storage_of(in, all.at[i]) < 0 ||
             branch_note(in, graph_node(g, all.at[i])->storage, in->top->decoded->code,
@@ -382,8 +212,8 @@ value_of(Interp *in, NodeId node)
     return value;
 }
 
-static NodeId
-param_like(Interp *in, const Repeat *r, NodeId first)
+NodeId
+repeat_param(Interp *in, const Repeat *r, NodeId first)
 {
     Type type = graph_node(in->graph, first)->type;
     type.offset = NO_SIZE;
@@ -397,13 +227,14 @@ make_params(Interp *in, Repeat *r)
     Activation *a = in->top;
     for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
     for (int i = 0; i < r->nread; i++) {
-        NodeId param = param_like(in, r, r->args.at[3 + i]);
+        NodeId param = repeat_param(in, r, r->args.at[3 + i]);
         Value *value = value_of(in, param);
         if (value == NULL) return ANSWER_ERROR;
-        a->slots[r->slots.at[i]] = value;
+        if (repeat_view(r, i) == NULL) a->slots[r->slots.at[i]] = value;
         TRY(note_aliased(in, r, param));
         TRY(note_aliased(in, r, r->args.at[3 + i]));
     }
+    repeat_put_objects(in, r);
     return ANSWER_YES;
 }
 
@@ -420,7 +251,11 @@ follow_turn(Interp *in, Repeat *r, Value *index, Value **leaves)
     in->region = r->region;
     in->turn = &turn;
     in->top->number = shape->begin + shape->counts;
-    Answer answer = shape->counts && push(in, index) < 0 ? ANSWER_ERROR : interp_turn(in);
+    r->made = turn.made;
+    Answer answer = repeat_make_views(in, r);
+    if (answer == ANSWER_YES && shape->counts) answer = loop_item(in, r->iterator, index, &index);
+    if (answer == ANSWER_YES && shape->counts && push(in, index) < 0) answer = ANSWER_ERROR;
+    if (answer == ANSWER_YES) answer = interp_turn(in);
     in->region = outer;
     in->turn = turn.around;
     *leaves = turn.leaves;
@@ -448,12 +283,12 @@ computes_array(const Graph *g, const Node *node)
 {
     switch (op_info(node->op)->kind) {
     case KIND_REDUCTION: return graph_node(g, node->args[0])->type.rank > 0;
+    case KIND_MATMUL: return true;
     case KIND_SCATTER: return node->attrs.view->rank > 0;
     case KIND_POINTWISE:
     case KIND_UFUNC:
     case KIND_SCAN:
-    case KIND_COPY:
-    case KIND_MATMUL: return node->type.rank > 0;
+    case KIND_COPY: return node->type.rank > 0;
     default: return node->op == OP_loop || node->op == OP_repeat;
     }
 }
@@ -475,161 +310,10 @@ computes_enough(const Graph *g, RegionId region)
     return found;
 }
 
-/* ---- memory that turns write ---- */
-
-static Answer
-add_result(Interp *in, Repeat *r, NodeId node)
+Answer
+repeat_add_result(Interp *in, Repeat *r, NodeId node)
 {
     return VEC_PUSH(in->arena, &r->results, node) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* May turns write a copy of the memory, which is written back at commit? */
-static bool
-is_copied_back(const Graph *g, NodeId root)
-{
-    const Node *node = graph_node(g, root);
-    if (node->type.device != DEVICE_HOST || !type_is_copyable(g, &node->type)) return false;
-    switch (op_info(node->op)->kind) {
-    case KIND_CONST:
-    case KIND_EXTERN: /* others may have the memory, too */
-    case KIND_CHOICE: return false;
-    case KIND_RESULT: {
-        Op of = graph_node(g, node->args[0])->op;
-        return of == OP_cond || of == OP_repeat || of == OP_loop;
-    }
-    default: return true;
-    }
-}
-
-/* Takes the writes of the turn back, and notes them as versions that are carried. */
-static Answer
-take_turned(Interp *in, Repeat *r, const World *before)
-{
-    for (int i = 0; i < in->memory.storages.len; i++) {
-        Storage *storage = &in->memory.storages.at[i];
-        bool known = i < before->nstorages;
-        NodeId first = known ? before->storages[i].version : storage->root;
-        if (!world_is_older(in, before, storage) || storage->version == first) continue;
-        if (!is_copied_back(in->graph, storage->root)) return ANSWER_NO;
-        TurnedStorage turned = {.storage = i, .first = first, .last = storage->version};
-        if (VEC_PUSH(in->arena, &r->turned, turned) < 0) return ANSWER_ERROR;
-        storage->version = first;
-        storage->written = known && before->storages[i].written;
-    }
-    in->memory.writes.len = before->nwrites;
-    return ANSWER_YES;
-}
-
-static void
-mark_inside(const Graph *g, RegionId id, bool *inside)
-{
-    const Region *region = &g->regions.at[id];
-    for (int i = 0; i < region->params.len; i++) inside[region->params.at[i]] = true;
-    for (int i = 0; i < region->nodes.len; i++) {
-        const Node *node = graph_node(g, region->nodes.at[i]);
-        inside[region->nodes.at[i]] = true;
-        for (int k = 0; k < 2; k++)
-            if (node->region[k] != NO_REGION) mark_inside(g, node->region[k], inside);
-    }
-}
-
-/* What in the body reads the memory as it was before the loop reads the param instead. */
-typedef struct {
-    Interp *in;
-    RegionId body;
-    NodeId before, param;
-    const bool *inside;
-    int count;     /* length of the two arrays */
-    NodeId *moved; /* by a view from outside: the same view of the param, or NO_NODE */
-    int views;
-} Redirect;
-
-/* The value, as what is in the body reads it; NO_NODE with the error set. */
-static NodeId
-redirected(Redirect *r, NodeId value)
-{
-    Graph *g = r->in->graph;
-    if (value == r->before) return r->param;
-    bool outer = value < r->count && !r->inside[value];
-    if (!outer || graph_node(g, value)->storage != r->before) return value;
-    if (r->moved[value] != NO_NODE) return r->moved[value];
-    Type type = graph_node(g, value)->type;
-    Op op = graph_view_is_readonly(g, value) ? OP_broadcast : OP_as_strided;
-    NodeId view = graph_make(g, op, 1, &r->param, &type, NULL);
-    Region *region = &g->regions.at[r->body];
-    if (view == NO_NODE || VEC_PUSH(g->arena, &region->nodes, view) < 0) return NO_NODE;
-    memmove(&region->nodes.at[1], &region->nodes.at[0],
-            sizeof(NodeId) * (size_t)(region->nodes.len - 1));
-    region->nodes.at[0] = view;
-    r->views++;
-    return r->moved[value] = view;
-}
-
-static int
-redirect_region(Redirect *r, RegionId id)
-{
-    Graph *g = r->in->graph;
-    for (int i = 0; i < g->regions.at[id].nodes.len; i++) {
-        int views = r->views;
-        NodeId at = g->regions.at[id].nodes.at[i];
-        for (int k = 0; k < graph_node(g, at)->nargs; k++) {
-            NodeId to = redirected(r, graph_node(g, at)->args[k]);
-            if (to == NO_NODE) return -1;
-            graph_node(g, at)->args[k] = to;
-        }
-        if (id == r->body) i += r->views - views; /* they are put in front */
-        Node *node = graph_node(g, at);
-        if (node->storage == r->before) node->storage = r->param;
-        for (int k = 0; k < 2; k++)
-            if (node->region[k] != NO_REGION && redirect_region(r, node->region[k]) < 0) return -1;
-    }
-    return 0;
-}
-
-static int
-redirect(Interp *in, RegionId body, NodeId before, NodeId param)
-{
-    Graph *g = in->graph;
-    size_t count = (size_t)g->nodes.len;
-    bool *inside = arena_alloc(in->arena, count + 1);
-    Redirect r = {.in = in, .body = body, .before = before, .param = param, .inside = inside};
-    r.count = (int)count;
-    r.moved = arena_alloc(in->arena, sizeof(NodeId) * (count + 1));
-    if (inside == NULL || r.moved == NULL) return -1;
-    for (size_t i = 0; i < count; i++) r.moved[i] = NO_NODE;
-    mark_inside(g, body, inside);
-    return redirect_region(&r, body);
-}
-
-/* The versions are carried behind all else. */
-static Answer
-carry_turned(Interp *in, Repeat *r)
-{
-    for (int i = 0; i < r->turned.len; i++) {
-        const TurnedStorage *turned = &r->turned.at[i];
-        NodeId param = param_like(in, r, turned->first);
-        if (param == NO_NODE || redirect(in, r->region, turned->first, param) < 0 ||
-            VEC_PUSH(in->arena, &r->args, turned->first) < 0)
-            return ANSWER_ERROR;
-        TRY(add_result(in, r, turned->last));
-    }
-    return ANSWER_YES;
-}
-
-/* Behind the loop the memory is as the last turn has left it. */
-static Answer
-leave_turned(Interp *in, const Repeat *r, NodeId repeat)
-{
-    for (int i = 0; i < r->turned.len; i++) {
-        const TurnedStorage *turned = &r->turned.at[i];
-        NodeId root = in->memory.storages.at[turned->storage].root;
-        Type type = graph_node(in->graph, turned->first)->type;
-        Attrs attrs = {.index = r->slots.len + i};
-        type.offset = NO_SIZE;
-        NodeId node = graph_add(in->graph, in->region, OP_result, 1, &repeat, &type, &attrs);
-        if (node == NO_NODE || storage_write(in, root, node) < 0) return ANSWER_ERROR;
-    }
-    return ANSWER_YES;
 }
 
 /* 1. */
@@ -647,7 +331,8 @@ follow_body(Interp *in, Repeat *r, Value **leaves)
     if (index == NULL || make_params(in, r) != ANSWER_YES || world_save(in, &before) < 0)
         return ANSWER_ERROR;
     TRY(follow_turn(in, r, index, leaves));
-    TRY(take_turned(in, r, &before));
+    TRY(repeat_find_order(in, r));
+    TRY(repeat_take_turned(in, r, &before));
     bool pure = world_is_pure(in, &before, false, &changed) && !world_changed(&before) &&
                 in->writes.effects.len == before.neffects;
     bool pays = r->iterator == NULL || computes_enough(in->graph, r->region);
@@ -744,16 +429,22 @@ read_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->nread; i++) {
         NodeId node, first = r->args.at[3 + i];
+        const CarriedView *view = repeat_view(r, i);
+        if (view != NULL) {
+            TRY(repeat_view_left(in, r, view, &node));
+            TRY(repeat_add_result(in, r, node));
+            continue;
+        }
         Answer answer = value_in_body(in, r, in->top->slots[r->slots.at[i]], &node);
         if (answer == ANSWER_YES && !type_same_layout(&graph_node(in->graph, node)->type,
                                                       &graph_node(in->graph, first)->type))
             answer = ANSWER_NO;
         if (answer == ANSWER_NO) {
             if (tell_changed(in, r, r->slots.at[i], first) == ANSWER_ERROR) return ANSWER_ERROR;
-            return begin_later(in, r, first);
+            return repeat_begin_later(in, r, first);
         }
         if (answer != ANSWER_YES) return answer;
-        TRY(add_result(in, r, node));
+        TRY(repeat_add_result(in, r, node));
     }
     return ANSWER_YES;
 }
@@ -764,14 +455,14 @@ stored_results(Interp *in, Repeat *r)
 {
     for (int i = 0; i < r->scan.nslots; i++) {
         NodeId node, first;
-        if (is_read(r, i) || !r->scan.read_after[i]) continue;
+        if (is_read(in, r, i) || !r->scan.read_after[i]) continue;
         Answer answer = value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node);
         if (answer == ANSWER_NO) return tell_unset(in, r, r->scan.slot[i]);
         if (answer != ANSWER_YES) return answer;
         TRY(any_value(in, &graph_node(in->graph, node)->type, &first));
-        if (carry(in, r, r->scan.slot[i], first) < 0 || param_like(in, r, first) == NO_NODE)
+        if (carry(in, r, r->scan.slot[i], first) < 0 || repeat_param(in, r, first) == NO_NODE)
             return ANSWER_ERROR;
-        TRY(add_result(in, r, node));
+        TRY(repeat_add_result(in, r, node));
     }
     return ANSWER_YES;
 }
@@ -782,8 +473,8 @@ exit_result(Interp *in, Repeat *r, Value *leaves)
     NodeId node, first;
     TRY(value_in_body(in, r, leaves, &node));
     TRY(int_node(in, 0, &first));
-    if (carry(in, r, -1, first) < 0 || param_like(in, r, first) == NO_NODE) return ANSWER_ERROR;
-    return add_result(in, r, node);
+    if (carry(in, r, -1, first) < 0 || repeat_param(in, r, first) == NO_NODE) return ANSWER_ERROR;
+    return repeat_add_result(in, r, node);
 }
 
 static Answer
@@ -792,7 +483,7 @@ add_repeat(Interp *in, Repeat *r, NodeId *out)
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int64_t last = r->results.len - 1;
     Attrs attrs = {.nints = 1, .ints = &last, .index = r->turned.len};
-    if (carry_turned(in, r) != ANSWER_YES) return ANSWER_ERROR;
+    if (repeat_carry_turned(in, r) != ANSWER_YES) return ANSWER_ERROR;
     *out = graph_add(in->graph, in->region, OP_repeat, r->args.len, r->args.at, &none, &attrs);
     if (*out == NO_NODE) return ANSWER_ERROR;
     graph_own(in->graph, *out, r->region);
@@ -803,13 +494,14 @@ add_repeat(Interp *in, Repeat *r, NodeId *out)
     return ANSWER_YES;
 }
 
-/* The locals behind the loop; *leaves: the number of the exit. */
+/* The locals behind the loop; *leaves: the number of the exit; *turns: CARRIED_TURNS. */
 static Answer
-take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves)
+take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves, Value **turns)
 {
     Activation *a = in->top;
     for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
     for (int i = 0; i < r->slots.len; i++) {
+        if (r->slots.at[i] <= CARRIED_CONTENTS || repeat_view(r, i) != NULL) continue;
         Type type = graph_node(in->graph, r->args.at[3 + i])->type;
         Attrs attrs = {.index = i};
         type.offset = NO_SIZE;
@@ -817,7 +509,9 @@ take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves)
         NodeId node = graph_add(in->graph, in->region, OP_result, 1, &repeat, &type, &attrs);
         Value *value = value_of(in, node);
         if (value == NULL) return ANSWER_ERROR;
-        *(r->slots.at[i] < 0 ? leaves : &a->slots[r->slots.at[i]]) = value;
+        *(r->slots.at[i] == CARRIED_TURNS ? turns
+          : r->slots.at[i] < 0            ? leaves
+                                          : &a->slots[r->slots.at[i]]) = value;
         TRY(note_aliased(in, r, node));
     }
     return ANSWER_YES;
@@ -827,16 +521,29 @@ static Answer
 begin(Interp *in, Repeat *r)
 {
     bool reached = false;
-    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &r->step));
     int fits = loop_scan_stores(in, in->top->decoded, r->scan.shape, &r->scan);
     if (fits < 0) return ANSWER_ERROR;
     if (fits == 0) return ANSWER_NO;
     if (r->iterator != NULL) TRY(loop_iterator_is_reached(in, r->iterator, &reached));
     if (reached) return ANSWER_NO;
+    TRY(take_range(in, r));
     TRY(locals_go(in, r->scan.slot, r->scan.nslots));
     TRY(add_range(in, r));
     TRY(add_read(in, r));
     return makes_its_turn(in, r);
+}
+
+/* An array that is carried is another one than memory that turns write. */
+static Answer
+are_apart(Interp *in, const Repeat *r)
+{
+    for (int i = 0; i < r->slots.len; i++) {
+        if (r->slots.at[i] <= CARRIED_CONTENTS) continue;
+        Answer first = repeat_is_turned(in, r, r->args.at[3 + i]);
+        Answer last = first == ANSWER_NO ? repeat_is_turned(in, r, r->results.at[i]) : first;
+        if (last != ANSWER_NO) return last == ANSWER_YES ? ANSWER_NO : last;
+    }
+    return ANSWER_YES;
 }
 
 static Answer
@@ -844,22 +551,24 @@ end(Interp *in, Repeat *r, Value *leaves, NodeId *repeat)
 {
     TRY(read_results(in, r));
     TRY(stored_results(in, r));
+    TRY(repeat_carry_moved(in, r));
     TRY(exit_result(in, r, leaves));
+    TRY(are_apart(in, r));
     return add_repeat(in, r, repeat);
 }
 
 static bool
 is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
 {
-    const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
+    const LoopNote *note = in->top == in->bottom ? repeat_note(in, shape->top) : NULL;
     bool here = in->region == (in->turn != NULL ? in->turn->region : 0);
     if (note == NULL || note->why != NULL || !here || in->loop != NULL) return false;
     if (note->later && iterator == NULL && in->top->number != shape->begin) return false;
-    if (note->later && iterator != NULL && iterator->position == 0) return false;
+    if (note->later && iterator != NULL && !loop_is_begun(in, iterator)) return false;
     if (shape->sides != 0) return false;
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
-    return iterator == NULL || loop_is_range(iterator) || loop_is_begun_range(iterator);
+    return iterator == NULL || loop_goes_over(in, iterator) || loop_is_begun(in, iterator);
 }
 
 int
@@ -872,7 +581,7 @@ repeat_begins(Interp *in, LoopShape **out)
     for (int i = 0; i < marks->repeats.len && *out == NULL; i++) {
         LoopShape *shape;
         int top = marks->repeats.at[i].loop.number;
-        if (!marks->repeats.at[i].later || note_of(in, top) == NULL) continue;
+        if (!marks->repeats.at[i].later || repeat_note(in, top) == NULL) continue;
         if (loop_shape(in, in->top->decoded, top, &shape) < 0) return -1;
         if (shape != NULL && shape->begin == number) *out = shape;
     }
@@ -885,16 +594,13 @@ learn_inner(Interp *in, const LoopShape *shape, const Value *iterator)
 {
     if (in->turn == NULL || in->turn->region == 0 || in->turn->region != in->region)
         return ANSWER_YES;
-    if (in->top != in->bottom || note_of(in, shape->top) != NULL) return ANSWER_YES;
+    if (in->top != in->bottom || repeat_note(in, shape->top) != NULL) return ANSWER_YES;
     for (int i = 0; iterator != NULL && loop_is_range(iterator) && i < 3; i++) {
         int64_t known;
         Answer answer = value_as_int(in, iterator->walked->items[i], &known);
         if (answer == ANSWER_YES) continue;
         if (answer != ANSWER_NO) return answer;
-        LoopNote note = {.loop = loop_name(in->top, shape->top)};
-        return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0
-                   ? ANSWER_ERROR
-                   : ANSWER_YES;
+        return repeat_note_new(in, shape) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
     return ANSWER_YES;
 }
@@ -903,9 +609,9 @@ Answer
 repeat_keep_rest(Interp *in, const Value *iterator)
 {
     LoopShape *shape;
-    if (in->top != in->bottom || !loop_is_begun_range(iterator)) return ANSWER_NO;
+    if (in->top != in->bottom || !loop_is_begun(in, iterator)) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
-    const LoopNote *note = shape != NULL ? note_of(in, shape->top) : NULL;
+    const LoopNote *note = shape != NULL ? repeat_note(in, shape->top) : NULL;
     return note != NULL && note->later ? repeat_keep(in, shape, iterator) : ANSWER_NO;
 }
 
@@ -921,11 +627,14 @@ repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
     r.scan.number = shape->top;
     if (answer == ANSWER_YES) answer = follow_body(in, &r, &leaves);
     if (answer == ANSWER_YES) answer = end(in, &r, leaves, &repeat);
+    if (answer == ANSWER_BREAK && in->attempt.again) answer = repeat_learn_object(in, &r);
     if (answer == ANSWER_ERROR || in->attempt.again) return answer;
     if (r.why == NULL) tell_branch_inside(in, &r);
-    if (answer != ANSWER_YES) return refuse(in, &r, r.why != NULL ? r.why : "");
-    TRY(take_results(in, &r, repeat, &leaves));
-    TRY(leave_turned(in, &r, repeat));
+    if (answer != ANSWER_YES) return repeat_refuse(in, &r, r.why != NULL ? r.why : "");
+    Value *turns = NULL;
+    TRY(take_results(in, &r, repeat, &leaves, &turns));
+    TRY(repeat_leave_turned(in, &r, repeat));
+    TRY(repeat_take_objects(in, &r, repeat, turns));
     Leaving leaving = {.shape = shape, .number = leaves};
     return loop_leave(in, &leaving);
 }

@@ -82,6 +82,7 @@ branch_aliased(Interp *in, NodeId node, const char *why)
 {
     if (in->memory.aliased.len == 0) return ANSWER_YES;
     const Aliased *a = branch_find_aliased(in, node);
+    if (a != NULL) in->memory.met = a->root;
     return a != NULL ? branch_learn(in, a->code, a->number, BRANCH_APART, why) : ANSWER_YES;
 }
 

@@ -411,6 +411,7 @@ typedef struct {
     VEC(Ranged) ranged;
     bool varies; /* the rule that is followed takes arrays whose sizes change from turn to turn */
     VEC(Aliased) aliased;
+    NodeId met;          /* the root of one of these that was touched */
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
 } InterpMemory;
 
@@ -466,9 +467,10 @@ typedef struct {
 typedef struct {
     LoopName loop;
     char *why;
-    BreakHint hint; /* what to do about it; HINT_OF_CODE: that of other loops */
-    bool later;     /* of Marks.repeats: it is one from its second turn on … */
-    char *at_first; /* … and why it is none from its first turn on */
+    BreakHint hint;   /* what to do about it; HINT_OF_CODE: that of other loops */
+    bool later;       /* of Marks.repeats: it is one from its second turn on … */
+    char *at_first;   /* … and why it is none from its first turn on */
+    uint64_t objects; /* … and of which variables the array stays, and is written, by bit */
 } LoopNote;
 
 /* This attempt: its progress, what earlier attempts found out, and what it adds to that. */

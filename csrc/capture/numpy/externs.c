@@ -2,6 +2,12 @@
 #include "trial.h"
 
 Answer
+break_length(Interp *in)
+{
+    return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+}
+
+Answer
 node_extern(Interp *in, PyObject *callable, int nargs, const NodeId *args, const Type *type,
             NodeId *out)
 {
@@ -45,8 +51,7 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
                        .fresh = true};
     PyObject *ignored;
     for (int i = 0; i < nargs; i++)
-        if (type_varies(in, &graph_node(in->graph, args[i])->type))
-            return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+        if (type_varies(in, &graph_node(in->graph, args[i])->type)) return break_length(in);
     if (!holes || !attempt.args || !attempt.kwargs || !attempt.changed) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++) {
         PyObject *argument = trial_argument(in, args[i], &attempt, holes);

@@ -379,6 +379,8 @@ Answer sole_operand_elided(Interp *in, const Value *operand, NodeId node, const 
 Answer operand_spare(Interp *in, Value *array, bool *out);
 
 /* ---- externs.c ---- */
+/* Breaks: the call cannot take an array whose length changes. */
+Answer break_length(Interp *in);
 /* Calls `callable` on `args` when the plan runs; one result of the given type. */
 Answer node_extern(Interp *in, PyObject *callable, int nargs, const NodeId *args, const Type *type,
                    NodeId *out);

@@ -75,12 +75,12 @@ parse_reduction(Interp *in, const Rule *rule, Value *const *args, const Type *ty
     return out->size == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* NumPy raises, or warns, where nothing is reduced. */
+/* NumPy raises, or warns, where fewer are reduced. */
 static Answer
-reduces_some(Interp *in, const Reduction *r)
+reduces_so_many(Interp *in, const Reduction *r, int64_t least)
 {
     if (size_is_const(in->graph, r->size)) return ANSWER_YES; /* the caller has looked */
-    return sizes_assert_at_most(in, size_const(in->graph, 1), r->size);
+    return sizes_assert_at_most(in, size_const(in->graph, least), r->size);
 }
 
 static Answer
@@ -245,7 +245,7 @@ do_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return finish(in, rule, args, node, out);
     }
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
-    TRY(reduces_some(in, &r));
+    TRY(reduces_so_many(in, &r, 1));
     TRY(reduce_extreme(in, op, node, &r, &node));
     return finish(in, rule, args, node, out);
 }
@@ -259,7 +259,7 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     DType dtype = (DType)from.dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
-    TRY(reduces_some(in, &r));
+    TRY(reduces_so_many(in, &r, 1));
     Value *axis = rule_arg(rule, args, "axis");
     if (axis != NULL && value_is_sequence(axis))
         return interp_break(in, BREAK_SHAPE, "%s along several axes", rule->name);
@@ -294,6 +294,7 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (!value_absent(given)) {
         TRY(value_as_axis(in, given, type.rank, &axis));
     } else if (type.rank > 1) {
+        if (type_varies(in, &type)) return break_length(in);
         SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
         TRY(node_reshape(in, node, 1, &flat, &node));
     }
@@ -353,7 +354,7 @@ mean_setup(Interp *in, const Rule *rule, Value *const *args, NodeId *node, Reduc
 {
     TRY(reduction_of(in, rule, args, node, r));
     if (r->count == 0) return interp_break(in, BREAK_SHAPE, "%s of an empty slice", rule->name);
-    TRY(reduces_some(in, r));
+    TRY(reduces_so_many(in, r, 1));
     Value *value = rule_arg(rule, args, "dtype");
     *given = !value_absent(value);
     if (!*given) return ANSWER_YES;
@@ -397,6 +398,7 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (ddof < -INT32_MAX) /* NumPy's own count overflows and warns */
         return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
+    TRY(reduces_so_many(in, &r, ddof + 1));
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
         if (given)
             return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s as complex numbers", rule->name);
@@ -416,7 +418,7 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(node_named(in, "subtract", 2, pair, &node));
     TRY(node_named(in, "square", 1, &node, &node));
     TRY(reduce_sum(in, false, node, &r, dtype, &node));
-    TRY(divide_by_count(in, node, size_const(in->graph, r.count - ddof), &node));
+    TRY(divide_by_count(in, node, size_sub(in->graph, r.size, size_const(in->graph, ddof)), &node));
     if (rule->data[0] == 's') {
         Type type = node_type(in, node);
         TRY(node_named(in, "sqrt", 1, &node, &node));
@@ -434,6 +436,7 @@ do_ptp(Interp *in, const Rule *rule, Value *const *args, Value **out)
     DType dtype = (DType)node_type(in, node).dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "ptp of nothing");
     if (dtype == DT_BOOL) return interp_break(in, BREAK_SHAPE, "ptp of bool");
+    TRY(reduces_so_many(in, &r, 1));
     TRY(reduce_extreme(in, OP_max, node, &r, &pair[0]));
     TRY(reduce_extreme(in, OP_min, node, &r, &pair[1]));
     TRY(node_named(in, "subtract", 2, pair, &node));

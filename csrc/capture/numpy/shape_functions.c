@@ -134,6 +134,8 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         order = c ? 'C' : 'F';
     }
     SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    if (type_varies(in, &type) && type.rank > 1) return break_length(in);
+    if (type.rank == 1) flat = type.shape[0];
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
     } else {
