@@ -48,7 +48,6 @@ MOVES: set[Any] = {
     np.atleast_3d,
     np.diagonal,
     np.copy,
-    np.real_if_close,
     np.asarray,
     np.array,
     np.ascontiguousarray,

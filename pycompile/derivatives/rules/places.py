@@ -23,6 +23,11 @@ def partition_a(g, o, a, kth, axis=-1, kind="introselect", order=None):
     return np.take_along_axis(g, back, axis)
 
 
+@rule(np.real_if_close, "a")
+def real_if_close_a(g, o, a, tol=100):
+    return g
+
+
 @rule(np.broadcast_to, "array")
 def broadcast_to_array(g, o, array, shape, subok=False):
     return unspread(g, np.shape(array))
