@@ -77,7 +77,9 @@ def main() -> int:
             open_ += 1
             print(f"{short}: {what}")
     share = passed / max(count, 1)
-    print(f"{passed} of {count} pass ({share:.1%}), {open_} fail without a reason {outcome.trouble}")
+    print(
+        f"{passed} of {count} pass ({share:.1%}), {open_} fail without a reason {outcome.trouble}"
+    )
     return int(bool(open_ or outcome.trouble or (share < LEAST and not chosen.tests)))
 
 

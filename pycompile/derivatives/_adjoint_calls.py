@@ -25,7 +25,6 @@ from pycompile.derivatives._program import (
     no_rule,
 )
 
-
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # Python's operators on objects: of complex numbers, say.
@@ -72,7 +71,12 @@ class Calls(Ops):
             self.pull_build(node, g)
         elif function is operator.setitem:
             self.pull_setitem(node, call, g)
-        elif isinstance(function, Hashable) and function in OPERATORS and call.changed in ((), (0,)) and len(node.args) <= 2:
+        elif (
+            isinstance(function, Hashable)
+            and function in OPERATORS
+            and call.changed in ((), (0,))
+            and len(node.args) <= 2
+        ):
             self.pull_ufunc_of(node, OPERATORS[function], g or "")
         elif isinstance(function, np.ufunc) and not call.changed:
             self.pull_ufunc_of(node, function, g or "")
@@ -308,7 +312,9 @@ class Calls(Ops):
             for number in places:
                 texts[number] = f"({texts[number]} + {total})"
             again = self.call(call, texts)
-            moved = self.local(f"np.where({again} - {moved} == {total}, {moved}, 0).astype(np.int64)")
+            moved = self.local(
+                f"np.where({again} - {moved} == {total}, {moved}, 0).astype(np.int64)"
+            )
         back = self.local(f"np.zeros({total}, np.result_type({g}))")
         self.text.put(f"np.add.at({back}, {moved}, {g})", node)
         for number, (start, stop) in places.items():
@@ -457,7 +463,6 @@ def explicit(spec: str, ranks: Sequence[int]) -> str:
 
 def subscripts_of(call: Called) -> tuple[str, list[Any]]:
     """np.einsum's subscripts as a text, and its operands."""
-
 
     def given(item: Any) -> Any:
         return call.nodes[item.number].object if type(item) is _calls.Hole else item

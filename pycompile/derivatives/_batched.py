@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,12 @@ class Batched(Forward):
     """The text for `count` items; `spread` are the inputs that have the axis."""
 
     def __init__(
-        self, names: Names, sizes: dict[str, int], graph: _C.Graph, spread: Sequence[Node], count: int
+        self,
+        names: Names,
+        sizes: dict[str, int],
+        graph: _C.Graph,
+        spread: Sequence[Node],
+        count: int,
     ) -> None:
         super().__init__(names, sizes, graph, {})
         self.count = count
@@ -375,7 +379,9 @@ class Batched(Forward):
             (letter if self.has_axis(x) else "") + term
             for x, term in zip(operands, left.split(","), strict=True)
         ]
-        return f"np.einsum('{','.join(terms)}->{letter}{out}', {', '.join(map(self.ref, operands))})"
+        return (
+            f"np.einsum('{','.join(terms)}->{letter}{out}', {', '.join(map(self.ref, operands))})"
+        )
 
     def solve(self, call: Called) -> str:
         a, b = call.nodes

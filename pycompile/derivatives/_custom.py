@@ -277,5 +277,3 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 def _active_in(arg: Any, active: list[tuple[Any, int]]) -> bool:
     ids = {id(value) for value, _ in active}
     return any(id(value) in ids for _, value in _trees.leaves(arg))
-
-

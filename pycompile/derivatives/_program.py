@@ -95,7 +95,9 @@ class Function:
         namespace = {"np": np, "math": math, **vars(_pieces), **names}
         exec(code, namespace)
         self.plain: Callable[..., Any] = namespace[name]
-        self.derived: dict[Any, Any] = {}  # compiled for derivatives of it, by active Python numbers
+        self.derived: dict[
+            Any, Any
+        ] = {}  # compiled for derivatives of it, by active Python numbers
 
     def node_of(self, error: BaseException) -> Node | None:
         """The node at whose line the error came, or passed."""

@@ -42,9 +42,7 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
     params = [f"a{i}" for i in range(count)]
     given = [name + numbers.get(i, "") for i, name in enumerate(params)]
     namespace: dict[str, Any] = {"function": function}
-    exec(
-        f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace
-    )
+    exec(f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace)
     return namespace["call"]
 
 

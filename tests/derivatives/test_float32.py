@@ -29,7 +29,8 @@ def gradient(f, args, dtype):
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
 )
 def test_close_to_float64(name):
     f, args = CASES[name]

@@ -117,13 +117,17 @@ def _kron(g, a, b):
 @rule(np.cross, "a")
 def cross_a(g, o, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     g, a, b, axis = _vectors(g, a, b, axisa, axisb, axisc, axis)
-    return np.moveaxis(unspread(_pairing(g, b, a, False), a.shape), -1, axisa if axis is None else axis)
+    return np.moveaxis(
+        unspread(_pairing(g, b, a, False), a.shape), -1, axisa if axis is None else axis
+    )
 
 
 @rule(np.cross, "b")
 def cross_b(g, o, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     g, a, b, axis = _vectors(g, a, b, axisa, axisb, axisc, axis)
-    return np.moveaxis(unspread(_pairing(g, a, b, True), b.shape), -1, axisb if axis is None else axis)
+    return np.moveaxis(
+        unspread(_pairing(g, a, b, True), b.shape), -1, axisb if axis is None else axis
+    )
 
 
 def _vectors(g, a, b, axisa, axisb, axisc, axis):

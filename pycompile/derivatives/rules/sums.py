@@ -153,7 +153,9 @@ def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
 @rule(np.diff, "a")
 def diff_a(g, o, a, n=1, axis=-1):
     for _ in range(n):
-        zero = np.zeros(tuple(1 if i == axis % a.ndim else k for i, k in enumerate(g.shape)), g.dtype)
+        zero = np.zeros(
+            tuple(1 if i == axis % a.ndim else k for i, k in enumerate(g.shape)), g.dtype
+        )
         g = np.concatenate((zero, g), axis) - np.concatenate((g, zero), axis)
     return g
 
