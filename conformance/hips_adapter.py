@@ -28,7 +28,7 @@ def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any
 
 
 def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    return lambda v: pycompile.jvp(fun, (x,), (v,))  # type: ignore[no-any-return]
+    return lambda v: pycompile.jvp(fun, (x,), (v,))
 
 
 def _by_argnum(ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,15 +61,15 @@ def _adapt() -> None:
     sys.path.insert(0, str(FOLDER))
     for name in ("", ".random", ".linalg", ".fft"):
         sys.modules[f"autograd.numpy{name}"] = importlib.import_module(f"numpy{name}")
-    core = importlib.import_module("autograd.core")
+    core: Any = importlib.import_module("autograd.core")
     core.make_vjp, core.make_jvp = make_vjp, make_jvp
-    autograd = importlib.import_module("autograd")
+    autograd: Any = importlib.import_module("autograd")
     autograd.numpy = np
     path = FOLDER / "autograd" / "numpy" / "numpy_vspaces.py"
     spec = importlib.util.spec_from_file_location("autograd_vspaces", path)
     assert spec is not None and spec.loader is not None
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    operators = importlib.import_module("autograd.differential_operators")
+    operators: Any = importlib.import_module("autograd.differential_operators")
     operators._make_vjp, operators._make_jvp = make_vjp, make_jvp
     unary_to_nary = importlib.import_module("autograd.wrap_util").unary_to_nary
     ours = {

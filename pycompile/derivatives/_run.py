@@ -169,7 +169,7 @@ class Derived:
             source = f"def call({', '.join(['rest', *params])}, **kwargs):\n    return function({', '.join(texts)}, **kwargs)\n"
             namespace: dict[str, Any] = {"function": self.function}
             exec(source, namespace)
-            self.wrappers[key] = compiled(namespace["call"], key[0])
+            self.wrappers[key] = compiled(namespace["call"], self.is_whole())
         _tape.tapes().append(tape)
         try:
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)

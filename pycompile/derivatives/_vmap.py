@@ -108,7 +108,7 @@ def _target(f: Any, is_batch: bool) -> Callable[..., Any]:
         return f  # type: ignore[no-any-return]
     if is_batch:
         return lambda *items: api._derived(f).target()(*items)  # chosen while the batch is running
-    return api._derived(f).target() if _tape.tapes() else _compiled(f)
+    return api._derived(f).target() if _tape.tapes() else _compiled(f)  # type: ignore[no-any-return]
 
 
 _plain: dict[int, tuple[Any, Any]] = {}
