@@ -46,9 +46,9 @@ CIRCLES = {
     "capture/objects": 24,
     "capture/control": 35,
     "passes": 2,
-    "lower": 18,
+    "lower": 19,
     "codegen": 11,
-    "runtime": 37,
+    "runtime": 33,
 }
 
 

@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables verdicts",
             ),
-            ("Memory", "copy overlap select pool rows streams"),
+            ("Memory", "copy overlap select bare pool rows streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -159,7 +159,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat measure writes commit flag_bounds sized stored",
+                "schedule fit group late access reduction arms repeat measure drive writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",
@@ -172,7 +172,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "region_split region_print",
             ),
             ("Kernels together", "alike together"),
-            ("Steps and memory", "steps release memory wave print"),
+            ("Steps and memory", "steps bare release memory wave print"),
         ],
     ),
     "codegen": (
@@ -180,7 +180,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
+                "c drive bare straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",
@@ -201,7 +201,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile precompile program live"),
+            ("Calls", "function run_call run recompile stance precompile program live"),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",
@@ -215,7 +215,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Plans",
                 "plan_new plan plan_extern plan_region plan_region_log plan_build plan_undone plan_carry "
-                "plan_chain plan_batch plan_wave spare",
+                "plan_chain plan_batch plan_wave plan_drive spare",
             ),
             (
                 "Code and the disk cache",

@@ -282,6 +282,18 @@ typedef struct {
 /* What multiplies two vectors in NumPy, with data, strides and one dimension as of a loop; it has
    no owner.  0 or -1. */
 int array_dot_loop(DType dtype, UfuncLoop *out);
+/* bare.c: what a function of NumPy does, on bare memory; the loop has no owner.  Data are operands,
+   result, scratch; strides one for each operand, the result among them, and dimension.
+   ANSWER_NO: not for this dtype. */
+typedef enum {
+    BARE_DOT,    /* of vectors of n; scratch for two */
+    BARE_MATMUL, /* rows, what is summed, columns; no scratch */
+    BARE_ARGMAX, /* of a vector of n; scratch for one.  It fails where that is empty */
+    BARE_ARGMIN,
+    BARE_SELECT, /* of dense n those with a true byte, of which there are as many as the second
+                    dimension says; no scratch */
+} Bare;
+Answer bare_loop(Bare bare, DType dtype, UfuncLoop *out);
 /* `dtypes` has nin + nout entries.  ANSWER_NO: there is no such loop, or it cannot be found this
    way. */
 Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);

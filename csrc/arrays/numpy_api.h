@@ -42,6 +42,11 @@ numpy_itemsize(DType dtype)
 
 int numpy_errors_init(void); /* errors.c */
 
+/* select.c: those of `n` dense elements, of `item` bytes, whose byte of the mask is 1.  False: not
+   so many, or the mask has other bytes */
+bool select_dense(const char *from, const char *mask, npy_intp n, char *to, size_t item,
+                  npy_intp count);
+
 /* verdicts.c: a name has no blanks */
 bool verdict_known(const char *name, int64_t *value);
 void verdict_note(const char *name, int64_t value);

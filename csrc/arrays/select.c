@@ -241,6 +241,14 @@ compress(const void *from, const char *mask, npy_intp n, void *to, size_t item, 
     }
 }
 
+bool
+select_dense(const char *from, const char *mask, npy_intp n, char *to, size_t item, npy_intp count)
+{
+    if (count_true(mask, n) != count) return false;
+    compress(from, mask, n, to, item, count);
+    return true;
+}
+
 enum { BLOCKS = 256, LEAST_BLOCK = 1 << 15 }; /* the most, and elements of the mask */
 
 typedef struct {

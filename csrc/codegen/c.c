@@ -248,6 +248,10 @@ emit_kernel(Emit *e)
         return;
     }
     emit_arguments(e);
+    if (e->kernel->kind == KERNEL_CALL) {
+        emit_bare(e);
+        return;
+    }
     emit_once(e);
     if (e->bounds) {
         emit_by_bounds(e);
@@ -543,6 +547,17 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
     return 0;
 }
 
+/* Behind the kernels, with the first part. */
+static int
+emit_drives(const Emit *e, const AllWritten *all, Text *body)
+{
+    bool parted = all->parted && e->program->drives.len > 0;
+    if (parted) text_put(body, PART_MARK "0x0)");
+    if (drive_write(e->graph, e->program, body) < 0) return -1;
+    if (parted) text_put(body, "#endif\n");
+    return 0;
+}
+
 /* The vector width of this machine, for which code is compiled. */
 static int
 machine_vector_bytes(void)
@@ -589,7 +604,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     AllWritten all = {mem_alloc(sizeof(Written) * count), mem_alloc(sizeof(int) * count),
                       mem_alloc(sizeof(int) * count), mem_alloc(sizeof(Written *) * count), false};
     if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL || all.order == NULL ||
-        emit_kernels(&e, &all, comments, &body) < 0)
+        emit_kernels(&e, &all, comments, &body) < 0 || (quick && emit_drives(&e, &all, &body) < 0))
         goto done;
     if (prelude.missing[0] != 0) {
         PyErr_Format(PyExc_SystemError, "code generation has no helper %s", prelude.missing);
@@ -601,6 +616,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     if (codegen_has_region(program)) text_put(out, LOG_ABI_TEXT);
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
+    if (quick) drive_head(program, out);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
     if (all.parted) text_put(out, PARTS_TEXT);
     text_add(out, &head);

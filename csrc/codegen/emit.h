@@ -100,6 +100,13 @@ extern const char body_float_constraint[]; /* that of a float */
    scalars; `fail` is the statement that gives up. */
 void python_value(Emit *e, int32_t at, const char *fail);
 
+/* bare.c: what a KERNEL_CALL does */
+void emit_bare(Emit *e);
+
+/* drive.c: the functions that drive loops of steps.  0, or -1 with the error set */
+void drive_head(const Program *program, Text *out); /* before the kernels */
+int drive_write(const Graph *graph, const Program *program, Text *out);
+
 /* c.c */
 /* Declares the loop indices i0 … of row `unit`. */
 void emit_row_place(Emit *e);

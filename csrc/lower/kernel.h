@@ -11,6 +11,8 @@
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
    - KERNEL_PRODUCT: a product of matrices by a device's library, with nothing but places.
    - KERNEL_SCAN: cumulative sums or products along the row, on a device.
+   - KERNEL_CALL: a function of NumPy's on bare memory (arrays/bare.c), on the host.  Its
+   instructions are the arguments' loads, a call and a store; `partial` is its scratch, or -1.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -109,7 +111,8 @@ typedef enum {
     KERNEL_REGION,
     KERNEL_ATTENTION,
     KERNEL_PRODUCT,
-    KERNEL_SCAN
+    KERNEL_SCAN,
+    KERNEL_CALL
 } KernelKind;
 
 struct RegionLoop; /* region.h */

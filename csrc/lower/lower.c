@@ -480,7 +480,8 @@ lower(Graph *graph, Answer *answer, const char **why)
     mark_written(&lw);
     if (lw.why == NULL) release_arguments(&lw);
     if (lw.why == NULL && measure_buffers(&lw) < 0) return NULL;
-    if (lw.why == NULL && (memory_plan(&lw) < 0 || release_plan(&lw) < 0 || waves_find(&lw) < 0))
+    if (lw.why == NULL && (memory_plan(&lw) < 0 || release_plan(&lw) < 0 || waves_find(&lw) < 0 ||
+                           drives_find(&lw) < 0))
         return NULL;
     if (lw.why != NULL) {
         PyErr_Clear();

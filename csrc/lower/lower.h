@@ -215,6 +215,12 @@ typedef struct {
     WaveMember *members;
 } Wave;
 
+/* A loop of steps, from `first`, to which `last` goes back, that the function driveN of the
+   compiled code does (drive.c). */
+typedef struct {
+    int32_t first, last;
+} Drive;
+
 /* Where the value of an output is.  For a write into an input at commit `written` is true: the
    value at (place, type), whose type is broadcast to `view` already, goes to `view` of the input's
    memory. Otherwise (place, type) is the whole value. */
@@ -238,10 +244,14 @@ typedef struct {
     VEC(Buffer) buffers;
     VEC(Step) steps;
     VEC(Wave) waves;      /* in the order of their steps */
+    VEC(Drive) drives;    /* by their number */
     VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes[DEVICE_COUNT];
 } Program;
+
+/* Is the step of a drive done there?  Else the plan does it. */
+bool step_is_driven(const Program *program, const Step *step);
 
 /* NULL with the error set; NULL with ANSWER_NO in *answer (no error) when some node has no
    lowering: the reason is in *why (a literal). */

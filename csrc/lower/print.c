@@ -9,7 +9,7 @@ static const char *const buffer_names[] = {
 static const char *const kind_names[] = {
     [KERNEL_FLAT] = "flat",     [KERNEL_ROWS] = "rows",           [KERNEL_COLUMNS] = "columns",
     [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention", [KERNEL_PRODUCT] = "product",
-    [KERNEL_SCAN] = "scan",
+    [KERNEL_SCAN] = "scan",     [KERNEL_CALL] = "call",
 };
 
 static void
@@ -322,6 +322,9 @@ program_print(const Graph *graph, const Program *program, Text *out)
         else
             put_external(graph, step, out);
     }
+    for (int i = 0; i < program->drives.len; i++)
+        text_printf(out, "drive of steps %d to %d\n", program->drives.at[i].first,
+                    program->drives.at[i].last);
     for (int i = 0; i < program->waves.len; i++) put_wave(program, &program->waves.at[i], out);
     if (program->commits.len > 0) text_put(out, "at commit:\n");
     for (int i = 0; i < program->commits.len; i++)

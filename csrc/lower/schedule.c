@@ -35,12 +35,10 @@ is_external(const Lowering *lw, NodeId id)
     }
 }
 
-/* Does the last group access the storage? Then a scatter in it cannot write it in place. */
+/* Does an external group access the storage? */
 static bool
-last_touches(const Lowering *lw, NodeId storage)
+call_touches(const Lowering *lw, const Group *g, NodeId storage)
 {
-    const Group *g = &lw->groups.at[lw->groups.len - 1];
-    if (!g->external) return lw->touched[storage] == lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, g->nodes.at[0]);
     if (node->region[0] != NO_REGION) return true;
     for (int k = 0; k < node->nargs; k++)
@@ -48,13 +46,61 @@ last_touches(const Lowering *lw, NodeId storage)
     return false;
 }
 
-/* Does the last group read the old version only at the element that the scatter writes? Then it can
-   load and store there. */
+/* Does group number `at` access the storage, which no later one does? Then a scatter in it cannot
+   write it in place. */
 static bool
-last_reads_same(const Lowering *lw, NodeId scatter, NodeId old)
+group_touches(const Lowering *lw, int at, NodeId storage)
+{
+    const Group *g = &lw->groups.at[at];
+    return g->external ? call_touches(lw, g, storage) : lw->touched[storage] == at;
+}
+
+/* Has what the scatter writes nothing to do with the groups behind number `at`: do they access the
+   storage, or make known where in it that is? */
+static bool
+is_free_since(const Lowering *lw, NodeId storage, int at)
+{
+    if (lw->touched[storage] > at) return false;
+    for (int i = at + 1; i < lw->groups.len; i++) {
+        const Group *g = &lw->groups.at[i];
+        bool measures = graph_node(lw->graph, g->nodes.at[0])->op == OP_measure;
+        if (g->external && (measures || call_touches(lw, g, storage))) return false;
+    }
+    return true;
+}
+
+/* Where a part of a storage begins, and behind which byte it ends.  False: that is not known. */
+static bool
+part_ends(Graph *g, const Type *part, SizeId *low, SizeId *high)
+{
+    *low = part->offset == NO_SIZE ? size_const(g, 0) : part->offset;
+    *high = size_add(g, *low, size_const(g, (int64_t)dtype_size((DType)part->dtype)));
+    for (int axis = 0; axis < part->rank; axis++) {
+        SizeId stride = part->stride[axis];
+        if (stride == NO_SIZE) continue;
+        if (!size_is_const(g, stride) || size_value(g, stride) < 0) return false;
+        SizeId last = size_add(g, part->shape[axis], size_const(g, -1));
+        *high = size_add(g, *high, size_mul(g, last, stride));
+    }
+    if (*low != NO_SIZE && *high != NO_SIZE) return true;
+    PyErr_Clear();
+    return false;
+}
+
+static bool
+parts_are_apart(Graph *g, const Type *a, const Type *b)
+{
+    SizeId low[2], high[2];
+    return part_ends(g, a, &low[0], &high[0]) && part_ends(g, b, &low[1], &high[1]) &&
+           (size_at_most(g, high[0], low[1]) || size_at_most(g, high[1], low[0]));
+}
+
+/* Does the group read the old version only at the element that the scatter writes, and apart from
+   all of these? Then it can load and store there. */
+static bool
+reads_same(const Lowering *lw, const Group *g, NodeId scatter, NodeId old)
 {
     const Graph *graph = lw->graph;
-    const Group *g = &lw->groups.at[lw->groups.len - 1];
     Access written, read;
     if (g->external || g->columns || g->reduced != 0 || g->reductions > 0 || g->calls > 0 ||
         g->device != DEVICE_HOST || !domain_matches(lw, g, scatter, false))
@@ -66,7 +112,9 @@ last_reads_same(const Lowering *lw, NodeId scatter, NodeId old)
             const Node *arg = graph_node(graph, node->args[k]);
             if (arg->storage != old) continue;
             access_of(lw, g, g->nodes.at[i], &arg->type, old, &read);
-            if (!access_equal(lw, g, &written, &read)) return false;
+            if (!access_equal(lw, g, &written, &read) &&
+                !parts_are_apart(lw->graph, graph_node(graph, scatter)->attrs.view, &arg->type))
+                return false;
         }
     }
     return true;
@@ -75,15 +123,16 @@ last_reads_same(const Lowering *lw, NodeId scatter, NodeId old)
 static int
 schedule_scatter(Lowering *lw, NodeId id)
 {
-    /* a kernel of its own unless the last kernel makes its value and does not access the storage,
-       or at the same element only */
-    int last = lw->groups.len - 1;
+    /* a kernel of its own unless the last kernel that has to do with it makes its value and does
+       not access the storage, or at the same element only */
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
-    if (last >= 0 && lw->groups.at[last].arm == lw->arm[id] && !node_commits(lw->graph, id) &&
-        latest_group(lw, node->args[1]) == last && latest_group(lw, node->args[0]) < last &&
-        lw->same_as[id] != id && (!last_touches(lw, old) || last_reads_same(lw, id, old))) {
-        bool in_place = last_touches(lw, old);
+    int last = latest_group(lw, node->args[1]);
+    if (last >= 0 && last < lw->groups.len && lw->groups.at[last].arm == lw->arm[id] &&
+        !node_commits(lw->graph, id) && latest_group(lw, node->args[0]) < last &&
+        lw->same_as[id] != id && is_free_since(lw, old, last) &&
+        (!group_touches(lw, last, old) || reads_same(lw, &lw->groups.at[last], id, old))) {
+        bool in_place = group_touches(lw, last, old);
         Answer answer = group_join(lw, last, id);
         if (answer == ANSWER_YES) lw->groups.at[last].in_place |= in_place;
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
@@ -138,13 +187,14 @@ need_extern_arguments(Lowering *lw)
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
         OpKind kind = op_info(node->op)->kind;
+        bool bare = kind == KIND_PRODUCT || bare_suits(lw, id);
         if (kind == KIND_ATTENTION || kind == KIND_REGION || kind == KIND_JUMP ||
             node->op == OP_choose)
             continue; /* reads memory, as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
-            if (kind == KIND_PRODUCT) continue;
+            if (bare) continue;
             /* an array object, not arena memory: the callee may keep it */
             lw->is_output[lw->same_as[storage]] = true;
         }

@@ -216,6 +216,10 @@ int attention_build(Lowering *lw, Group *g);
 int product_build(Lowering *lw, Group *g);
 int scan_build(Lowering *lw, Group *g);
 
+/* bare.c: small calls of NumPy in loops, as kernels */
+bool bare_suits(const Lowering *lw, NodeId id); /* after arms_find */
+int bare_build(Lowering *lw, Group *g);
+
 /* arms.c: conditional regions */
 int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);
@@ -264,5 +268,8 @@ int release_plan(Lowering *lw);
 
 /* wave.c: after memory_plan */
 int waves_find(Lowering *lw);
+
+/* drive.c: after waves_find; 0 or -1 */
+int drives_find(Lowering *lw);
 
 #endif

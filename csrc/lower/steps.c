@@ -28,7 +28,9 @@ buffer_kind(const Lowering *lw, NodeId storage)
     switch (op_info(node->op)->kind) {
     case KIND_INPUT: return BUFFER_INPUT;
     case KIND_CONST: return BUFFER_CONST;
-    case KIND_EXTERN: return BUFFER_EXTERN;
+    case KIND_EXTERN:
+        if (bare_suits(lw, storage)) break;
+        return BUFFER_EXTERN;
     case KIND_CHOICE: return BUFFER_CHOSEN;
     case KIND_RESULT:
         if (lw->turned[storage] != 0) return BUFFER_CHOSEN;
@@ -340,6 +342,7 @@ step_external(Lowering *lw, Group *group)
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     if (node->op == OP_attention) return attention_build(lw, group);
     if (node->op == OP_product) return product_build(lw, group);
+    if (bare_suits(lw, id)) return bare_build(lw, group);
     if (op_info(node->op)->kind == KIND_SCAN && node->type.device != DEVICE_HOST)
         return scan_build(lw, group);
     Call c = {.lw = lw};

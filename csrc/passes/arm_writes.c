@@ -34,8 +34,6 @@ left_version(const Writes *w, NodeId choice, NodeId *join, int *at)
     return NO_NODE;
 }
 
-static bool may_be_same(const Writes *w, NodeId choice, NodeId scatter, NodeId old);
-
 /* Will the version be in the memory of `scatter`, which is that of `old`?  Then each write from
    there to it is the last that reads the version before it. */
 static bool
@@ -43,7 +41,7 @@ stays(const Writes *w, NodeId version, NodeId scatter, NodeId old)
 {
     const Node *node = graph_node(w->g, version);
     if (version == scatter) return true;
-    if (node->op == OP_choose) return may_be_same(w, version, scatter, old);
+    if (node->op == OP_choose) return choice_stays(w, version, scatter, old);
     if (node->op != OP_scatter) return false;
     NodeId before = storage_of(w, node->args[0]), id;
     int32_t at = -1;
@@ -54,9 +52,8 @@ stays(const Writes *w, NodeId version, NodeId scatter, NodeId old)
     return stays(w, before, scatter, old);
 }
 
-/* May the choice be in the memory of the storage `old`?  Then it reads nothing of it. */
-static bool
-may_be_same(const Writes *w, NodeId choice, NodeId scatter, NodeId old)
+bool
+choice_stays(const Writes *w, NodeId choice, NodeId scatter, NodeId old)
 {
     NodeId join;
     int at;
@@ -94,7 +91,7 @@ arm_stays(Writes *w, NodeId scatter)
     if (of->loop != 0 && !version_is_turned(w, old)) return 0;
     while (next_read(w, old, &at, &id)) {
         if (fact(w, id)->order <= place || choice_is_same(w, id)) continue;
-        if (!may_be_same(w, id, scatter, old)) return 0;
+        if (!choice_stays(w, id, scatter, old)) return 0;
         if (VEC_PUSH(w->g->arena, &choices, id) < 0) return -1;
     }
     for (int i = 0; i < choices.len; i++)

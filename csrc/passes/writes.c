@@ -432,7 +432,8 @@ goes_at_commit(const Writes *w, NodeId id)
 }
 
 /* Readers of parts of the old version that come behind the scatter, in the same arm, read copies of
-   these parts instead.  ANSWER_NO: there are other readers. */
+   these parts instead.  ANSWER_NO: there are other readers than choices that may be in its memory.
+ */
 static Answer
 detach_parts(Writes *w, NodeId old, NodeId scatter)
 {
@@ -445,6 +446,7 @@ detach_parts(Writes *w, NodeId old, NodeId scatter)
         const Node *node = graph_node(g, id);
         if (fact(w, id)->order == 0) return ANSWER_NO;
         if (fact(w, id)->order <= fact(w, scatter)->order) continue;
+        if (choice_stays(w, id, scatter, old)) continue;
         OpKind kind = op_info(node->op)->kind;
         bool any_layout = kind == KIND_COPY || kind == KIND_SCATTER ||
                           (kind == KIND_POINTWISE && node_way(g, node) == WAY_EXPRESSION);
@@ -468,16 +470,30 @@ detach_parts(Writes *w, NodeId old, NodeId scatter)
     return ANSWER_YES;
 }
 
+/* In an arm of a repeat the scatter may be in the memory that turns write, if nothing else of the
+   arm reads the old version: neither what it writes nor what comes later. */
+static int
+prepare_arm(Writes *w, NodeId id, NodeId old)
+{
+    if (fact(w, id)->arm == fact(w, old)->arm || !version_is_turned(w, old))
+        return arm_stays(w, id);
+    if (detach_parts(w, old, id) == ANSWER_ERROR) return -1;
+    if (storage_of(w, graph_node(w->g, id)->args[1]) == old && copy_value(w, id) == NO_NODE)
+        return -1;
+    return arm_stays(w, id);
+}
+
 /* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
 {
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
-    NodeId value = graph_node(w->g, id)->args[1];
+    NodeId value;
     bool library = is_library(w, fact(w, old)->root);
     bool own = version_is_turned(w, old) ||
                storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
-    if (own && fact(w, id)->arm != 0 && arm_stays(w, id) < 0) return ANSWER_ERROR;
+    if (own && fact(w, id)->arm != 0 && prepare_arm(w, id, old) < 0) return ANSWER_ERROR;
+    value = graph_node(w->g, id)->args[1];
     bool in_place = (own || library) && !used_after(w, old, id);
     if (!in_place && version_is_turned(w, old)) {
         Answer detached = detach_parts(w, old, id);

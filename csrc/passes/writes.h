@@ -79,6 +79,9 @@ int replace_argument(Writes *w, NodeId id, int k, NodeId value);
 /* Before it is decided where a write in an arm goes: may it go where the old version is?  Then the
    version behind the branch is there, too.  0 or -1. */
 int arm_stays(Writes *w, NodeId scatter);
+/* May the choice behind the branch be in the memory of the storage `old`, into which `scatter`
+   writes in the arm?  Then it reads nothing of it. */
+bool choice_stays(const Writes *w, NodeId choice, NodeId scatter, NodeId old);
 /* Versions that are only copied into an arm's result are made there.  0 or -1. */
 int arm_results(Writes *w, NodeId join);
 

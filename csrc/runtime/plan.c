@@ -404,8 +404,7 @@ run_choose(Run *run, const PlanChoice *step)
     return array == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The step that has just run is the first to raise these flags. */
-static void
+void
 note_flags(Run *run, unsigned flags)
 {
     for (; flags != 0; flags &= flags - 1) run->met[__builtin_ctz(flags)] = run->step;
@@ -421,8 +420,7 @@ flags_told(unsigned flags, unsigned *told)
     return mask < 0 ? -1 : 0;
 }
 
-/* ANSWER_NO where NumPy would report a flag. */
-static Answer
+Answer
 report_flags(Run *run, unsigned flags)
 {
     static const char *const events[] = {
@@ -510,14 +508,59 @@ run_checks(Run *run, int first, int count, const PlanKernel *const *kernels, uns
     return failed < 0 ? ANSWER_YES : ANSWER_NO;
 }
 
+Answer
+run_step(Run *run, int number, unsigned *flags)
+{
+    const PlanStep *step = &run->plan->steps[number];
+    unsigned before = *flags;
+    Answer answer = ANSWER_YES;
+    run->step = number;
+    switch (step->kind) {
+    case STEP_JUMP: return ANSWER_YES;
+    case STEP_MEASURE: return run_measure(run, &step->measure);
+    case STEP_CHOOSE: return run_choose(run, &step->choose);
+    case STEP_CARRY:
+        answer = before == 0 ? ANSWER_YES : report_flags(run, before);
+        return answer == ANSWER_YES ? run_carry(run, &step->carry) : answer;
+    case STEP_EXTERN: answer = run_library(run, &step->external); break;
+    case STEP_KERNEL: answer = host_launch(run, &step->kernel, flags); break;
+    }
+    if (answer == ANSWER_YES && *flags != before) note_flags(run, *flags & ~before);
+    return answer;
+}
+
+/* Does step number *at, or several together; *at becomes the last that is done. */
+static Answer
+run_next(Run *run, int *at, unsigned *flags)
+{
+    const PlanKernel *kernels[MOST_BATCHED];
+    const PlanStep *step = &run->plan->steps[*at];
+    int checks = gather_checks(run->plan, *at, kernels);
+    if (checks >= FEW_BATCHED) { /* they need no arrays that are not there yet */
+        Answer answer = run_checks(run, *at, checks, kernels, flags);
+        *at += checks - 1;
+        return answer;
+    }
+    if (step->drive != NULL) {
+        if (make_arrays(run, step->drive->last) != ANSWER_YES) return ANSWER_ERROR;
+        *at = step->drive->last;
+        return run_drive(run, step->drive, flags);
+    }
+    if (step->kind == STEP_KERNEL && step->chain != NULL) return run_chain(run, at);
+    if (step->wave != NULL && wave_pays(step->wave)) return run_waved(run, at, flags);
+    Answer answer = run_step(run, *at, flags);
+    if (step->kind == STEP_JUMP && jump_is_taken(run, &step->jump)) *at = step->jump.target - 1;
+    if (step->kind == STEP_CARRY && answer == ANSWER_YES && carry_goes_back(run, &step->carry))
+        *at = step->carry.target - 1;
+    return answer;
+}
+
 static Answer
 run_steps(Run *run)
 {
     const Plan *plan = run->plan;
-    const PlanKernel *kernels[MOST_BATCHED];
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
-        const PlanStep *step = &plan->steps[i];
         run->step = i;
         if (i > 0 && signal_is_pending(PyThreadState_Get())) {
             run->interrupted = true;
@@ -526,40 +569,8 @@ run_steps(Run *run)
         }
         release_arrays(run, i);
         if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
-        if (step->kind == STEP_JUMP) {
-            if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
-            continue;
-        }
-        if (step->kind == STEP_MEASURE) {
-            if (run_measure(run, &step->measure) != ANSWER_YES) return ANSWER_ERROR;
-            continue;
-        }
-        if (step->kind == STEP_CHOOSE) {
-            if (run_choose(run, &step->choose) != ANSWER_YES) return ANSWER_ERROR;
-            continue;
-        }
-        if (step->kind == STEP_CARRY) {
-            Answer carried = flags == 0 ? ANSWER_YES : report_flags(run, flags);
-            if (carried == ANSWER_YES) carried = run_carry(run, &step->carry);
-            if (carried != ANSWER_YES) return carried;
-            if (carry_goes_back(run, &step->carry)) i = step->carry.target - 1;
-            continue;
-        }
-        int checks = gather_checks(plan, i, kernels);
-        if (checks >= FEW_BATCHED) { /* they need no arrays that are not there yet */
-            if (run_checks(run, i, checks, kernels, &flags) != ANSWER_YES) return ANSWER_NO;
-            i += checks - 1;
-            continue;
-        }
-        unsigned before = flags;
-        bool waves = step->wave != NULL && wave_pays(step->wave);
-        Answer answer = step->kind != STEP_KERNEL ? run_library(run, &step->external)
-                        : step->chain != NULL     ? run_chain(run, &i)
-                        : waves                   ? run_waved(run, &i, &flags)
-                                                  : host_launch(run, &step->kernel, &flags);
+        Answer answer = run_next(run, &i, &flags);
         if (answer != ANSWER_YES) return answer;
-        if (waves) continue;
-        if (flags != before) note_flags(run, flags & ~before);
     }
     release_arrays(run, plan->nsteps);
     run->step = plan->nsteps;

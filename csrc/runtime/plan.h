@@ -6,6 +6,7 @@
 #ifndef PYCOMPILE_RUNTIME_PLAN_H
 #define PYCOMPILE_RUNTIME_PLAN_H
 
+#include "drive_abi.h"
 #include "runtime.h"
 #include "sample.h"
 
@@ -141,10 +142,19 @@ typedef struct Chain {
     struct Chain *next;
 } Chain;
 
+/* A Drive: plan_drive.c runs it. */
+typedef struct {
+    int (*call)(KernelDrive *drive);
+    const KernelLoop *loops;
+    const int64_t *grains; /* by step */
+    int32_t last;
+} PlanDrive;
+
 typedef struct PlanStep {
     StepKind kind;
     Chain *chain;            /* which begins here, or NULL */
     const Wave *wave;        /* the same */
+    const PlanDrive *drive;  /* the same */
     int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */
     const char *file;        /* in the plan's memory, or NULL */
     union {
@@ -318,6 +328,20 @@ PyObject *run_box(Run *run, int box);
 int plan_chains(Plan *plan);
 /* Sets the words of all launches of a run. */
 void chain_fill(const Run *run, Chain *chain);
+
+/* ---- plan.c ---- */
+/* Does one step that is no jump; the flags that it raises are added. */
+Answer run_step(Run *run, int number, unsigned *flags);
+/* The step run->step is the first to raise these flags. */
+void note_flags(Run *run, unsigned flags);
+/* ANSWER_NO where NumPy would report a flag. */
+Answer report_flags(Run *run, unsigned flags);
+
+/* ---- plan_drive.c ---- */
+/* Needs the steps.  0 or -1 */
+int plan_drives(Plan *plan, const Program *program);
+/* Runs the loop of steps; flags as for run_step. */
+Answer run_drive(Run *run, const PlanDrive *drive, unsigned *flags);
 
 /* ---- plan_wave.c ---- */
 /* Should its kernels run as a wave, with so many threads? */

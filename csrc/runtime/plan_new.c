@@ -682,9 +682,9 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_waves(&maker) < 0 ||
-        make_commits(&maker) < 0 || make_lifetimes(plan) < 0 || plan_chains(plan) < 0 ||
-        make_boxes(&maker) < 0 || make_builds(&maker) < 0 || make_exit(&maker) < 0 ||
-        make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
+        plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
+        plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
+        make_exit(&maker) < 0 || make_careful(&maker, origin) < 0 || make_told(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

@@ -221,6 +221,128 @@ def test_states(n):
     like(states, n, np.float32(0.01))
 
 
+# ---- small calls of NumPy: products, selections, places of extremes ----
+
+
+def products(a, v, w):
+    for k in range(len(v)):
+        w[k] = np.dot(v[k::-2], w[k::-2]) + np.dot(v[:k], v[::-1][:k])
+        w[k:] += a[k:, : k + 1] @ v[: k + 1]
+        w[: k + 1] -= v[k:] @ a[k:, : k + 1]
+        a[k:, k:] *= (a[k:, :2] @ a[:2, k:]) > a[k, k]
+    return w
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex128])
+def test_products(dtype):
+    for n in (1, 2, 3, 29):
+        a, v = RNG.random((n, n)) * 9 / n, RNG.random(n)
+        like(products, a.astype(dtype), v.astype(dtype), np.ones(n, dtype))
+    like(products, np.asfortranarray(a)[::-1], v[::-1], np.ones(n))
+    like(products, a, np.where(np.arange(n) > 9, 1e300, v), np.ones(n))  # it overflows
+    like(products, a, np.where(np.arange(n) == 9, np.nan, v), np.ones(n))
+
+
+def extremes(x, r):
+    for k in range(len(r)):
+        r[k] = x[k:].argmax() + 3 * np.argmin(x[: k + 1]) + x[::-1][:: k + 1].argmax()
+    return r
+
+
+def test_places_of_extremes():
+    for x in (RNG.random(30), RNG.integers(0, 5, 30), RNG.random(30) > 0.5, np.full(30, np.nan)):
+        is_one_plan(extremes, x, np.zeros(30))
+        is_one_plan(extremes, x.astype(np.float32), np.zeros(30))
+    like(extremes, RNG.random(20), np.zeros(30))  # of an empty array, in the middle
+
+
+def picked(x, marks, r):
+    for k in range(len(r)):
+        v = x[marks]
+        r[k] = v.sum() * len(v) + k
+    return r
+
+
+def test_masks_of_other_bytes():
+    x = RNG.random(40)
+    for dtype in (np.float64, np.int8, np.complex128, np.float16):
+        is_one_plan(picked, (x * 9).astype(dtype), x > 0.5, np.zeros(30, dtype))
+    like(picked, x, np.arange(40, dtype=np.uint8).view(bool), np.zeros(30))
+
+
+def of_numbers(x, r):
+    s = 0.0
+    for k in range(len(r)):
+        a, b = x[k], x[-k - 1]
+        r[k] = np.array([a, s, 2, b]).sum() + np.array([[a, b], [b, 0.5]]).max()
+        s = s * 0.5 + np.array([k, k + 1]).sum()
+    return r
+
+
+def test_arrays_of_numbers():
+    for x in (RNG.random(30), RNG.integers(0, 9, 30), RNG.random(30).astype(np.float32)):
+        like(of_numbers, x, np.zeros(30))
+
+
+# ---- what ends a turn ----
+
+
+def overflowing(x, t):
+    for k in range(len(x)):
+        t = t * 17
+        x[k:] += t % 7
+    return x, t
+
+
+def raised_in(x):
+    for k in range(len(x)):
+        with np.errstate(divide="ignore"):
+            x[k] = x[k - 1] / (x[k] - x[k])
+        x[k:] = np.sqrt(x[k:] - k)
+    return x
+
+
+def test_ends_in_the_middle():
+    like(overflowing, np.zeros(30), 3)
+    like(raised_in, np.arange(1.0, 31.0))
+    with np.errstate(all="ignore"):
+        like(raised_in, np.arange(1.0, 31.0))
+    with np.errstate(invalid="raise"):
+        like(raised_in, np.arange(1.0, 31.0))
+
+
+def rows_and_all(x, r):
+    for k in range(len(r)):
+        for j in range(k % 3):
+            x[j, k:] += x[k, k:] * r[j]
+        r[k] = x.sum() + x[k].sum()
+    return x, r
+
+
+def test_loops_in_loops():
+    """Short and long kernels: for a few elements, and for threads."""
+    like(rows_and_all, RNG.random((30, 40)), np.zeros(30))
+    like(rows_and_all, RNG.random((30, 20_000)), np.zeros(6))
+
+
+def exchanged(a, rows):
+    for k in range(len(rows)):
+        p = rows[k]
+        if p != k:
+            t = a[k].copy()
+            a[k] = a[p] * 2
+            a[p] = t
+            a[p, :k] = a[p, 1 : k + 1]
+        a[k] += a[p]
+    return a
+
+
+def test_exchanges_in_branches():
+    like(exchanged, RNG.random((9, 9)), RNG.integers(0, 9, 9))
+    like(exchanged, RNG.random((9, 9)), RNG.integers(-9, 9, 9))
+    like(exchanged, RNG.random((9, 9)), RNG.integers(0, 12, 9))  # out of bounds
+
+
 # ---- slices and indices ----
 
 
@@ -416,6 +538,21 @@ def test_writes_in_branches():
     for n in (2, 3, 30):
         like(pivoted, RNG.random((n, n)))
     like(pivoted, np.zeros((4, 4)))
+
+
+def swept(x, y, t):
+    for k in range(1, len(x)):
+        x[k] = x[k] * t + x[k - 1]
+        y[:k] = y[k : 2 * k] + y[:k] * 2
+        x[k, 1:] -= x[k, :-1]
+        x[-k] = x[k - 1] - x[-k]
+    return x, y
+
+
+def test_parts_that_are_apart():
+    """What a turn writes is computed in place where it reads nothing else of there."""
+    for n in (1, 2, 3, 30):
+        like(swept, RNG.random((n, 7)), RNG.random(2 * n), 0.5)
 
 
 # ---- what only a turn computes, as an index: nothing reads there before it is known ----

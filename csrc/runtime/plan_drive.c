@@ -1,0 +1,140 @@
+/* Loops of steps that a compiled function drives (lower/drive.c).  It works on the run's own state,
+   so that any step, and what comes behind the loop, can be done as if the plan had come there. */
+#include "plan.h"
+
+enum { TURNS_BETWEEN = 64, HELD_NS = 5000000 }; /* the GIL, at a stretch: as long as CPython does */
+
+typedef struct {
+    KernelDrive seen; /* by the function */
+    Run *run;
+    Answer answer;
+    PyThreadState *thread;
+    unsigned turns;
+    int64_t since; /* when the GIL was taken; 0: not asked yet */
+} Driven;
+
+/* Short turns let others run as CPython would. */
+static void
+yield_at_times(Driven *d)
+{
+    if (++d->turns % TURNS_BETWEEN != 0 || thread_is_alone()) return;
+    int64_t now = clock_ns();
+    if (d->since == 0) d->since = now;
+    if (now - d->since < HELD_NS) return;
+    d->run->yielded = true;
+    PyEval_RestoreThread(PyEval_SaveThread());
+    d->since = clock_ns();
+}
+
+static int
+do_step(KernelDrive *drive, int64_t number)
+{
+    Driven *d = (Driven *)drive;
+    d->answer = run_step(d->run, (int)number, &drive->raised);
+    return d->answer != ANSWER_YES;
+}
+
+static int
+stop(KernelDrive *drive)
+{
+    Driven *d = (Driven *)drive;
+    yield_at_times(d);
+    if (!signal_is_pending(d->thread)) return 0;
+    d->run->interrupted = true;
+    d->run->why = "a signal";
+    d->answer = ANSWER_NO;
+    return 1;
+}
+
+/* What a flag must be for the program to be told of it; -1 with the error set. */
+static int
+told_flags(unsigned *told)
+{
+    int mask = array_error_mask();
+    *told = FLAGS_REPORTED | (unsigned)mask;
+    return mask < 0 ? -1 : 0;
+}
+
+/* Why the function has failed, if none of what it called has said so. */
+static Answer
+failed(Driven *d)
+{
+    Run *run = d->run;
+    if (d->answer != ANSWER_YES) return d->answer;
+    run->step = (int)d->seen.step;
+    if (d->seen.raised & d->seen.told) {
+        note_flags(run, d->seen.raised & d->seen.told);
+        return report_flags(run, d->seen.raised & d->seen.told);
+    }
+    run->why = fails_by_itself;
+    return ANSWER_NO;
+}
+
+Answer
+run_drive(Run *run, const PlanDrive *drive, unsigned *flags)
+{
+    Driven d = {.seen = {.data = run->data,
+                         .size = (int64_t *)(uintptr_t)run->size,
+                         .grain = drive->grains,
+                         .loop = drive->loops,
+                         .scratch = run->arena + run->plan->arena_bytes,
+                         .raised = *flags,
+                         .step = -1,
+                         .plan = do_step,
+                         .stop = stop,
+                         .clear = fp_flags_clear,
+                         .read = fp_flags_read},
+                .run = run,
+                .answer = ANSWER_YES,
+                .thread = PyThreadState_Get()};
+    if (told_flags(&d.seen.told) < 0) return ANSWER_ERROR;
+    fp_flags_clear();
+    if (drive->call(&d.seen)) return failed(&d);
+    *flags = d.seen.raised;
+    if (PyErr_Occurred() == NULL) return ANSWER_YES;
+    PyErr_Clear();
+    run->why = "an error or a warning of NumPy's in an operation on elements";
+    return ANSWER_NO;
+}
+
+/* ---- making them ---- */
+
+static int
+make_drive(Plan *plan, const Drive *from, int number, PlanDrive *out)
+{
+    char name[24];
+    int count = 0;
+    PyOS_snprintf(name, sizeof(name), "drive%d", number);
+    out->call = (int (*)(KernelDrive *))(uintptr_t)code_symbol(plan->codes.on[DEVICE_HOST], name);
+    out->last = from->last;
+    for (int i = from->first; i <= from->last; i++)
+        if (plan->steps[i].kind == STEP_KERNEL) count += plan->steps[i].kernel.nloops;
+    KernelLoop *loops = arena_alloc(plan->memory, sizeof(KernelLoop) * (size_t)(count + 1));
+    if (out->call == NULL) PyErr_Format(PyExc_SystemError, "%s is missing", name);
+    if (out->call == NULL || loops == NULL) return -1;
+    out->loops = loops;
+    for (int i = from->first; i <= from->last; i++) {
+        const PlanStep *step = &plan->steps[i];
+        for (int k = 0; step->kind == STEP_KERNEL && k < step->kernel.nloops; k++)
+            *loops++ = step->kernel.loops[k];
+    }
+    plan->steps[from->first].drive = out;
+    return 0;
+}
+
+int
+plan_drives(Plan *plan, const Program *program)
+{
+    int count = program->drives.len;
+    if (count == 0) return 0;
+    PlanDrive *drives = arena_alloc(plan->memory, sizeof(PlanDrive) * (size_t)count);
+    int64_t *grains = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)plan->nsteps);
+    if (drives == NULL || grains == NULL) return -1;
+    for (int i = 0; i < plan->nsteps; i++)
+        if (plan->steps[i].kind == STEP_KERNEL) grains[i] = plan->steps[i].kernel.grain;
+    for (int i = 0; i < count; i++) {
+        drives[i].grains = grains;
+        if (make_drive(plan, &program->drives.at[i], i, &drives[i]) < 0) return -1;
+    }
+    return 0;
+}
