@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · conformance-hips · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy conformance-hips bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -113,6 +113,10 @@ conformance-table: $(STAMP)-base
 
 conformance-numpy: build
 	$(RUN) -m conformance.packages $(NUMPY_MODULES)
+
+# HIPS autograd's tests against the derivatives.
+conformance-hips: build
+	$(RUN) -m conformance.hips
 
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)

@@ -44,11 +44,11 @@ CIRCLES = {
     "capture/numpy": 25,
     "capture/containers": 3,
     "capture/objects": 24,
-    "capture/control": 35,
+    "capture/control": 34,
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "runtime": 38,
+    "runtime": 33,
 }
 
 

@@ -129,7 +129,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Loops over whole arrays",
-                "repeat repeat_learn repeat_objects repeat_views repeat_written",
+                "repeat repeat_carry repeat_learn repeat_objects repeat_views repeat_written",
             ),
             (
                 "Branches that meet again",
@@ -201,7 +201,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile precompile program live"),
+            ("Calls", "function run_call run recompile stance precompile program live"),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",

@@ -40,6 +40,8 @@ typedef struct {
     const char *compiler; /* its name, for people; not owned, never NULL */
 } KeyParts;
 
+Digest cache_key(const KeyParts *parts); /* hash.c */
+
 /* What is compiled, and for whom. */
 typedef struct {
     Digest key;
@@ -116,7 +118,6 @@ void cache_record_keep(const char *text, const KeyParts *here, const Digest *key
 void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 
 /* ---- code.c ---- */
-Digest code_key(const KeyParts *parts);
 /* Moves what was compiled into the cache, with all that is kept about it. */
 bool code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
 

@@ -203,7 +203,7 @@ key_of(const Record *record, Digest *key)
     KeyParts parts = {0};
     for (int i = 0; i < PART_COUNT; i++)
         if (!digest_parse(record->digest[i], &parts.digest[i])) return false;
-    *key = code_key(&parts);
+    *key = cache_key(&parts);
     return true;
 }
 

@@ -68,17 +68,6 @@ describe_parts(const Target *target, const char *source, bool straight, const Co
     target->parts(parts, straight);
 }
 
-Digest
-code_key(const KeyParts *parts)
-{
-    Hash hash;
-    int abi = CACHE_ABI;
-    hash_begin(&hash);
-    hash_add(&hash, &abi, sizeof(abi));
-    hash_add(&hash, parts->digest, sizeof(parts->digest));
-    return hash_end(&hash);
-}
-
 /* Loads a file into the table.  ANSWER_NO: it cannot be loaded (logged). */
 static Answer
 load(const Target *target, const Digest *key, const char *path, Code **out)
@@ -137,7 +126,7 @@ find_of_others(const Target *target, KeyParts *parts, const CodeOrigin *origin, 
     int count = target->recorded == NULL ? 0 : target->recorded(known, MAX_RECORDED_COMPILERS);
     for (int i = 0; i < count; i++) {
         parts->digest[PART_COMPILER] = known[i];
-        Digest key = code_key(parts);
+        Digest key = cache_key(parts);
         Answer answer = find(target, &key, origin, out);
         if (answer != ANSWER_NO) return answer;
     }
@@ -238,7 +227,7 @@ code_load(Device device, const char *source, bool straight, const Config *config
     threads_recall();
     describe_parts(target, source, straight, config, &w.parts);
     bool compiles = target->identify(&w.parts) == ANSWER_YES;
-    w.key = code_key(&w.parts); /* used with a compiler only */
+    w.key = cache_key(&w.parts); /* used with a compiler only */
     Answer answer = compiles ? find(target, &w.key, origin, out)
                              : find_of_others(target, &w.parts, origin, out);
     if (answer != ANSWER_NO) return answer;

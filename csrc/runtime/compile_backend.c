@@ -78,32 +78,47 @@ unseen_writes(const Capture *c)
 }
 
 static PyObject *
-fixed_numbers(const Capture *c)
+effects(const Capture *c)
+{
+    long count = 0;
+    for (int i = 0; i < c->builds.len; i++) count += c->builds.at[i].kind >= EFFECT_STORE_ATTR;
+    return PyLong_FromLong(count);
+}
+
+static PyObject *
+fixed_values(const Capture *c)
 {
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < c->guards.len; i++) {
         const Guard *guard = &c->guards.at[i];
-        bool is_number = guard->kind == GUARD_VALUE &&
-                         (PyFloat_Check(guard->object) || PyComplex_Check(guard->object));
-        if (is_number && PyList_Append(list, guard->object) < 0) Py_CLEAR(list);
+        bool is_given = guard->kind == GUARD_VALUE &&
+                        (PyFloat_Check(guard->object) || PyComplex_Check(guard->object) ||
+                         PyUnicode_Check(guard->object));
+        if (is_given && PyList_Append(list, guard->object) < 0) Py_CLEAR(list);
     }
     return list;
 }
 
 /* A callable with these attributes is told how many writes to arrays from before the graph no
-   output tells of (stores that the array does itself, and those that a condition decides), and
-   which floats and complex numbers have values that the graph takes for granted. */
+   output tells of (stores that the array does itself, and those that a condition decides), how many
+   effects a run has, and which floats, complex numbers and texts have values that the graph
+   takes for granted. */
 static int
 tell_more(Job *job, PyObject *callable)
 {
     if (!PyObject_HasAttrString(callable, "unseen_writes")) return 0;
-    PyObject *writes = unseen_writes(job->capture), *numbers = fixed_numbers(job->capture);
-    int status = -1;
-    if (writes != NULL && numbers != NULL &&
-        PyObject_SetAttrString(callable, "unseen_writes", writes) == 0)
-        status = PyObject_SetAttrString(callable, "fixed_numbers", numbers);
-    Py_XDECREF(writes);
-    Py_XDECREF(numbers);
+    const struct {
+        const char *name;
+        PyObject *value;
+    } told[] = {{"unseen_writes", unseen_writes(job->capture)},
+                {"effects", effects(job->capture)},
+                {"fixed_values", fixed_values(job->capture)}};
+    int status = 0;
+    for (int i = 0; i < 3; i++) {
+        if (told[i].value == NULL) status = -1;
+        if (status == 0) status = PyObject_SetAttrString(callable, told[i].name, told[i].value);
+        Py_XDECREF(told[i].value);
+    }
     return status;
 }
 

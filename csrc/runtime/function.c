@@ -466,6 +466,7 @@ function_init(PyObject *module)
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
         PyType_Ready(&DisabledFunction_Type) < 0)
         return -1;
+    guards_know_wrappers(&CompiledFunction_Type, &DisabledFunction_Type);
     if (PyModule_AddObjectRef(module, "CompiledFunction", (PyObject *)&CompiledFunction_Type) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "DisabledFunction", (PyObject *)&DisabledFunction_Type);

@@ -200,6 +200,15 @@ guard_array_scalar(PyObject *object)
     return array_scalar_read(object, &dtype, bytes) == ANSWER_YES;
 }
 
+static PyTypeObject *wrappers[2];
+
+void
+guards_know_wrappers(PyTypeObject *compiled, PyTypeObject *disabled)
+{
+    wrappers[0] = compiled;
+    wrappers[1] = disabled;
+}
+
 void
 guard_put_object(Text *out, PyObject *object)
 {
@@ -226,9 +235,8 @@ guard_put_object(Text *out, PyObject *object)
     } else if (PyMethod_Check(object)) {
         guard_put_object(out, PyMethod_GET_FUNCTION(object));
         text_put(out, " as a method");
-    } else if (Py_IS_TYPE(object, &CompiledFunction_Type) ||
-               Py_IS_TYPE(object, &DisabledFunction_Type) || PyCFunction_Check(object) ||
-               ufunc_check(object) || array_function_check(object)) {
+    } else if (Py_IS_TYPE(object, wrappers[0]) || Py_IS_TYPE(object, wrappers[1]) ||
+               PyCFunction_Check(object) || ufunc_check(object) || array_function_check(object)) {
         PyObject *name = PyObject_GetAttrString(object, "__name__");
         const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
         text_printf(out, "function %s", string ? string : "?");

@@ -129,3 +129,14 @@ digest_parse(const char *hex, Digest *out)
     digest_hex(out, back);
     return strncmp(back, hex - (DIGEST_HEX - 1), DIGEST_HEX - 1) == 0;
 }
+
+Digest
+cache_key(const KeyParts *parts)
+{
+    Hash hash;
+    int abi = CACHE_ABI;
+    hash_begin(&hash);
+    hash_add(&hash, &abi, sizeof(abi));
+    hash_add(&hash, parts->digest, sizeof(parts->digest));
+    return hash_end(&hash);
+}

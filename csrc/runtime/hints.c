@@ -290,6 +290,22 @@ py_hints(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     return list;
 }
 
+static void
+put_rests(const CodeState *state, void *Py_UNUSED(context))
+{
+    for (int i = 0; i < state->decoded->count; i++)
+        for (int k = 0; state->entries[i] != NULL && k < state->entries[i]->nplans; k++)
+            trace_rest(state->entries[i]->plans[k]);
+}
+
+static PyObject *
+py_trace_end(PyObject *Py_UNUSED(self), PyObject *record)
+{
+    states_visit(put_rests, NULL);
+    trace_end(record);
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 py_hints_tell(PyObject *Py_UNUSED(self), PyObject *text)
 {
@@ -302,6 +318,7 @@ py_hints_tell(PyObject *Py_UNUSED(self), PyObject *text)
 PyMethodDef hints_methods[] = {
     {"hints", py_hints, METH_NOARGS,
      "hints() -> list of dict: what each function's code went through"},
+    {"trace_end", py_trace_end, METH_O, "trace_end(record)\n\nThe last runs, and the last line."},
     {"hints_tell", py_hints_tell, METH_O, "To the logger pycompile.perf_hints."},
     {NULL, NULL, 0, NULL},
 };

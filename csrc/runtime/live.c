@@ -22,7 +22,6 @@
    as locals (python/stand_in.c), read before the plan and stored behind it; they have been bound
    before, so the dict's order stays. */
 #include "live.h"
-#include "recompile.h"
 
 #include "balance.h"
 #include "earn.h"

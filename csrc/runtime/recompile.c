@@ -1,13 +1,6 @@
 /* Recompiles: places for whose values no plan holds.  What is said of them, and of those that are
-   given up; and the stance (pycompile.set_stance), by which the program rules out that plans are
-   made.
-
-   The stance is one for the process.  It is looked at where a plan would be made; under
-   "force_eager", which leaves plans aside, where a call asks whether it is CPython's anyway
-   (calls_are_left). */
+   given up; and where the stance (stance.c) rules out that a plan is made. */
 #include "recompile.h"
-
-#include "hooks.h"
 
 enum { WARNED_GAIN = 100 }; /* a plan's saving per run from which its loss is worth a warning */
 
@@ -280,11 +273,6 @@ recompile_limit(const Miss *miss)
 
 /* ---- the stance ---- */
 
-int stance_eager;
-static Stance stance;
-static const char *const stance_names[] = {"default", "force_eager", "eager_on_recompile",
-                                           "fail_on_recompile", "eager_then_compile"};
-
 /* RecompileError(message, function, file, line, guard, old, new, remedy) */
 static void
 set_error(const Miss *miss, const Text *message, const GuardSaid *said, const char *remedy)
@@ -347,7 +335,7 @@ is_first(CodeState *state)
 }
 
 Answer
-stance_allows(const Miss *miss, bool asked)
+recompile_allowed(const Miss *miss, bool asked)
 {
     switch (stance) {
     case STANCE_DEFAULT: return ANSWER_YES;
@@ -361,36 +349,3 @@ stance_allows(const Miss *miss, bool asked)
     }
     return ANSWER_YES;
 }
-
-bool
-stance_is_default(void)
-{
-    return stance == STANCE_DEFAULT || stance == STANCE_EAGER_THEN_COMPILE;
-}
-
-/* set_stance(name, /) -> the name before */
-static PyObject *
-set_stance(PyObject *Py_UNUSED(self), PyObject *name)
-{
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL, *before;
-    if (text == NULL && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "a stance is a str, not %R", name);
-    if (text == NULL) return NULL;
-    for (int i = 0; i < COUNT_OF(stance_names); i++) {
-        if (strcmp(text, stance_names[i]) != 0) continue;
-        before = stance_names[stance];
-        stance = (Stance)i;
-        stance_eager = stance == STANCE_FORCE_EAGER;
-        return PyUnicode_FromString(before);
-    }
-    PyErr_Format(PyExc_ValueError,
-                 "a stance is 'default', 'force_eager', 'eager_on_recompile', 'fail_on_recompile' "
-                 "or 'eager_then_compile', not %R",
-                 name);
-    return NULL;
-}
-
-PyMethodDef recompile_methods[] = {
-    {"set_stance", set_stance, METH_O, "set_stance(name, /) -> the stance before"},
-    {NULL, NULL, 0, NULL},
-};

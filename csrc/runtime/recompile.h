@@ -42,16 +42,8 @@ void recompile_limit(const Miss *miss);
    the error is set. */
 int precompile(CodeState *state, PyFunctionObject *function, PyObject *values);
 
-/* ---- the stance ---- */
-typedef enum {
-    STANCE_DEFAULT,
-    STANCE_FORCE_EAGER,
-    STANCE_EAGER_ON_RECOMPILE,
-    STANCE_FAIL_ON_RECOMPILE,
-    STANCE_EAGER_THEN_COMPILE,
-} Stance;
 /* May a plan be made here now?  `asked`: the user asked for plans at the first call.  ANSWER_NO:
    CPython runs it.  ANSWER_ERROR: RecompileError is set. */
-Answer stance_allows(const Miss *miss, bool asked);
+Answer recompile_allowed(const Miss *miss, bool asked);
 
 #endif

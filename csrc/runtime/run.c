@@ -474,7 +474,7 @@ static Turn
 try_capture(Runner *r, Entry *entry)
 {
     Miss miss = miss_at(r, entry);
-    Answer allowed = stance_allows(&miss, !r->held->accounts && !r->patient);
+    Answer allowed = recompile_allowed(&miss, !r->held->accounts && !r->patient);
     if (allowed == ANSWER_NO) return take_refusal(r, &entry->behind);
     r->leaves = allowed == ANSWER_ERROR;
     if (r->leaves) return TURN_ERROR;

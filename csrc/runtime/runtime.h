@@ -84,6 +84,8 @@ int guards_last_slot(const GuardProgram *guards);
    `roots` NULL, without a failure: "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
+/* The types of what compile and disable return, for texts. */
+void guards_know_wrappers(PyTypeObject *compiled, PyTypeObject *disabled);
 /* The parts of the text of a failed guard: "x.shape[0] ==", "32", "64", " (file.py:12)".  `value`
    and `now` are empty where the name says it all. */
 typedef struct {
@@ -314,7 +316,15 @@ PyObject *told_function(const BreakFrame *frame);
    and once the interpreter ends. */
 bool calls_are_left(void);
 
-/* ---- recompile.c ---- */
+/* ---- stance.c ---- */
+typedef enum {
+    STANCE_DEFAULT,
+    STANCE_FORCE_EAGER,
+    STANCE_EAGER_ON_RECOMPILE,
+    STANCE_FAIL_ON_RECOMPILE,
+    STANCE_EAGER_THEN_COMPILE,
+} Stance;
+extern Stance stance;
 extern int stance_eager; /* 1: the stance is "force_eager" */
 /* May code be compiled that no call of the user's asks for? */
 bool stance_is_default(void);
@@ -347,6 +357,8 @@ PyObject *trace_record(const CodeState *state);
 void trace_ran(Plan *plan, int64_t began, int64_t ended, bool undone);
 /* Writes the runs of the plan that were not written yet. */
 void trace_rest(Plan *plan);
+/* Nothing is traced from now on; `record` is the last event's, or no dict. */
+void trace_end(PyObject *record);
 
 /* ---- module_runtime.c: adds this folder's functions for Python; 0 or -1 ---- */
 int runtime_module(PyObject *module);

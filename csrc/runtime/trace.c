@@ -283,14 +283,6 @@ py_trace_begin(PyObject *Py_UNUSED(self), PyObject *args)
     Py_RETURN_NONE;
 }
 
-static void
-put_rests(const CodeState *state, void *Py_UNUSED(context))
-{
-    for (int i = 0; i < state->decoded->count; i++)
-        for (int k = 0; state->entries[i] != NULL && k < state->entries[i]->nplans; k++)
-            trace_rest(state->entries[i]->plans[k]);
-}
-
 static PyObject *
 py_trace_put(PyObject *Py_UNUSED(self), PyObject *args)
 {
@@ -301,22 +293,19 @@ py_trace_put(PyObject *Py_UNUSED(self), PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-py_trace_end(PyObject *Py_UNUSED(self), PyObject *record)
+void
+trace_end(PyObject *record)
 {
-    states_visit(put_rests, NULL);
     if (PyDict_Check(record)) trace_put("end", 0, Py_NewRef(record));
     warn_unwritable();
     trace_on = false;
     runs_are_told = report_wanted();
     *path = '\0';
-    Py_RETURN_NONE;
 }
 
 PyMethodDef trace_methods[] = {
     {"trace_begin", py_trace_begin, METH_VARARGS,
      "trace_begin(folder, facts)\n\nTraces into a new file of the folder from now on."},
     {"trace_put", py_trace_put, METH_VARARGS, "trace_put(event, record)\n\nA line of the trace."},
-    {"trace_end", py_trace_end, METH_O, "trace_end(record)\n\nThe last runs, and the last line."},
     {NULL, NULL, 0, NULL},
 };

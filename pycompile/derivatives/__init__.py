@@ -2,11 +2,13 @@
 
 A graph that was captured becomes two functions of NumPy text, which are compiled like the program's
 own: what it computes, and its pullback (_program.py, _backward.py, rules in _elementwise.py and
-rules/).  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).
+rules/).  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).  For vmap a graph becomes
+text for many items (_batched.py), and a batch takes the tape's place (_batch.py).
 """
 
 from pycompile.derivatives._api import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
-from pycompile.derivatives._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient, vmap
+from pycompile.derivatives._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient
+from pycompile.derivatives._vmap import vmap
 
 __all__ = [
     "checkpoint",

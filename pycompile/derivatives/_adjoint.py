@@ -237,6 +237,8 @@ class Adjoint(Writer):
 
     def typed(self, expr: str, to: Node, of: Node | None = None) -> str:
         """An expression as a cotangent of `to`, whose dtype may be another than that of `of`."""
+        if to.form == "object":
+            return expr
         dtype = np.dtype(to.dtype)
         was = np.dtype(of.dtype) if of is not None else dtype
         if was == dtype and dtype in (np.float64, np.complex128):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,35 @@ from pycompile.derivatives import rules
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
 from pycompile.derivatives._elementwise import ROWS
-from pycompile.derivatives._program import Called, Node, called, holes_in, is_real_valued, no_rule
+from pycompile.derivatives._program import (
+    Called,
+    Node,
+    called,
+    dtype_text,
+    holes_in,
+    is_real_valued,
+    no_rule,
+)
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+# Python's operators on objects: of complex numbers, say.
+_NAMES = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "pow": np.power,
+    "mod": np.remainder,
+    "neg": np.negative,
+    "pos": np.positive,
+    "abs": np.absolute,
+}
+OPERATORS = (
+    {getattr(operator, name): ufunc for name, ufunc in _NAMES.items()}
+    | {getattr(operator, f"i{n}"): u for n, u in _NAMES.items() if hasattr(operator, f"i{n}")}
+    | {abs: np.absolute, pow: np.power}
+)
 
 
 class Calls(Ops):
@@ -31,8 +59,10 @@ class Calls(Ops):
             a, b, test = node.args
             self.add(a, f"np.where({self.ref(test)}, 0.0, {g})[()]", node)
             self.add(b, f"np.where({self.ref(test)}, {g}, 0.0)[()]", node)
-        elif function is float:
+        elif function is float or (function is np.ndarray.item and len(node.args) == 1):
             self.add(node.args[0], str(g), node)
+        elif function is np.ndarray.item:
+            self.pull_item(node, call, str(g))
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
         elif function is np.matmul:
@@ -41,12 +71,22 @@ class Calls(Ops):
             self.pull_build(node, g)
         elif function is operator.setitem:
             self.pull_setitem(node, call, g)
-        elif function is operator.pow:
-            self.pull_row(node, g or "", ROWS["power"])
+        elif (
+            isinstance(function, Hashable)
+            and function in OPERATORS
+            and call.changed in ((), (0,))
+            and len(node.args) <= 2
+        ):
+            self.pull_ufunc_of(node, OPERATORS[function], g or "")
         elif isinstance(function, np.ufunc) and not call.changed:
             self.pull_ufunc_of(node, function, g or "")
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
+        elif function is np.where and len(call.args) == 3:
+            self.pull_where_call(node, call, g or "")
+        elif function is np.stack and (parts := self.stacked(node, call, g)):
+            for arg, text in parts:
+                self.add(arg, self.typed(text, arg, node), node)
         elif function in rules.MOVES_SET:
             self.pull_move(node, call, g)
         elif function is np.einsum:
@@ -85,42 +125,76 @@ class Calls(Ops):
         done = set()
         for parameter, back in backs.items():
             template = bound.get(parameter)
+            if isinstance(template, (list, tuple)):
+                done.update(self.pull_list(node, call, g, back, bound, parameter))
+                continue
             if type(template) is not _calls.Hole:
                 continue
             done.add(template.number)
             arg = call.nodes[template.number]
             if arg not in self.active:
                 continue
-            reads = read_names(back)
-            args = [g, self.ref(node) if "o" in reads else "None"]
-            for key, item in list(bound.items())[2:]:
-                kind = inspect.signature(back).parameters[key].kind
-                if kind is inspect.Parameter.VAR_POSITIONAL:
-                    args += [self.template(x, _Holes(self, call)) for x in item]
-                elif kind is inspect.Parameter.VAR_KEYWORD:
-                    args += [f"{k}={self.template(x, _Holes(self, call))}" for k, x in item.items()]
-                else:
-                    text = self.template(item, _Holes(self, call)) if key in reads else "None"
-                    by_place = (
-                        kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-                        and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
-                        and list(bound)[: len(args) + 1]
-                        == list(inspect.signature(back).parameters)[: len(args) + 1]
-                    )
-                    args.append(text if by_place else f"{key}={text}")
-            text = f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
+            text = self.by_rule(node, call, g, back, bound, {})
             self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
         for number, arg in enumerate(call.nodes):
             if arg in self.active and number not in done:
                 raise no_rule(node, f"{module}.{name} by this argument")
 
-    def pull_build(self, node: Node, g: str | None) -> None:
-        template = node.args[0].object
-        back = self.names.bind(template, "template")
-        for number, arg in enumerate(node.args[2:]):
+    def by_rule(
+        self,
+        node: Node,
+        call: Called,
+        g: str,
+        back: Callable[..., Any],
+        bound: dict[str, Any],
+        instead: dict[str, str],
+    ) -> str:
+        """The call of a rule; `instead` has the texts of parameters that are not as they were given."""
+        reads = read_names(back)
+        args = [g, self.ref(node) if "o" in reads else "None"]
+        holes, parameters = _Holes(self, call), inspect.signature(back).parameters
+        for key, item in list(bound.items())[2:]:
+            kind = parameters[key].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                args += [self.template(x, holes) for x in item]
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                args += [f"{k}={self.template(x, holes)}" for k, x in item.items()]
+            else:
+                text = instead.get(key) or (self.template(item, holes) if key in reads else "None")
+                by_place = (
+                    kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                    and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
+                    and list(bound)[: len(args) + 1] == list(parameters)[: len(args) + 1]
+                )
+                args.append(text if by_place else f"{key}={text}")
+        return f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
+
+    def pull_list(
+        self,
+        node: Node,
+        call: Called,
+        g: str,
+        back: Callable[..., Any],
+        bound: dict[str, Any],
+        parameter: str,
+    ) -> set[int]:
+        """Of an argument that is a list of arrays or numbers: as of the array that NumPy makes of it."""
+        places = list(places_in(bound[parameter]))
+        if not any(call.nodes[number] in self.active for number, _ in places):
+            return set()
+        array = self.local(f"np.array({self.template(bound[parameter], _Holes(self, call))})")
+        text = self.local(self.by_rule(node, call, g, back, bound, {parameter: array}))
+        for number, place in places:
+            arg = call.nodes[number]
             if arg in self.active:
-                build = self.names.bind(rules.build_back, "build_back")
-                self.add(arg, self.typed(f"{build}({g}, {back}, {number})", arg), node)
+                self.add(arg, self.typed(f"{text}[{', '.join(map(str, place))}]", arg), node)
+        return {number for number, _ in places}
+
+    def pull_build(self, node: Node, g: str | None) -> None:
+        places = list(rules.holes_of(node.args[0].object))
+        for place, arg in zip(places, node.args[2:], strict=True):
+            if arg in self.active:
+                self.add(arg, self.typed(f"{g}[{', '.join(map(str, place))}]", arg, node), node)
 
     def pull_setitem(self, node: Node, call: Called, g: str | None) -> None:
         """A copy of an array after array[key] = value; of one place that is written twice, the last
@@ -165,15 +239,13 @@ class Calls(Ops):
                 )
                 self.add(to, self.typed(sign + expr, to, node), node)
             return
-        if method in ("reduce", "accumulate") and type(call.args[0]) is _calls.Hole:
+        table = {"reduce": rules.REDUCE, "accumulate": rules.ACCUMULATE}.get(method, {})
+        rule = table.get(ufunc)
+        if rule and type(call.args[0]) is _calls.Hole and not {"where", "initial"} & {*call.kwargs}:
             x = call.nodes[call.args[0].number]
-            rule = rules.reduce_rule if method == "reduce" else rules.accumulate_rule
             axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
-            axis_text = self.template(axis, holes)
             name = self.names.bind(rule, rule.__name__)
-            expr = (
-                f"{name}({self.function(ufunc)}, {g}, {self.ref(node)}, {self.ref(x)}, {axis_text})"
-            )
+            expr = f"{name}({g}, {self.ref(node)}, {self.ref(x)}, {self.template(axis, holes)})"
             self.add(x, self.typed(expr, x, node), node)
             return
         if method == "outer" and ufunc.__name__ in ROWS:
@@ -190,12 +262,8 @@ class Calls(Ops):
         raise no_rule(node, f"np.{ufunc.__name__}.{method}")
 
     def pull_einsum(self, node: Node, call: Called, g: str | None) -> None:
-        spec = call.args[0]
-        if isinstance(spec, _calls.Hole):
-            spec = call.nodes[spec.number].object
-        if not isinstance(spec, str):
-            raise no_rule(node, "np.einsum without a text of subscripts")
-        operands = [call.nodes[hole.number] for hole in call.args[1:]]
+        spec, holes = subscripts_of(call)
+        operands = [call.nodes[hole.number] for hole in holes]
         spec = explicit(spec, [len(x.shape) for x in operands])
         texts = ", ".join(map(self.ref, operands))
         back = self.names.bind(rules.einsum_back, "einsum_back")
@@ -203,6 +271,20 @@ class Calls(Ops):
             if arg in self.active:
                 expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
                 self.add(arg, self.typed(expr, arg, node), node)
+
+    def stacked(self, node: Node, call: Called, g: str | None) -> list[tuple[Node, str]]:
+        """Of np.stack, each array's part of the cotangent; nothing for a call of another form."""
+        axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
+        if type(axis) is _calls.Hole:
+            axis = call.nodes[axis.number].object
+        items, others = call.args[0], {*call.kwargs} - {"axis"}
+        if others or type(axis) is not int or not isinstance(items, (list, tuple)):
+            return []
+        if not all(type(item) is _calls.Hole for item in items) or node.form != "array":
+            return []
+        before = ":, " * (axis % len(node.shape))
+        args = [call.nodes[item.number] for item in items]
+        return [(arg, f"{g}[{before}{i}]") for i, arg in enumerate(args) if arg in self.active]
 
     def pull_move(self, node: Node, call: Called, g: str | None) -> None:
         """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i
@@ -225,6 +307,14 @@ class Calls(Ops):
                     else self.ref(arg)
                 )
         moved = self.local(self.call(call, texts))
+        if call.function in rules.JOINS and has_numbers(call):
+            # Those that come with the elements: what does not grow when all elements' numbers do.
+            for number in places:
+                texts[number] = f"({texts[number]} + {total})"
+            again = self.call(call, texts)
+            moved = self.local(
+                f"np.where({again} - {moved} == {total}, {moved}, 0).astype(np.int64)"
+            )
         back = self.local(f"np.zeros({total}, np.result_type({g}))")
         self.text.put(f"np.add.at({back}, {moved}, {g})", node)
         for number, (start, stop) in places.items():
@@ -232,6 +322,27 @@ class Calls(Ops):
             expr = f"{back}[{start}:{stop}].reshape({self.shape(arg)!r})"
             expr = expr if arg.form == "array" else f"{back}[{start}]"
             self.add(arg, self.typed(expr, arg, node), node)
+
+    def pull_item(self, node: Node, call: Called, g: str) -> None:
+        """Of array.item(i) and array.item(i, j)."""
+        x, shape = node.args[0], self.shape(node.args[0])
+        index = [self.template(item, _Holes(self, call)) for item in call.args[1:]]
+        back = self.local(f"np.zeros({shape!r}, {dtype_text(x.dtype)})")
+        place = f"np.unravel_index({index[0]}, {shape!r})" if len(index) == 1 else ", ".join(index)
+        self.text.put(f"{back}[{place}] = {g}", node)
+        self.add(x, back, node)
+
+    def pull_where_call(self, node: Node, call: Called, g: str) -> None:
+        holes = _Holes(self, call)
+        for template, row in zip(call.args[1:], ROWS["where"][1:], strict=True):
+            if type(template) is _calls.Hole and call.nodes[template.number] in self.active:
+                arg = call.nodes[template.number]
+                text = str(row).format(x=self.template(call.args[0], holes), g=g)
+                if node.form != "object":
+                    text = self.shaped(text, node, arg)
+                elif arg.form == "array":
+                    text = f"unspread({text}, {self.shape(arg)!r})"
+                self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)
@@ -262,6 +373,28 @@ class Calls(Ops):
             free = self.local(f"np.logical_not{test} & {free}")
 
 
+def places_in(template: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The holes in nested lists, and where they stand."""
+    if type(template) is _calls.Hole:
+        yield template.number, at
+    elif isinstance(template, (list, tuple)):
+        for i, item in enumerate(template):
+            yield from places_in(item, (*at, i))
+
+
+def has_numbers(call: Called) -> bool:
+    """Does a call that moves elements place numbers among them?"""
+
+    def any_in(template: Any) -> bool:
+        if type(template) is _calls.Hole:
+            return call.nodes[template.number].form != "array"
+        if isinstance(template, (tuple, list)):
+            return any(map(any_in, template))
+        return isinstance(template, (int, float, complex, np.ndarray, np.generic, slice))
+
+    return any(map(any_in, call.args))
+
+
 class _Holes:
     """The texts of a call's holes: only those that are asked for are read."""
 
@@ -269,12 +402,16 @@ class _Holes:
         self.adjoint, self.call = adjoint, call
 
     def __getitem__(self, number: int) -> str:
-        return self.adjoint.ref(self.call.nodes[number])
+        node = self.call.nodes[number]
+        text = self.adjoint.ref(node)
+        if node.form == "python" and is_real_valued(node):
+            return f"np.array({text})"  # rules ask for ranks and shapes
+        return text
 
 
 def of_method(function: Any) -> Any:
     """NumPy's function that does what a method of arrays does."""
-    if getattr(function, "__objclass__", None) is np.ndarray:
+    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
         return getattr(np, function.__name__, function)
     return function
 
@@ -299,7 +436,7 @@ def read_names(function: Callable[..., Any]) -> set[str]:
 def explicit(spec: str, ranks: Sequence[int]) -> str:
     """Subscripts with an arrow and without an ellipsis."""
     spec = spec.replace(" ", "")
-    letters = [c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in spec]
+    letters = [c for c in _LETTERS if c not in spec]
     left, arrow, out = spec.partition("->")
     names = left.split(",")
     if "..." in spec:
@@ -322,6 +459,23 @@ def explicit(spec: str, ranks: Sequence[int]) -> str:
     elif not arrow:
         out = implicit(left)
     return f"{','.join(names)}->{out}"
+
+
+def subscripts_of(call: Called) -> tuple[str, list[Any]]:
+    """np.einsum's subscripts as a text, and its operands."""
+
+    def given(item: Any) -> Any:
+        return call.nodes[item.number].object if type(item) is _calls.Hole else item
+
+    def names(item: Any) -> str:
+        return "".join("..." if i is Ellipsis else _LETTERS[i] for i in given(item))
+
+    spec = given(call.args[0])
+    if isinstance(spec, str):
+        return spec, list(call.args[1:])
+    pairs, count = call.args, len(call.args) // 2 * 2
+    out = f"->{names(pairs[-1])}" if len(pairs) % 2 else ""
+    return ",".join(map(names, pairs[1::2])) + out, list(pairs[:count:2])
 
 
 def implicit(left: str) -> str:

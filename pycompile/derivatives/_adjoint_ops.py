@@ -51,7 +51,7 @@ class Ops(Adjoint):
             self.pull_part(node, name, g)
             return
         row = None
-        if np.dtype(node.args[0].dtype).kind == "c":
+        if np.dtype(node.args[0].dtype).kind in "cO":
             row = COMPLEX_ROWS.get(name)
         row = row or ROWS.get(name)
         if row is None:
@@ -84,7 +84,7 @@ class Ops(Adjoint):
 
     def pull_ufunc_of(self, node: Node, ufunc: Any, g: str) -> None:
         name = ufunc.__name__
-        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind == "c" else None
+        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind in "cO" else None
         row = row or ROWS.get(name)
         if row is None:
             if name in DISCRETE:
@@ -210,10 +210,10 @@ class Ops(Adjoint):
         two = len(self.shape(x)) == 2 and len(self.shape(y)) == 2
         if x in self.active:
             left = f"{g} @ {self.ref(y)}.T" if two else self.product("left", g, x, y)
-            self.add(x, self.typed(left, x), node)
+            self.add(x, self.typed(left, x, node), node)
         if y in self.active:
             right = f"{self.ref(x)}.T @ {g}" if two else self.product("right", g, x, y)
-            self.add(y, self.typed(right, y), node)
+            self.add(y, self.typed(right, y, node), node)
 
     def product(self, side: str, g: str, x: Node, y: Node) -> str:
         return f"matmul_{side}({g}, {self.ref(x)}, {self.ref(y)})"

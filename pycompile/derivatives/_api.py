@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,10 @@ from pycompile.derivatives import _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
+
+
+# Of a function that has been one plan, arrays of more bytes are not looked at for writes outside of it.
+WATCHED = 1 << 20
 
 
 class Pass:
@@ -41,7 +46,11 @@ class Pass:
         self.leaves: list[Any] = []
         arrays: list[Any] = []
         texts = [f"rest[{i}]" for i in range(len(args))]
-        seen: set[int] = set()
+        others = _run.Reached()
+        others.walk([arg for i, arg in enumerate(args) if i not in positions])
+        others.walk(kwargs)
+        others.walk(derived.function)
+        seen = set(others.found)
         has_floats = False
         for number in positions:
             for path, value in _trees.leaves(args[number]):
@@ -52,25 +61,18 @@ class Pass:
                 continue
             args[number] = self.fresh(args[number], seen)
             self.leaves += [value for _, value in _trees.leaves(args[number])]
-        others = _run.Reached()
-        for i, arg in enumerate(args):
-            if i not in positions:
-                others.walk(arg)
-        others.walk(kwargs)
-        others.walk(derived.function)
-        active = {id(value) for value in self.leaves}
-        if active & set(others.found):
-            args = self.apart(args, positions)
-            active = {id(value) for value in self.leaves}
         tape.constants = others.found
+        tape.watch_constants(WATCHED if derived.is_one_plan else sys.maxsize)
         self.slots = [tape.know(value) for value in self.leaves]
-        for other in list(_tape.tapes()):
-            self.alias(other, args, positions)
+        given = [value for tree in self.trees for _, value in _trees.leaves(tree)]
+        for old, new in zip(given, self.leaves, strict=True):
+            _tape.alias(old, new)
         if has_floats:
             out = derived.call_floats(tape, args, kwargs, texts, arrays)
         else:
             out = derived.call(tape, args, kwargs)
         tape.finish()
+        derived.is_one_plan = len(tape.plans) == 1
         self.aux = None
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
@@ -93,45 +95,21 @@ class Pass:
             if is_known:
                 tape.require_unchanged(value, f"{name} returned it")
             self.outs.append((value, slot))
+        for _, value in [*_trees.leaves(out), *_trees.leaves(self.aux)]:
+            if _tape.is_number(value) and tape.find(value)[0]:
+                _tape.handed_out(value)
         tape.require_kept(name)
         if keeps:
             tape.own_kept()
 
     def fresh(self, tree: Any, seen: set[int]) -> Any:
-        """The container, in which no array stands twice."""
+        """The container, in which no array stands twice, nor one that is known as a constant."""
         found = [value for _, value in _trees.leaves(tree)]
         twice = len({id(value) for value in found} | seen) < len(found) + len(seen)
         seen.update(id(value) for value in found)
         if not twice:
             return tree
-        return _trees.rebuild(tree, iter([_view(value) for value in found]).__next__)
-
-    def apart(self, args: list[Any], positions: Sequence[int]) -> list[Any]:
-        """Other objects for arrays that are also arguments that are not differentiated."""
-        self.leaves = [_view(value) for value in self.leaves]
-        give = iter(self.leaves).__next__
-        for number in positions:
-            args[number] = _trees.rebuild(args[number], give)
-        return args
-
-    def alias(self, other: Tape, args: Sequence[Any], positions: Sequence[int]) -> None:
-        """What a derivative around this one knows of the arguments, it knows of what they were made
-        into."""
-        for tree, number in zip(self.trees, positions, strict=True):
-            was = [value for _, value in _trees.leaves(tree)]
-            for old, new in zip(was, self.leaves_of(tree, number, args), strict=False):
-                entry = other.known.get(id(old))
-                if entry is not None and new is not old and id(new) not in other.known:
-                    other.known[id(new)] = (new, entry[1])
-
-    def leaves_of(self, tree: Any, number: int, args: Sequence[Any]) -> list[Any]:
-        start = 0
-        for each in self.trees:
-            count = sum(1 for _ in _trees.leaves(each))
-            if each is tree:
-                return self.leaves[start : start + count]
-            start += count
-        return []
+        return _trees.rebuild(tree, iter([_trees.other(value) for value in found]).__next__)
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the leaves."""
@@ -167,17 +145,17 @@ class Pass:
         out = []
         for tree in self.trees:
             found = [value for _, value in _trees.leaves(tree)]
-            values = [_number(next(give), was) for was in found]
+            values = [_tape.handed_out(_number(next(give), was)) for was in found]
             out.append(_trees.rebuild(tree, iter(values).__next__))
         return out
 
 
-def _view(value: Any) -> Any:
-    return value.view() if isinstance(value, np.ndarray) else np.array(value)[()]
-
-
 def _number(ct: Any, was: Any) -> Any:
-    """A gradient as Python's number where the argument was one."""
+    """A gradient as a number of its kind where the argument was one."""
+    if isinstance(was, np.generic) and isinstance(ct, np.ndarray):
+        out = ct[()]
+        _tape.alias(ct, out)
+        return out
     if type(was) in (float, complex):
         out = type(was)(ct)
         _tape.alias(ct, out)
@@ -204,6 +182,7 @@ def _wraps(function: Any, made: Any, name: str) -> Any:
     for attribute in ("__module__", "__qualname__", "__doc__"):
         if isinstance(getattr(function, attribute, None), str):
             setattr(made, attribute, getattr(function, attribute))
+    made.is_derivative = name != "checkpoint"  # calls nothing but what is captured
     made.__name__ = f"{name}_of_{getattr(function, '__name__', 'function')}"
     return _api.disable(made)
 
@@ -297,7 +276,7 @@ def _cotangents(ran: Pass, cotangent: Any) -> list[Any]:
             )
         dtype = np.asarray(value).dtype
         if np.asarray(ct).dtype != dtype:
-            ct = np.asarray(ct).astype(dtype)[()]
+            ct = _typed(ct, dtype)
         out.append(ct)
     return out
 
@@ -327,6 +306,15 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return ran.out, _transposed(ran, tangents)
 
 
+def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A cotangent or tangent, as an array, in the dtype of what it is of."""
+    if isinstance(value, np.ndarray) and value.dtype == dtype:
+        return value
+    new = np.asarray(value).astype(dtype)
+    _tape.alias(value, new)
+    return new
+
+
 def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
     given = [value for _, value in _trees.leaves(list(tangents))]
     if len(given) != len(ran.leaves):
@@ -351,7 +339,7 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
     for ct, tangent in zip(cts, given, strict=True):
         slot = tape.find(ct)[1]
         if slot is not None:
-            tangent = np.asarray(tangent).astype(np.asarray(ct).dtype)
+            tangent = _typed(tangent, np.asarray(ct).dtype)
             back[slot] = tangent if slot not in back else _tape.added(tape, back[slot], tangent)
     out = tape.pull(back)
     values = []
@@ -359,7 +347,7 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
         ct = out.get(slot) if slot is not None else None
         if ct is None:
             ct = np.zeros(np.shape(value), np.asarray(value).dtype)
-        values.append(ct if isinstance(value, np.ndarray) else _scalar(ct, value))
+        values.append(_tape.handed_out(ct if isinstance(value, np.ndarray) else _scalar(ct, value)))
     return _trees.rebuild(ran.out, iter(values).__next__)
 
 

@@ -90,7 +90,7 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "cosh": ("{g} * np.sinh({x})",),
     "tanh": ("{g} * (1.0 - {o} * {o})",),
     "arcsinh": ("{g} / np.sqrt({x} * {x} + 1.0)",),
-    "arccosh": ("{g} / np.sqrt(({x} - 1.0) * ({x} + 1.0))",),
+    "arccosh": ("{g} / (np.sqrt({x} - 1.0) * np.sqrt({x} + 1.0))",),
     "arctanh": ("{g} / (1.0 - {x} * {x})",),
     "exp": ("{g} * {o}",),
     "exp2": (f"{{g}} * ({{o}} * {math.log(2)!r})",),
@@ -153,9 +153,10 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_copysign": (_SIGNS, ZERO),
 }
 
-# Of complex numbers, where it is another expression.  A cotangent of a complex number is such that
+# Of complex numbers and those of which the kind is not known, where it is another expression.  A cotangent of a complex number is such that
 # the derivative of a real function is JAX's: the conjugate of the direction of steepest ascent.
 COMPLEX_ROWS: dict[str, tuple[str | None, ...]] = {
+    "sign": ("({g} - np.real({g} * {o}) * np.conjugate({o})) / np.absolute({x})",),
     "absolute": ("{g} * np.conjugate({x}) / np.where({o} == 0.0, 1.0, {o})",),
 }
 

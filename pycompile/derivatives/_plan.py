@@ -44,6 +44,7 @@ class Forward(Writer):
         super().__init__(names, sizes, Text())
         self.last: dict[int, int] = {}
         self.now = 0
+        self.inside = 0  # regions around what is written: when their values are read is not known
         held = {self.base(node) for node in (*graph.outputs, *kept.values())}
         for i, node in enumerate(graph.nodes):
             for arg in (*node.args, *_frees(node)):
@@ -60,7 +61,14 @@ class Forward(Writer):
             self.now = i
             self.write(node)
 
+    def nodes(self, nodes: Sequence[Node]) -> None:
+        self.inside += 1
+        super().nodes(nodes)
+        self.inside -= 1
+
     def is_fresh(self, node: Node) -> bool:
+        if self.inside:
+            return False
         fresh = node.kind in ("pointwise", "ufunc", "copy", "fill", "matmul", "scatter")
         fresh = fresh or (node.op == "result" and node.args[0].op == "loop")
         return (
@@ -187,8 +195,10 @@ class Plan:
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
-        self.unseen_writes = 0  # the runtime tells these two: see compile_backend.c
-        self.fixed_numbers: list[Any] = []
+        self.batches: dict[Any, Any] = {}  # for many items: _batch.py
+        self.unseen_writes = 0  # the runtime tells these three: see compile_backend.c
+        self.effects = 0
+        self.fixed_values: list[Any] = []
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -203,6 +213,8 @@ class Plan:
 
     def __call__(self, *inputs: Any) -> list[Any]:
         tape = _tape.running()
+        if tape.is_batch:
+            return tape.run(self, inputs)  # type: ignore[attr-defined,no-any-return]
         if tape.error is not None:
             raise FloatingPointError  # the rest of the call runs without plans, and then fails
         try:
@@ -219,8 +231,12 @@ class Plan:
             for node, value in zip(self.graph.inputs, inputs, strict=True)
         ]
         active = tuple(slot is not None for slot in slots)
-        if self.fixed_numbers:
-            tape.require_constants(self.fixed_numbers, where(self.graph.nodes[-1]))
+        if self.fixed_values:
+            place = where(self.graph.nodes[-1])
+            tape.require_followed(self.fixed_values, place)
+            for each in _tape.tapes():
+                if not tape.is_text:
+                    each.require_constants(self.fixed_values, place)
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(
@@ -333,10 +349,11 @@ def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -
         said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
 
     calls: dict[str, Any] = dict.fromkeys(states, "call")
-    with np.errstate(call=note, **calls):
+    with warnings.catch_warnings(record=True) as others, np.errstate(call=note, **calls):
+        warnings.simplefilter("always")
         out = function.plain(*inputs)
-    for kind, node in said:
-        tape.warnings.append((kind, node))
+    tape.warnings += said
+    tape.warnings += [(each.message, function.places.get(each.lineno)) for each in others]
     return out
 
 
@@ -344,6 +361,10 @@ def tell(tape: _tape.Tape) -> None:
     """Gives the warnings of the forward pass."""
     said, tape.warnings = tape.warnings, []
     for kind, node in said:
+        if isinstance(kind, Warning):
+            file, line = (node.file, node.line) if node is not None else ("derivative", 0)
+            warnings.warn_explicit(kind, None, file, line)
+            continue
         name = "a function"
         if node is not None:
             name = getattr(node.object, "__name__", None) or _C.op_ufuncs().get(node.op) or node.op

@@ -95,7 +95,9 @@ class Function:
         namespace = {"np": np, "math": math, **vars(_pieces), **names}
         exec(code, namespace)
         self.plain: Callable[..., Any] = namespace[name]
-        self.derived: Any = None  # compiled for derivatives of it
+        self.derived: dict[
+            Any, Any
+        ] = {}  # compiled for derivatives of it, by active Python numbers
 
     def node_of(self, error: BaseException) -> Node | None:
         """The node at whose line the error came, or passed."""
@@ -422,9 +424,11 @@ class Writer:
             return f"np.array({args[0]}.{op})" if node.form == "array" else f"{args[0]}.{op}"
         if op == "clamp":
             return f"np.clip({', '.join(args)})"
-        if op in INFIX:
+        # Of Python's numbers alone the operator would give one of Python's.
+        is_operator = node.form == "python" or any(arg.form != "python" for arg in node.args)
+        if op in INFIX and is_operator:
             return f"{args[0]} {INFIX[op]} {args[1]}"
-        if op in PREFIX:
+        if op in PREFIX and is_operator:
             return f"{PREFIX[op]}{args[0]}"
         return f"np.{UFUNCS[op]}({', '.join(args)})"
 
@@ -466,6 +470,8 @@ class Writer:
 
     def kind_view(self, node: Node) -> str:
         places = self.places(node)
+        if places is not None and not places.size:
+            return f"np.zeros({self.shape(node)!r}, {self.dtype(node)})"
         if places is not None:
             first = np.unravel_index(int(places.reshape(-1)[0]), self.shape(node.args[0]))
             start = ", ".join(f"{int(i)}:" for i in first)
@@ -478,6 +484,8 @@ class Writer:
         x = self.ref(node.args[0])
         if node.form != "array":
             return f"{x}[()]" if node.args[0].form != "python" else self.cast(node, x)
+        if node.args[0].form != "array":
+            return f"np.array({x})"
         shape, strides = self.shape(node), self.strides(node)
         order = "C"
         if strides != packed(shape, node.dtype, "C"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
-from pycompile._errors import DerivativeError
+from pycompile._errors import DerivativeError, GraphBreakError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -33,6 +33,26 @@ def compiled(function: Any, fullgraph: bool = False) -> Any:
 
         out = _compile(call, settings)
     return out
+
+
+def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
+    """The function of `count` arguments, some of which, numbers, arrays of no axis hold."""
+    if not numbers:
+        return function
+    params = [f"a{i}" for i in range(count)]
+    given = [name + numbers.get(i, "") for i, name in enumerate(params)]
+    namespace: dict[str, Any] = {"function": function}
+    exec(f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace)
+    return namespace["call"]
+
+
+def whole(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
+    """Calls one of our texts; in a batch it has to be one graph."""
+    try:
+        return function(*args)
+    except GraphBreakError:
+        tape.broken = True  # type: ignore[attr-defined]
+        return function.__wrapped__(*args)
 
 
 def check(tape: Tape) -> None:
@@ -107,13 +127,20 @@ class Derived:
             raise TypeError(f"a derivative is of a function, not of {type(function).__name__!r}")
         self.function = function
         self.fullgraph = fullgraph
-        self.plain: Any = None
+        self.compiled: dict[bool, Any] = {}  # whole graphs only, or not
+        self.is_one_plan = False  # was it, when it last ran?
         self.wrappers: dict[Any, Any] = {}
 
     def target(self) -> Any:
-        if self.plain is None:
-            self.plain = compiled(self.function, self.fullgraph)
-        return self.plain
+        whole = self.is_whole()
+        if whole not in self.compiled:
+            self.compiled[whole] = compiled(self.function, whole)
+        return self.compiled[whole]
+
+    def is_whole(self) -> bool:
+        if getattr(self.function, "is_derivative", False):
+            return False
+        return self.fullgraph or any(tape.is_batch for tape in _tape.tapes())
 
     def call(self, tape: Tape, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Calls the function under the tape."""
@@ -136,13 +163,13 @@ class Derived:
     ) -> Any:
         """Calls it with numbers that arrays of no axis hold, so that no plan takes their values for
         granted: `texts` say how the arguments are made of `arrays`."""
-        key = tuple(texts)
+        key = (self.is_whole(), *texts)
         if key not in self.wrappers:
             params = [f"a{i}" for i in range(len(arrays))]
             source = f"def call({', '.join(['rest', *params])}, **kwargs):\n    return function({', '.join(texts)}, **kwargs)\n"
             namespace: dict[str, Any] = {"function": self.function}
             exec(source, namespace)
-            self.wrappers[key] = compiled(namespace["call"], self.fullgraph)
+            self.wrappers[key] = compiled(namespace["call"], self.is_whole())
         _tape.tapes().append(tape)
         try:
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)
@@ -156,17 +183,18 @@ class Derived:
 def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
     """How a container with Python floats in it is made of arrays; None where there are none."""
     found = [value for _, value in _trees.leaves(tree)]
-    if not any(type(value) in (float, complex) for value in found):
+    if not any(map(_tape.is_fixed, found)):
         return None
 
     def text(item: Any) -> str:
         if item is None:
             return "None"
         if _trees.is_leaf(item):
-            array = np.array(item) if type(item) in (float, complex) else item
+            is_number = _tape.is_fixed(item)
+            array = np.array(item) if is_number else _trees.other(item)
             arrays.append(array)
             leaves.append(array)
-            return f"a{len(arrays) - 1}" + (".item()" if array is not item else "")
+            return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
         if type(item) is tuple:
             return f"({''.join(text(x) + ', ' for x in item)})"
         if type(item) is list:

@@ -43,10 +43,21 @@ def tapes() -> list[Tape]:
 
 def alias(old: Any, new: Any) -> None:
     """A copy of a value is that value to the derivatives that are running."""
+    if new is old:
+        return
     for tape in _running.tapes:
-        entry = tape.known.get(id(old))
-        if entry is not None:
-            tape.known[id(new)] = (new, entry[1])
+        is_known, slot = tape.find(old)
+        if is_known:
+            tape.known[id(new)] = (new, slot)
+
+
+def handed_out(value: Any) -> Any:
+    """A result of a derivative, of which those around it that do not know it need not know more: it
+    depends on nothing that they differentiate."""
+    for tape in _running.tapes:
+        if is_number(value) and not tape.find(value)[0]:
+            tape.know_constant(value)
+    return value
 
 
 @dataclass
@@ -66,7 +77,23 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (float, complex))
 
 
+def is_fixed(value: Any) -> bool:
+    """Is it a number whose value graphs take for granted?"""
+    return type(value) in (float, complex) or isinstance(value, np.complexfloating)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other or (one != one and other != other))
+
+
+def number_text(value: Any) -> str:
+    """How such a number comes out of an array of no axis."""
+    return "[()]" if isinstance(value, np.generic) else ".item()"
+
+
 class Tape:
+    is_batch = False  # or else it is of a derivative
+
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, int | None]] = {}
         self.constants: dict[int, Any] = {}
@@ -79,6 +106,7 @@ class Tape:
         self.error: Exception | None = None
         self.prints: dict[int, int] = {}
         self.plans: list[Any] = []  # those that have run, in order
+        self.is_text = False  # is what runs one of our texts?
 
     # ---- what is known ----
 
@@ -161,6 +189,12 @@ class Tape:
             if not any(np.may_share_memory(value, target) for target in targets):
                 self.prints[id(value)] = _print_of(value)
 
+    def watch_constants(self, most: int) -> None:
+        """Notes what is in the arrays that were there before, those of at most so many bytes."""
+        for value in self.constants.values():
+            if isinstance(value, np.ndarray) and value.nbytes <= most and value.flags.writeable:
+                self.prints[id(value)] = _print_of(value)
+
     def require_unchanged(self, value: Any, place: str) -> None:
         seen = self.prints.get(id(value))
         if seen is not None and seen != _print_of(value):
@@ -169,15 +203,30 @@ class Tape:
                 "known.  pycompile.explain(f) tells at which line the graph ends"
             )
 
-    def require_constants(self, numbers: Sequence[Any], place: str) -> None:
-        """None of the numbers whose values a plan takes for granted depends on what is differentiated."""
+    def require_constants(self, given: Sequence[Any], place: str) -> None:
+        """None of the numbers and texts whose values a plan takes for granted depends on what is
+        differentiated."""
+        texts = [each for each in given if isinstance(each, str)]
+        numbers = [each for each in given if not isinstance(each, str)]
         for value, slot in list(self.known.values()):
             if slot is None or not isinstance(value, (float, complex)):
                 continue
-            if any(value == number or (value != value and number != number) for number in numbers):
+            is_given = any(value == x or (value != value and x != x) for x in numbers)
+            if is_given or any(str(value) in text for text in texts):
                 raise DerivativeError(
                     f"the number {value!r} depends on what is differentiated, and the graph around {place} "
                     "takes its value for granted: keep it an array, np.asarray(x), until there"
+                )
+
+    def require_followed(self, given: Sequence[Any], place: str) -> None:
+        """Of a complex number that a plan takes for granted no graph tells where it comes from."""
+        constants = [x for x, slot in self.known.values() if slot is None]
+        constants += [x for x in self.constants.values() if isinstance(x, complex)]
+        for number in given:
+            if isinstance(number, complex) and not any(is_same(number, x) for x in constants):
+                raise DerivativeError(
+                    f"the graph around {place} takes the value of the complex number {number!r} for granted, "
+                    "which was computed where no graph follows it: keep it an array, np.asarray(z)"
                 )
 
     def kept(self) -> list[Any]:
@@ -195,7 +244,7 @@ class Tape:
         seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
         for entry in self.entries:
             entry.kept = tuple(
-                x.copy(order="K")
+                _copied(x)
                 if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
                 else x
                 for x in entry.kept
@@ -255,19 +304,27 @@ class Tape:
         """Runs a text; on a tape outside of this one, if that knows one of the arguments."""
         from pycompile.derivatives import _plan
 
-        below = _running.tapes
-        if below and below[-1] is self:
-            below = below[:-1]
-        for i in range(len(below) - 1, -1, -1):
-            if any(below[i].find(value)[1] is not None for value in args if is_number(value)):
-                return _on(below[: i + 1], function, args)
+        stack = self.around(args)
+        if stack:
+            return _on(stack, function, args)
         if not is_forward:
             with np.errstate(all="ignore"):
                 return function.compiled(*args)
         try:
             return function.compiled(*args)
-        except FloatingPointError:
+        except (FloatingPointError, Warning):
             return _plan.with_warnings(function, args, self)
+
+    def around(self, args: Sequence[Any]) -> list[Tape]:
+        """The tapes around this one, up to the innermost that knows one of the arguments."""
+        below = _running.tapes
+        if self in below:
+            below = below[: below.index(self)]
+        for i in range(len(below) - 1, -1, -1):
+            is_batch = below[i].is_batch
+            if any(below[i].find(v)[1] is not None for v in args if is_batch or is_number(v)):
+                return below[: i + 1]
+        return []
 
     def pull(self, cotangents: dict[int, Any]) -> dict[int, Any]:
         """All pullbacks in reverse, of cotangents by slot."""
@@ -290,19 +347,34 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
     from pycompile.derivatives import _run
 
     tape = stack[-1]
-    for value in args:
+    for value in (*args, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     before, _running.tapes = _running.tapes, list(stack)
+    outer, tape.is_text = tape.is_text, True
     try:
-        if function.derived is None:
-            function.derived = _run.compiled(function.plain)
+        # No plan shall take the value of a number for granted that depends on what is differentiated.
+        fragile = [
+            i
+            for i, value in enumerate(args)
+            if is_fixed(value) and any(each.find(value)[1] is not None for each in stack)
+        ]
+        args = list(args)
+        # In graphs complex numbers of NumPy's are values, and those of Python's are not.
+        kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
+        for i in fragile:
+            args[i], number = np.array(args[i]), args[i]
+            alias(number, args[i])
+        key = (tape.is_batch, *kinds.items())
+        if key not in function.derived:
+            text = _run.of_arrays(function.plain, len(args), kinds)
+            function.derived[key] = _run.compiled(text, tape.is_batch)
         with np.errstate(all="ignore"):
-            out = function.derived(*args)
+            out = _run.whole(tape, function.derived[key], args)
         _run.check(tape)
         return out
     finally:
-        _running.tapes = before
+        _running.tapes, tape.is_text = before, outer
 
 
 class _ViewBack:
@@ -387,8 +459,14 @@ def _print_of(value: np.ndarray[Any, Any]) -> int:
 def _own(value: Any, target: Any) -> Any:
     """A kept value that is about to be written over: a copy of it."""
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
-        return value.copy(order="K")
+        return _copied(value)
     return value
+
+
+def _copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    new = value.copy(order="K")
+    alias(value, new)
+    return new
 
 
 _ADD: list[Any] = []

@@ -89,6 +89,11 @@ def rebuild(tree: Any, give: Callable[[], Any]) -> Any:
     return give()
 
 
+def other(value: Any) -> Any:
+    """Another object for the same array or number of NumPy's."""
+    return value.view() if isinstance(value, np.ndarray) else np.array(value)[()]
+
+
 def check_leaf(value: Any, path: str, what: str) -> None:
     """Raises for what has no derivative."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":

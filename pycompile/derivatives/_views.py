@@ -53,6 +53,13 @@ class View:
             out += f"[{key}]"
         return f"np.broadcast_to({out}, {self.shape!r})" if self.spread else out
 
+    def along(self, count: int) -> View:
+        """The view of each of `count` arrays, along an axis in front."""
+        index = (slice(None), *self.index) if self.index else ()
+        axes = (0, *(i + 1 for i in self.axes)) if not self.reshape else ()
+        new, spread = (tuple(i + 1 for i in each) for each in (self.new, self.spread))
+        return View(self.part, (count, *self.shape), self.reshape, index, axes, new, spread)
+
     def apply(self, array: Any) -> Any:
         """The view of an array."""
         return eval(self.text("array"), {"np": np, "array": array})  # the text is of this file

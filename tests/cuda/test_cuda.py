@@ -413,7 +413,7 @@ def test_on_the_executor(executor, tmp_path, tests):
 
 
 # Random programs: 1,000 for each NumPy, no two alike.
-PROGRAMS = 4 * min(int(os.environ.get("PYCOMPILE_FUZZ", "250")), 250)
+PROGRAMS = 2 * min(int(os.environ.get("PYCOMPILE_FUZZ", "250")), 250)
 FIRST = (sys.version_info.minor - 11) * PROGRAMS
 
 

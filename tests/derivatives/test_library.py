@@ -101,3 +101,69 @@ def test_stacks_of_matrices():
         )
 
     check(f, a, h=0.01)
+
+
+def C(*shape):
+    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+
+def F(*shape):
+    return rng.normal(size=shape)
+
+
+# Rules of functions of complex numbers, and of calls with other arguments than the usual ones.
+CALLS = {
+    "eigh reads one triangle": (lambda a: np.linalg.eigh(a, "U")[0], F(4, 4)),
+    "eigh": (lambda a: np.abs(np.linalg.eigh(a)[1]), C(4, 4)),
+    "eigvalsh": (lambda a: np.linalg.eigvalsh(a), C(4, 4)),
+    "cholesky": (
+        lambda a: (np.linalg.cholesky(a), np.linalg.cholesky(a, upper=True)),
+        (lambda m: m @ m.conj().T + 4 * np.eye(4))(C(4, 4)),
+    ),
+    "eig": (lambda a: (np.linalg.eig(a)[0], np.abs(np.linalg.eig(a)[1])), C(3, 3)),
+    "svd": (lambda a: [np.abs(x) for x in np.linalg.svd(a, full_matrices=False)], C(3, 5)),
+    "norms": (
+        lambda a: (
+            np.linalg.norm(a),
+            np.linalg.norm(a, 3, axis=0),
+            np.linalg.norm(a, "nuc", axis=(0, 1)),
+            np.linalg.norm(a, 1, axis=(2, 0), keepdims=True),
+        ),
+        C(4, 3, 2),
+    ),
+    "matrices": (lambda a: (np.linalg.inv(a), np.linalg.det(a), np.linalg.pinv(a[1:])), C(4, 4)),
+    "lstsq": (lambda a: np.linalg.lstsq(a, a[:, 0] ** 2, rcond=None)[0], F(5, 3)),
+    "operators": (lambda z: (abs(z.item(0) * (1 + 2j) / 3), np.sign(z), np.angle(z)), C(3)),
+    "spread": (lambda a: (np.var(a, axis=1, ddof=1), np.std(a, ddof=1, keepdims=True)), F(4, 5)),
+    "linspace": (lambda a: (np.linspace(a[0], a[1], 5), np.linspace(a, 2.0, 3, axis=-1)), F(2, 3)),
+    "gradient": (
+        lambda a: np.gradient(a, np.array([0.0, 1, 1.5, 2, 4]), 0.5, edge_order=2),
+        F(5, 6),
+    ),
+    "lists": (lambda a: (np.mean([a[0], a[1] * 2]), np.linalg.norm([a, a * a])), F(3)),
+    "einsum": (lambda a: np.einsum(a, [0, 1], a, [1, 2], [0, 2]), F(3, 3)),
+    "splits": (lambda a: (np.split(a, 3), np.array_split(a, 4), np.hsplit(a, 2)), F(6, 2)),
+    "cross": (lambda a: np.cross(a, np.ones((3, 4)), axisa=0, axisb=0), F(3, 4)),
+    "joined": (
+        lambda a: (np.append(a, 3), np.insert(a, 1, 2), np.block([a, 1.0]), np.r_[0:2, a, 4.0]),
+        F(3),
+    ),
+    "largest": (lambda a: np.max(a, axis=1, keepdims=True), F(3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name):
+    f, x = CALLS[name]
+    check(f, x, h=0.005, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("name", ["fft", "irfft", "rfft", "ifft"])
+def test_transforms_of_other_lengths_and_axes(name):
+    x = F(3, 6) if name == "rfft" else C(3, 6)
+    one, two, several = (getattr(np.fft, name + end) for end in ("", "2", "n"))
+    check(
+        lambda a: (one(a, 4, axis=0, norm="ortho"), two(a, (4, 7)), several(a, (5, 3), (1, 0))),
+        x,
+        h=0.01,
+    )

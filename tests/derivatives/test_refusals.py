@@ -21,3 +21,16 @@ def test_the_line_and_what_to_do_are_told(function):
     with pytest.raises(pycompile.DerivativeError, match="no derivative of .*custom_vjp") as told:
         pycompile.grad(function)(X)
     assert f"{__file__}:{function.__code__.co_firstlineno + 1}" in str(told.value)
+
+
+SHARED = np.ones(9)
+PART = SHARED[1:3]
+
+
+def test_an_array_from_before_that_python_wrote():
+    def f(x):
+        SHARED[:] = x  # overlaps PART: no plan does it
+        return (PART * 2).sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="written where no graph follows"):
+        pycompile.grad(f)(X)

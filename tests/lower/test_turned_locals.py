@@ -298,3 +298,18 @@ def test_views_that_are_not_followed():
     like(view_of_another, x, y)
     like(view_behind, x)
     like(two_before, x, np.zeros(15))  # IndexError
+
+
+# ---- small products are worth a plan ----
+
+
+def dominant(a, v, steps):
+    for _ in range(steps):
+        w = a @ v
+        v = w / np.sqrt(w @ w)
+    return v
+
+
+def test_small_products_are_worth_it():
+    options = {"options": {"plan_always": False}}
+    check(dominant, RNG.random((9, 9)), RNG.random(9), 500, whole=True, options=options)

@@ -311,7 +311,13 @@ int world_save(Interp *in, World *world);
    `writes`: arrays may have been written. */
 bool world_is_pure(Interp *in, const World *world, bool writes, Value **changed);
 /* The storage's memory was there before. */
-bool world_is_older(const Interp *in, const World *world, const Storage *storage);
+static inline bool
+world_is_older(const Interp *in, const World *world, const Storage *storage)
+{
+    return storage->root < world->nodes ||
+           op_info(graph_node(in->graph, storage->root)->op)->kind == KIND_INPUT;
+}
+
 /* Has a value from before changed: is a list longer, has a dict another item? */
 bool world_changed(const World *world);
 /* Records the values that changed since, and restores everything. */

@@ -101,8 +101,23 @@ Answer loop_learn_odd(Interp *in, int number, NodeId odd);
 Answer loop_learn_effect(Interp *in, int number, int first, const Turn *turn);
 
 /* loop_marks.c: what attempts have found out about loops of the top activation. */
-LoopName loop_name(const Activation *of, int number);
-bool loop_is(const LoopName *name, const LoopName *loop);
+static inline LoopName
+loop_name(const Activation *of, int number)
+{
+    return (LoopName){.code = of->decoded->code, .calls = of->calls, .number = number};
+}
+
+static inline bool
+loop_is_of_code(const LoopName *name, const LoopName *loop)
+{
+    return name->code == loop->code && name->number == loop->number;
+}
+
+static inline bool
+loop_is(const LoopName *name, const LoopName *loop)
+{
+    return loop_is_of_code(name, loop) && name->calls == loop->calls;
+}
 /* Why the loop is unrolled, as an attempt found; NULL: it is to stay one. */
 const char *loop_refused(const Interp *in, int number);
 /* As loop_refused, and else why it was not tried in this attempt. */

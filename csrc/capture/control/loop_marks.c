@@ -8,24 +8,6 @@
 
 enum { REFUSALS = 3 }; /* from so many places, and the loop is not tried from others */
 
-LoopName
-loop_name(const Activation *of, int number)
-{
-    return (LoopName){.code = of->decoded->code, .calls = of->calls, .number = number};
-}
-
-static bool
-is_of_code(const LoopName *name, const LoopName *loop)
-{
-    return name->code == loop->code && name->number == loop->number;
-}
-
-bool
-loop_is(const LoopName *name, const LoopName *loop)
-{
-    return is_of_code(name, loop) && name->calls == loop->calls;
-}
-
 const char *
 loop_refused(const Interp *in, int number)
 {
@@ -35,7 +17,7 @@ loop_refused(const Interp *in, int number)
     for (int i = 0, n = 0; i < marks->no_loop.len; i++) {
         const LoopNote *note = &marks->no_loop.at[i];
         if (loop_is(&note->loop, &loop)) return note->why;
-        if (is_of_code(&note->loop, &loop) && ++n == REFUSALS) elsewhere = note->why;
+        if (loop_is_of_code(&note->loop, &loop) && ++n == REFUSALS) elsewhere = note->why;
     }
     return elsewhere;
 }
@@ -134,7 +116,7 @@ loop_learnt_type(const Interp *in, const LoopName *loop, int slot)
     for (int i = 0; i < marks->loop_types.len; i++) {
         const LoopType *type = &marks->loop_types.at[i];
         if (type->slot == slot && loop_is(&type->loop, loop)) return type;
-        if (type->slot == slot && is_of_code(&type->loop, loop)) elsewhere = type;
+        if (type->slot == slot && loop_is_of_code(&type->loop, loop)) elsewhere = type;
     }
     return elsewhere;
 }

@@ -50,7 +50,7 @@ typedef struct {
     BreakHint hint;
 } Repeat;
 
-/* repeat.c: a param of the type. */
+/* repeat_carry.c: a param of the type. */
 NodeId repeat_param(Interp *in, const Repeat *r, NodeId like);
 /* Can arrays of the type be carried? */
 bool repeat_carries(const Graph *g, const Type *type);

@@ -131,13 +131,6 @@ array_of_memory(const Interp *in, const World *w, NodeId root)
 }
 
 bool
-world_is_older(const Interp *in, const World *w, const Storage *storage)
-{
-    return storage->root < w->nodes ||
-           op_info(graph_node(in->graph, storage->root)->op)->kind == KIND_INPUT;
-}
-
-bool
 world_is_pure(Interp *in, const World *w, bool writes, Value **changed)
 {
     *changed = NULL;

@@ -26,6 +26,8 @@ enum {
     LIBRARY_FOLLOWED = 12, /* Python code of NumPy's that nodes stand for: a call of it, and … */
     CODE_PER_UNIT = 12, /* … code units: it takes much longer than the array work of small calls */
     PRODUCT_CALLED = -30,
+    BARE_CALLED = 10, /* a small product in a turn, without array objects (lower/bare.c) */
+    BARE_WORK = 1 << 18,
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
     ARRAY_REDUCED = 30,
@@ -134,6 +136,7 @@ typedef struct {
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
+    int repeats;   /* around the node */
     int arms;      /* of branches around the node */
     int64_t turns; /* expected of a loop of unknown length */
 } Scale;
@@ -330,7 +333,19 @@ loop_weight(Scale *scale, NodeId id)
     return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
 
-/* The time that NumPy and CPython would spend. */
+/* Is it a product of small arrays of floats, in a turn? */
+static bool
+is_bare_product(const Scale *scale, const Node *node)
+{
+    const Graph *g = scale->graph;
+    if (scale->repeats == 0 || node->nargs != 2) return false;
+    const Type *a = &graph_node(g, node->args[0])->type, *b = &graph_node(g, node->args[1])->type;
+    bool floats = a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_F32);
+    if (!floats || a->rank > 2 || b->rank > 2 || a->device != DEVICE_HOST) return false;
+    int64_t columns = b->rank == 2 ? size_value(g, b->shape[1]) : 1;
+    return type_elements(g, a) <= BARE_WORK / Py_MAX(columns, 1);
+}
+
 static int
 node_weight(Scale *scale, NodeId id)
 {
@@ -346,7 +361,10 @@ node_weight(Scale *scale, NodeId id)
     case KIND_CONST:
     case KIND_CHOICE:
     case KIND_RESULT: return 0;
-    case KIND_MATMUL: return PRODUCT_CALLED;
+    case KIND_MATMUL:
+        if (!is_bare_product(scale, node)) return PRODUCT_CALLED;
+        scale->works = true;
+        return BARE_CALLED;
     case KIND_EXTERN:
         if (node->op == OP_store && node->type.device != DEVICE_HOST) {
             scale->works = true;
@@ -423,7 +441,9 @@ repeat_weight(Scale *scale, const Node *node)
     const Graph *g = scale->graph;
     const Region *body = &g->regions.at[node->region[0]];
     int64_t middle, trips = seen_trips(scale, node, &middle);
+    scale->repeats++;
     int64_t once = region_weight(scale, node->region[0]);
+    scale->repeats--;
     if (trips < 0 || (trips > REPEATED && !makes_all_turns(g, node))) trips = REPEATED;
     int64_t copied = 0;
     for (int i = 3 + node_versions_from(node); i < node->nargs; i++) {

@@ -14,29 +14,30 @@ from pycompile.derivatives.rules import (  # fill RULES
     series,
     sums,
 )
-from pycompile.derivatives.rules._table import MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules._table import JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
 from pycompile.derivatives.rules.methods import (
-    accumulate_rule,
-    build_back,
+    ACCUMULATE,
+    REDUCE,
+    holes_of,
     last_writes,
-    reduce_rule,
 )
 from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
+    "ACCUMULATE",
+    "JOINS",
     "MOVES_SET",
+    "REDUCE",
     "RULES",
     "ZERO_SET",
     "NoRule",
-    "accumulate_rule",
-    "build_back",
     "einsum_back",
     "fourier",
+    "holes_of",
     "last_writes",
     "linalg",
     "places",
     "products",
-    "reduce_rule",
     "series",
     "sums",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _steps
+from pycompile import _calls, _steps
 
 
 class NoRule(Exception):
@@ -43,7 +43,6 @@ MOVES: set[Any] = {
     np.rollaxis,
     np.squeeze,
     np.expand_dims,
-    np.broadcast_to,
     np.atleast_1d,
     np.atleast_2d,
     np.atleast_3d,
@@ -54,11 +53,33 @@ MOVES: set[Any] = {
     np.ascontiguousarray,
     np.asfortranarray,
     _steps.concatenate,
+    _calls.join_rows,
+    _calls.join_columns,
+}
+
+# Those among them whose arguments may be numbers that are placed among the elements.
+JOINS: set[Any] = {
+    np.stack,
+    np.vstack,
+    np.hstack,
+    np.dstack,
+    np.column_stack,
+    np.concatenate,
+    np.append,
+    np.block,
+    np.insert,
+    np.choose,
+    np.array,
+    np.asarray,
+    _steps.concatenate,
+    _calls.join_rows,
+    _calls.join_columns,
 }
 
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
     np.argsort,
+    np.argpartition,
     np.argmax,
     np.argmin,
     np.argwhere,
@@ -91,7 +112,6 @@ ZERO: set[Any] = {
     np.arange,
     np.indices,
     np.shape,
-    np.sign,
     np.rint,
     np.ceil,
     np.trunc,

@@ -52,11 +52,18 @@ def _lower_half(x):
 
 @rule(np.linalg.cholesky, "a")
 def cholesky_a(g, o, a, *, upper=False):
-    low, g = (_t(o), _t(g)) if upper else (o, g)
+    low, g = (np.conjugate(_t(o)), np.conjugate(_t(g))) if upper else (o, g)
     middle = _lower_half(_t(low) @ np.tril(g))
     inverse = np.linalg.inv(low)
-    back = _t(inverse) @ middle @ inverse
-    return (back + _t(back)) * 0.5
+    back = _of_triangle(_t(inverse) @ middle @ np.conjugate(inverse), False)
+    return np.conjugate(_t(back)) if upper else back
+
+
+def _of_triangle(back, upper):
+    """Of a symmetric (Hermitian) matrix, of which one triangle is read: that of the triangle."""
+    both = back + np.conjugate(_t(back))
+    both = both - 0.5 * np.eye(back.shape[-1], dtype=back.dtype) * both
+    return np.triu(both) if upper else np.tril(both)
 
 
 def _gaps(w):
@@ -74,45 +81,66 @@ def eigh_a(g, o, a, UPLO="L"):
         middle = middle + np.expand_dims(g[0], -2) * np.eye(w.shape[-1], dtype=w.dtype)
     if g[1] is not None:
         middle = middle + _gaps(w) * (_t(v) @ g[1])
-    back = v @ middle @ _t(v)
-    return (back + _t(back)) * 0.5
+    return _of_triangle(np.conjugate(v) @ middle @ _t(v), UPLO in ("U", "u"))
 
 
 @rule(np.linalg.eigvalsh, "a")
 def eigvalsh_a(g, o, a, UPLO="L"):
     v = np.linalg.eigh(a, UPLO)[1]
-    back = (v * np.expand_dims(g, -2)) @ _t(v)
-    return (back + _t(back)) * 0.5
+    back = (np.conjugate(v) * np.expand_dims(g, -2)) @ _t(v)
+    return _of_triangle(back, UPLO in ("U", "u"))
+
+
+@rule(np.linalg.eig, "a")
+def eig_a(g, o, a):
+    """Boeddeker et al., On the computation of complex-valued gradients (2017), of unit vectors."""
+    w, v = o[0], o[1]
+    same = np.eye(w.shape[-1], dtype=w.dtype)
+    middle = np.zeros(v.shape, v.dtype)
+    if g[0] is not None:
+        middle = middle + np.expand_dims(g[0], -2) * same
+    if g[1] is not None:
+        inner = _t(v) @ g[1]
+        unit = (_t(v) @ np.conjugate(v)) @ (np.real(inner) * same)
+        middle = middle + _gaps(w) * (inner - unit)
+    back = np.linalg.solve(_t(v), middle @ _t(v))
+    return back if a.dtype.kind == "c" else np.real(back)
 
 
 @rule(np.linalg.svd, "a")
 def svd_a(g, o, a, full_matrices=True, compute_uv=True, hermitian=False):
+    """Wan & Zhang, Automatic differentiation for complex valued SVD (2019); in it cotangents are the
+    conjugates of ours."""
     if not compute_uv:
         u, s, vt = np.linalg.svd(a, full_matrices=False)
-        return (u * np.expand_dims(g, -2)) @ vt
+        return np.conjugate((u * np.expand_dims(g, -2)) @ vt)
     k = min(a.shape[-2:])
     u, s, vt = o[0][..., :k], o[1], o[2][..., :k, :]
-    v = _t(vt)
-    back = np.zeros(a.shape, a.dtype)
-    if g[1] is not None:
-        back = back + (u * np.expand_dims(g[1], -2)) @ vt
+    ut, v = np.conjugate(_t(u)), np.conjugate(_t(vt))
     gaps = _gaps(s * s)
     wide = np.expand_dims(s, -2)
+    middle = np.zeros((*a.shape[:-2], k, k), a.dtype)
+    rest = np.zeros(a.shape, a.dtype)
+    if g[1] is not None:
+        middle = middle + np.expand_dims(g[1], -2) * np.eye(k, dtype=s.dtype)
     if g[0] is not None:
-        gu = g[0][..., :k]
-        inner = gaps * (_t(u) @ gu)
-        back = back + u @ ((inner + _t(inner)) * wide) @ vt
+        gu = np.conjugate(g[0][..., :k])
+        inner = ut @ gu
+        turned = gaps * inner
+        middle = middle + (turned + np.conjugate(_t(turned))) * wide
+        if a.dtype.kind == "c":
+            middle = middle + 1j * np.imag(inner) * np.eye(k, dtype=s.dtype) / wide
         if a.shape[-2] > k:
-            rest = gu / wide
-            back = back + (rest - u @ (_t(u) @ rest)) @ vt
+            left = gu / wide
+            rest = rest + (left - u @ (ut @ left)) @ vt
     if g[2] is not None:
         gv = _t(g[2][..., :k, :])
-        inner = gaps * (_t(v) @ gv)
-        back = back + u @ (np.expand_dims(s, -1) * (inner + _t(inner))) @ vt
+        turned = gaps * (vt @ gv)
+        middle = middle + np.expand_dims(s, -1) * (turned + np.conjugate(_t(turned)))
         if a.shape[-1] > k:
-            rest = gv / wide
-            back = back + u @ _t(rest - v @ (_t(v) @ rest))
-    return back
+            right = gv / wide
+            rest = rest + u @ np.conjugate(_t(right - v @ (vt @ right)))
+    return np.conjugate(u @ middle @ vt + rest)
 
 
 @rule(np.linalg.qr, "a")
@@ -128,14 +156,28 @@ def qr_a(g, o, a, mode="reduced"):
 
 @rule(np.linalg.pinv, "a")
 def pinv_a(g, o, a, rcond=None, hermitian=False):
-    g, p = _t(g), o
     m, n = a.shape[-2:]
-    left = np.eye(m, dtype=a.dtype) - a @ p
-    right = np.eye(n, dtype=a.dtype) - p @ a
-    back = -(p @ _t(_t(g)) @ p)
-    gt = _t(g)
-    back = -(_t(p) @ gt @ _t(p))
-    return back + left @ _t(gt) @ p @ _t(p) + _t(p) @ p @ _t(gt) @ right
+    gt, oh = _t(g), np.conjugate(_t(o))
+    left = (np.eye(m, dtype=a.dtype) - a @ o) @ gt @ o @ oh
+    right = oh @ o @ gt @ (np.eye(n, dtype=a.dtype) - o @ a)
+    return np.conjugate(left + right) - _t(o) @ g @ _t(o)
+
+
+@rule(np.linalg.lstsq, "a")
+def lstsq_a(g, o, a, b, rcond=None):
+    """Of the solution alone, as of the pseudo-inverse times b."""
+    if g[0] is None or g[1] is not None or g[3] is not None:
+        raise NoRule("np.linalg.lstsq by other results than the solution")
+    column = b.ndim == 1
+    gs, bs = (g[0][:, None], b[:, None]) if column else (g[0], b)
+    return pinv_a(gs @ _t(bs), np.linalg.pinv(a), a)
+
+
+@rule(np.linalg.lstsq, "b")
+def lstsq_b(g, o, a, b, rcond=None):
+    if g[0] is None or g[1] is not None or g[3] is not None:
+        raise NoRule("np.linalg.lstsq by other results than the solution")
+    return _t(np.linalg.pinv(a)) @ g[0]
 
 
 @rule(np.linalg.matrix_power, "a")
@@ -161,34 +203,31 @@ def norm_x(g, o, x, ord=None, axis=None, keepdims=False):
     if axis is None and ord is not None and x.ndim == 2:
         axis = (0, 1)
     over = tuple(range(x.ndim)) if axis is None else axis
-    over = (over,) if isinstance(over, int) else tuple(i % x.ndim for i in over)
+    over = (over,) if isinstance(over, int) else tuple(over)
     over = tuple(i % x.ndim for i in over)
     shape = tuple(1 if i in over else n for i, n in enumerate(x.shape))
     g, o = np.reshape(g, shape), np.reshape(o, shape)
     if ord is None or ord == "fro" or (len(over) == 1 and ord == 2):
-        return g * (x / o)
+        return g * (np.conjugate(x) / o)
     if len(over) == 1:
-        if ord == np.inf:
-            return most_back(g, np.abs(x), o, over) * np.sign(x)
-        if ord == -np.inf:
-            return most_back(g, np.abs(x), o, over) * np.sign(x)
+        if ord in (np.inf, -np.inf):
+            return most_back(g, np.abs(x), o, over) * np.conjugate(np.sign(x))
         if ord == 1:
-            return g * np.sign(x)
+            return g * np.conjugate(np.sign(x))
         if ord == 0:
             return np.zeros(x.shape, x.dtype)
-        return g * (x * np.abs(x) ** (ord - 2.0) / o ** (ord - 1.0))
-    if x.ndim != 2:
-        raise NoRule("np.linalg.norm of matrices in an array of more axes")
+        return g * (np.conjugate(x) * np.abs(x) ** (ord - 2.0) / o ** (ord - 1.0))
     if ord in (1, -1, np.inf, -np.inf):
-        other = 1 - over[0] if ord in (1, -1) else over[0]
-        along = over[0] if ord in (1, -1) else over[1]
+        along, other = over if ord in (1, -1) else (over[1], over[0])
         sums = np.abs(x).sum(axis=along, keepdims=True)
-        return most_back(g, sums, o, (0, 1)) * np.sign(x) + 0.0 * other
-    u, s, vt = np.linalg.svd(x, full_matrices=False)
-    if ord == "nuc":
-        return g * (u @ vt)
-    i = 0 if ord == 2 else -1
-    return g * (u[:, i, None] * vt[i])
+        return most_back(g, sums, o, (other,)) * np.conjugate(np.sign(x))
+    turned = np.moveaxis(x, over, (-2, -1))
+    g = np.moveaxis(g, over, (-2, -1))
+    u, s, vt = np.linalg.svd(turned, full_matrices=False)
+    if ord != "nuc":
+        i = 0 if ord == 2 else s.shape[-1] - 1
+        u, vt = u[..., i : i + 1], vt[..., i : i + 1, :]
+    return np.moveaxis(g * np.conjugate(u @ vt), (-2, -1), over)
 
 
 @rule(np.trace, "a")

@@ -1,66 +1,98 @@
-"""Of ufuncs' methods, of arrays built from nested lists, and of stores."""
+"""Of ufuncs' methods, of arrays built from nested lists, and of stores.
 
+Which rule it is is known when the text is written: graphs compare no ufuncs.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from pycompile import _steps
 from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, prod_back
-from pycompile.derivatives.rules._table import NoRule
 
 
-def reduce_rule(ufunc, g, o, array, axis):
-    """Of ufunc.reduce, where it has one."""
+def _along(g, o, array, axis):
+    """The cotangent, the result, and the axes that are left, in the array's rank."""
     over = tuple(range(array.ndim)) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
     over = tuple(i % array.ndim for i in over)
     shape = tuple(1 if i in over else n for i, n in enumerate(array.shape))
-    g, o = np.reshape(g, shape), np.reshape(o, shape)
-    if ufunc is np.logaddexp:
-        return g * np.exp(array - o)
-    if ufunc is np.logaddexp2:
-        return g * np.exp2(array - o)
-    if ufunc is np.hypot:
-        return g * (array / o)
-    if ufunc is np.add:
-        return np.broadcast_to(g, array.shape)
-    if ufunc is np.multiply:
-        return prod_back(g, array, over)
-    if ufunc is np.maximum or ufunc is np.minimum:
-        return most_back(g, array, o, over)
-    raise NoRule(f"np.{ufunc.__name__}.reduce")
+    return np.reshape(g, shape), np.reshape(o, shape), over
 
 
-def accumulate_rule(ufunc, g, o, array, axis):
-    """Of ufunc.accumulate along one axis."""
-    if ufunc is np.add:
-        return cumsum_back(g, axis)
-    if ufunc is np.multiply:
-        return cumprod_back(g, array, axis)
-    if ufunc is np.maximum or ufunc is np.minimum:
-        x, top = np.moveaxis(array, axis, 0), np.moveaxis(o, axis, 0)
-        places = np.arange(x.shape[0]).reshape((-1,) + (1,) * (x.ndim - 1))
-        from_ = np.maximum.accumulate(np.where(x == top, places, 0), axis=0)
-        back = np.zeros(x.shape, x.dtype)
-        others = tuple(np.indices(x.shape)[1:])
-        np.add.at(back, (from_, *others), np.moveaxis(g, axis, 0))
-        return np.moveaxis(back, 0, axis)
-    raise NoRule(f"np.{ufunc.__name__}.accumulate")
+def _sum(g, o, array, axis):
+    return np.broadcast_to(_along(g, o, array, axis)[0], array.shape)
 
 
-def build_back(g, template, number):
-    """Of an array built from nested lists, that of hole `number`: the sum where it stands."""
-    places: list[Any] = []
+def _product(g, o, array, axis):
+    return prod_back(g, array, _along(g, o, array, axis)[2])
 
-    def walk(item, at):
-        if item is _steps.HOLE:
-            places.append(at)
-        elif isinstance(item, list):
-            for i, inner in enumerate(item):
-                walk(inner, (*at, i))
 
-    walk(template, ())
-    return g[places[number]]
+def _most(g, o, array, axis):
+    g, o, over = _along(g, o, array, axis)
+    return most_back(g, array, o, over)
+
+
+def _logaddexp(g, o, array, axis):
+    g, o, _ = _along(g, o, array, axis)
+    return g * np.exp(array - o)
+
+
+def _logaddexp2(g, o, array, axis):
+    g, o, _ = _along(g, o, array, axis)
+    return g * np.exp2(array - o)
+
+
+def _hypot(g, o, array, axis):
+    g, o, _ = _along(g, o, array, axis)
+    return g * (array / o)
+
+
+def _running_sum(g, o, array, axis):
+    return cumsum_back(g, axis)
+
+
+def _running_product(g, o, array, axis):
+    return cumprod_back(g, array, axis)
+
+
+def _running_most(g, o, array, axis):
+    """Each goes to where the largest (smallest) so far came from: of ties, the last."""
+    x, top = np.moveaxis(array, axis, 0), np.moveaxis(o, axis, 0)
+    places = np.arange(x.shape[0]).reshape((-1,) + (1,) * (x.ndim - 1))
+    from_ = np.maximum.accumulate(np.where(x == top, places, 0), axis=0)
+    back = np.zeros(x.shape, x.dtype)
+    others = tuple(np.indices(x.shape)[1:])
+    np.add.at(back, (from_, *others), np.moveaxis(g, axis, 0))
+    return np.moveaxis(back, 0, axis)
+
+
+Rule = Callable[[Any, Any, Any, Any], Any]
+REDUCE: dict[np.ufunc, Rule] = {
+    np.add: _sum,
+    np.multiply: _product,
+    np.maximum: _most,
+    np.minimum: _most,
+    np.logaddexp: _logaddexp,
+    np.logaddexp2: _logaddexp2,
+    np.hypot: _hypot,
+}
+ACCUMULATE: dict[np.ufunc, Rule] = {
+    np.add: _running_sum,
+    np.multiply: _running_product,
+    np.maximum: _running_most,
+    np.minimum: _running_most,
+}
+
+
+def holes_of(template: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Where an array built from nested lists takes numbers from, in order."""
+    if template is _steps.HOLE:
+        yield at
+    elif isinstance(template, list):
+        for i, inner in enumerate(template):
+            yield from holes_of(inner, (*at, i))
 
 
 def last_writes(g, key):

@@ -23,6 +23,43 @@ def partition_a(g, o, a, kth, axis=-1, kind="introselect", order=None):
     return np.take_along_axis(g, back, axis)
 
 
+@rule(np.real_if_close, "a")
+def real_if_close_a(g, o, a, tol=100):
+    return g
+
+
+@rule(np.broadcast_to, "array")
+def broadcast_to_array(g, o, array, shape, subok=False):
+    return unspread(g, np.shape(array))
+
+
+def _joined(g, o, axis):
+    """Of a split: its parts' cotangents, one behind the other."""
+    parts = [np.zeros_like(part) if ct is None else ct for ct, part in zip(g, o, strict=True)]
+    return np.concatenate(parts, axis=axis)
+
+
+@rule(np.split, "ary")
+@rule(np.array_split, "ary")
+def split_ary(g, o, ary, indices_or_sections, axis=0):
+    return _joined(g, o, axis)
+
+
+@rule(np.vsplit, "ary")
+def vsplit_ary(g, o, ary, indices_or_sections):
+    return _joined(g, o, 0)
+
+
+@rule(np.hsplit, "ary")
+def hsplit_ary(g, o, ary, indices_or_sections):
+    return _joined(g, o, 0 if ary.ndim == 1 else 1)
+
+
+@rule(np.dsplit, "ary")
+def dsplit_ary(g, o, ary, indices_or_sections):
+    return _joined(g, o, 2)
+
+
 @rule(np.take, "a")
 def take_a(g, o, a, indices, axis=None, out=None, mode="raise"):
     if mode == "clip":

@@ -115,13 +115,39 @@ def _kron(g, a, b):
 
 
 @rule(np.cross, "a")
-def cross_a(g, o, a, b):
-    return unspread(np.cross(b, g), a.shape)
+def cross_a(g, o, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    g, a, b, axis = _vectors(g, a, b, axisa, axisb, axisc, axis)
+    return np.moveaxis(
+        unspread(_pairing(g, b, a, False), a.shape), -1, axisa if axis is None else axis
+    )
 
 
 @rule(np.cross, "b")
-def cross_b(g, o, a, b):
-    return unspread(np.cross(g, a), b.shape)
+def cross_b(g, o, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    g, a, b, axis = _vectors(g, a, b, axisa, axisb, axisc, axis)
+    return np.moveaxis(
+        unspread(_pairing(g, a, b, True), b.shape), -1, axisb if axis is None else axis
+    )
+
+
+def _vectors(g, a, b, axisa, axisb, axisc, axis):
+    """All with the vectors' axis last."""
+    if axis is not None:
+        axisa, axisb, axisc = axis, axis, axis
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] == 2 and b.shape[-1] == 2:
+        g = np.expand_dims(g, -1) * np.array([0.0, 0.0, 1.0])
+    else:
+        g = np.moveaxis(g, axisc, -1)
+    return g, a, b, axis
+
+
+def _pairing(g, other, mine, is_right):
+    """other x g, or g x other, in the length of mine."""
+    if other.shape[-1] == 2:
+        other = np.concatenate((other, np.zeros((*other.shape[:-1], 1), other.dtype)), axis=-1)
+    out = np.cross(g, other) if is_right else np.cross(other, g)
+    return out[..., : mine.shape[-1]]
 
 
 def einsum_back(g, o, subscripts, operands, which):

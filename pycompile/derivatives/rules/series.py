@@ -94,6 +94,8 @@ def sinc_x(g, o, x):
 
 @rule(np.angle, "z")
 def angle_z(g, o, z, deg=False):
+    if not np.iscomplexobj(z):
+        return 0.0 * g
     return -1j * g * (180 / np.pi if deg else 1.0) / z
 
 

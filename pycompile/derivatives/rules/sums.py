@@ -2,27 +2,71 @@
 
 import numpy as np
 
-from pycompile.derivatives._pieces import cumprod_back, cumsum_back, prod_back, unspread
+from pycompile.derivatives._pieces import cumprod_back, cumsum_back, most_back, prod_back, unspread
 from pycompile.derivatives.rules._table import NoRule, rule
 
 
 def _spread(g, a, axis):
-    over = tuple(range(a.ndim)) if axis is None else axis
+    over = tuple(range(np.ndim(a))) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
     over = tuple(i % a.ndim for i in over)
-    return np.reshape(g, tuple(1 if i in over else n for i, n in enumerate(a.shape))), over
+    return np.reshape(g, tuple(1 if i in over else n for i, n in enumerate(np.shape(a)))), over
+
+
+def _where(where, x, rest):
+    return x if where is True else np.where(where, x, rest)
 
 
 @rule(np.sum, "a")
 def sum_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
-    return np.where(where, np.broadcast_to(_spread(g, a, axis)[0], a.shape), 0.0)
+    return _where(where, np.broadcast_to(_spread(g, a, axis)[0], a.shape), 0.0)
 
 
 @rule(np.mean, "a")
 def mean_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     wide, over = _spread(g, a, axis)
     count = np.broadcast_to(where, a.shape).sum(axis=over, keepdims=True)
-    return np.where(where, np.broadcast_to(wide / count, a.shape), 0.0)
+    return _where(where, np.broadcast_to(wide / count, a.shape), 0.0)
+
+
+@rule(np.var, "a")
+def var_a(
+    g, o, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, **kwargs
+):
+    wide, over = _spread(g, a, axis)
+    ddof = kwargs.get("correction", ddof)
+    count = np.broadcast_to(where, a.shape).sum(axis=over, keepdims=True)
+    rest = np.conjugate(a - a.mean(axis=over, keepdims=True, where=where))
+    return _where(where, wide * (2.0 / (count - ddof)) * rest, 0.0)
+
+
+@rule(np.std, "a")
+def std_a(
+    g, o, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, **kwargs
+):
+    g = 0.5 * g / o
+    return var_a(g, None, a, axis, None, None, ddof, False, where=where, **kwargs)
+
+
+@rule(np.linspace, "start")
+def linspace_start(g, o, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    part = _part_of_line(g, num, endpoint, retstep, axis)
+    return unspread(np.asarray((g * (1.0 - part)).sum(axis=axis)), np.shape(start))
+
+
+@rule(np.linspace, "stop")
+def linspace_stop(g, o, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    part = _part_of_line(g, num, endpoint, retstep, axis)
+    return unspread(np.asarray((g * part).sum(axis=axis)), np.shape(stop))
+
+
+def _part_of_line(g, num, endpoint, retstep, axis):
+    """How far each number is on the way from start to stop."""
+    if retstep:
+        raise NoRule("np.linspace with retstep")
+    steps = num - 1 if endpoint else num
+    part = np.arange(num) / max(steps, 1)
+    return part.reshape(tuple(num if i == axis % g.ndim else 1 for i in range(g.ndim)))
 
 
 @rule(np.nansum, "a")
@@ -72,10 +116,20 @@ def cumprod_a(g, o, a, axis=None, dtype=None, out=None):
 
 
 @rule(np.prod, "a")
-def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False):
+def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
     over = tuple(range(a.ndim)) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
-    return prod_back(g, a, tuple(i % a.ndim for i in over))
+    over = tuple(i % a.ndim for i in over)
+    return _where(where, prod_back(g * initial, _where(where, a, 1), over), 0.0)
+
+
+@rule(np.max, "a")
+@rule(np.min, "a")
+def most_a(g, o, a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    if initial is not None:
+        raise NoRule("a maximum or minimum with initial")
+    g, over = _spread(g, a, axis)
+    return most_back(g, _where(where, a, np.nan), np.reshape(o, g.shape), over)
 
 
 @rule(np.trapezoid, "y")
@@ -99,29 +153,52 @@ def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
 @rule(np.diff, "a")
 def diff_a(g, o, a, n=1, axis=-1):
     for _ in range(n):
-        zero = np.zeros_like(np.take(g, [0], axis))
+        zero = np.zeros(
+            tuple(1 if i == axis % a.ndim else k for i, k in enumerate(g.shape)), g.dtype
+        )
         g = np.concatenate((zero, g), axis) - np.concatenate((g, zero), axis)
     return g
 
 
 @rule(np.gradient, "f")
 def gradient_f(g, o, f, *varargs, axis=None, edge_order=1):
-    if f.ndim != 1 or edge_order != 1 or len(varargs) > 1:
-        raise NoRule("np.gradient of more than one axis, or with edge_order=2")
-    h = varargs[0] if varargs else 1.0
-    n = f.shape[0]
-    d = h if np.ndim(h) == 0 else np.diff(h)
-    steps = np.full(n - 1, d) if np.ndim(d) == 0 else d
+    axes = tuple(range(f.ndim)) if axis is None else axis
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    parts = g if isinstance(g, tuple) else (g,)
+    spaces = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    back = np.zeros(f.shape, f.dtype)
+    for part, space, along in zip(parts, spaces, axes, strict=True):
+        if part is not None:
+            moved = _gradient_back(np.moveaxis(part, along, 0), space, edge_order)
+            back = back + np.moveaxis(moved, 0, along)
+    return back
+
+
+def _gradient_back(g, space, edge_order):
+    """Along the first axis."""
+    n = g.shape[0]
+    steps = np.full(n - 1, space) if np.ndim(space) == 0 else np.diff(space)
+    steps = steps.reshape((n - 1,) + (1,) * (g.ndim - 1))
     left, right = steps[:-1], steps[1:]
     inner = g[1:-1]
-    back = np.zeros(n, g.dtype)
+    back = np.zeros(g.shape, g.dtype)
     back[:-2] -= inner * right / (left * (left + right))
     back[1:-1] += inner * (right - left) / (left * right)
     back[2:] += inner * left / (right * (left + right))
-    back[0] -= g[0] / steps[0]
-    back[1] += g[0] / steps[0]
-    back[-2] -= g[-1] / steps[-1]
-    back[-1] += g[-1] / steps[-1]
+    if edge_order == 1:
+        back[0] -= g[0] / steps[0]
+        back[1] += g[0] / steps[0]
+        back[-2] -= g[-1] / steps[-1]
+        back[-1] += g[-1] / steps[-1]
+        return back
+    a, b = steps[0], steps[1]
+    back[0] -= g[0] * (2.0 * a + b) / (a * (a + b))
+    back[1] += g[0] * (a + b) / (a * b)
+    back[2] -= g[0] * a / (b * (a + b))
+    a, b = steps[-2], steps[-1]
+    back[-3] += g[-1] * b / (a * (a + b))
+    back[-2] -= g[-1] * (a + b) / (a * b)
+    back[-1] += g[-1] * (2.0 * b + a) / (b * (a + b))
     return back
 
 

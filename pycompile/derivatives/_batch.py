@@ -1,0 +1,164 @@
+"""vmap: one run of a function for many items.
+
+The function is called with the first item while a `Batch` is the running tape.  Each plan of the call
+computes its outputs for all items at once (_batched.py); the function gets the first item's, and the
+batch knows, by identity, what each value is for the others.  So it is with the texts of derivatives
+that the call runs, and batches and tapes nest in any order.
+
+No code is interpreted meanwhile that no graph follows: the function is captured whole, or the batch
+is not begun.  Where a plan has effects or a node no batched form, the plan runs for the first item
+alone, the batch is `broken`, and the other items are gone through one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _eager
+from pycompile._errors import GraphBreakError
+from pycompile.derivatives import _tape, _trees, _views
+from pycompile.derivatives._batched import Batched, NotBatched
+from pycompile.derivatives._plan import Plan, written_input
+from pycompile.derivatives._program import Function, Names, Node, Text
+
+
+class Batch(_tape.Tape):
+    """What the values of the first item are for all of them."""
+
+    is_batch = True
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+        self.broken = False
+        self.columns: dict[int, Any] = {}
+
+    def put(self, value: Any, column: Any) -> None:
+        self.columns[self.know(value)] = column
+
+    def column(self, value: Any) -> Any:
+        """The value for all items, None if it is the same for all."""
+        slot = self.find(value)[1]
+        return None if slot is None else self.columns[slot]
+
+    def knows(self, tree: Any) -> bool:
+        return all(self.find(value)[0] for _, value in _trees.leaves(tree))
+
+    def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
+        for base, slot in list(self.known.values()):
+            if slot is None or not isinstance(base, np.ndarray):
+                continue
+            if not np.may_share_memory(base, value) or not base.size or not value.size:
+                continue
+            view = _views.find(_tape._place(base), _tape._place(value))
+            if view is None:
+                raise NotBatched
+            mine = self.know(value)
+            self.columns[mine] = view.along(self.count).apply(self.columns[slot])
+            return mine
+        return None
+
+    def run(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+        """A plan's outputs for the first item.  FloatingPointError: the runtime is to run it itself."""
+        if not self.broken:
+            try:
+                return self.run_all(plan, inputs)
+            except Exception:  # whatever it is, the items tell it one by one
+                self.broken = True
+        raise FloatingPointError
+
+    def run_all(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+        graph = plan.graph
+        if plan.effects or plan.unseen_writes or any(map(written_input, graph.outputs)):
+            raise NotBatched
+        columns = [self.column(value) for value in inputs]
+        sizes = plan.sizes(inputs)
+        flags = tuple(column is not None for column in columns)
+        key = (self.count, flags, tuple(sizes.values()))
+        if key not in plan.batches:
+            spread = [node for node, is_it in zip(graph.inputs, flags, strict=True) if is_it]
+            plan.batches[key] = Form(plan, sizes, spread, self.count)
+        form = plan.batches[key]
+        given = [
+            value if column is None else column
+            for value, column in zip(inputs, columns, strict=True)
+        ]
+        outputs = self.compute(form.text, given)
+        return [
+            self.first(form, node, value) if is_spread else self.same(value)
+            for node, value, is_spread in zip(graph.outputs, outputs, form.spread, strict=True)
+        ]
+
+    def same(self, value: Any) -> Any:
+        self.know_constant(value)
+        return value
+
+    def first(self, form: Form, node: Node, column: Any) -> Any:
+        """The first item's output, laid out as the graph promises."""
+        is_python = node.form == "python"
+        if node.form != "array" and np.dtype(node.dtype).kind in ("biu" if is_python else "b"):
+            raise NotBatched  # such a number is no object of its own
+        item = column[0].item() if is_python else column[0]
+        if node.form == "array" and node.kind != "view" and node.op != "input":
+            item = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
+            item[...] = column[0]
+        self.put(item, column)
+        return item
+
+    def compute(self, function: Function, args: Sequence[Any]) -> Any:
+        """Runs a text, with the tapes around this one knowing of it."""
+        stack = self.around(args)
+        return _tape._on(stack, function, args) if stack else function.compiled(*args)
+
+
+class Form:
+    """The text of a plan for many items."""
+
+    def __init__(
+        self, plan: Plan, sizes: dict[str, int], spread: Sequence[Node], count: int
+    ) -> None:
+        names, graph = Names(), plan.graph
+        self.writer = writer = Batched(names, sizes, graph, spread, count)
+        writer.run(graph.nodes)
+        self.spread = [writer.has_axis(node) for node in graph.outputs]
+        writer.text.put(f"return [{', '.join(map(writer.ref, graph.outputs))}]")
+        params = [f"v{node.id}" for node in graph.inputs]
+        self.text = Function("batched", params, writer.text, names.objects)
+
+
+def attempt(
+    call: Callable[..., Any], items: Sequence[Any], leaves: Sequence[tuple[Any, Any]], count: int
+) -> tuple[Any, Batch | None] | None:
+    """The function's result for the first item, and the batch, None if the others are not known;
+    None where the function was not called at all.  `leaves`: numbers and arrays of the items, each
+    with its column."""
+    batch = Batch(count)
+    for item, column in leaves:
+        batch.put(item, column)
+    _tape.tapes().append(batch)
+    try:
+        out = call(*items)
+    except GraphBreakError:
+        return None
+    finally:
+        _tape.tapes().remove(batch)
+    return out, None if batch.broken else batch
+
+
+def joined(batch: Batch, value: Any, axis: int) -> Any:
+    """A leaf of the result, for all items along an axis."""
+    column = batch.column(value)
+    if column is None:
+        column = np.broadcast_to(np.asarray(value), (batch.count, *np.shape(value)))
+    if axis not in _MOVES:
+        text = Text()
+        text.put(f"return np.moveaxis(x, 0, {axis}).copy()")
+        _MOVES[axis] = Function("joined", ["x"], text, {})
+    stack = batch.around([column])
+    return _tape._on(stack, _MOVES[axis], [column]) if stack else _MOVES[axis].plain(column)
+
+
+_MOVES: dict[int, Function] = {}

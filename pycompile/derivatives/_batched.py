@@ -1,0 +1,414 @@
+"""A graph's nodes for many items at once: the text of each value has an axis in front.
+
+What depends on no batched input is as in the forward text.  What has no batched form raises
+`NotBatched`, and the items are gone through one by one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+
+from pycompile import _C, _calls
+from pycompile.derivatives import _views
+from pycompile.derivatives._adjoint_calls import explicit, of_method, subscripts_of
+from pycompile.derivatives._plan import Forward
+from pycompile.derivatives._program import UFUNCS, Called, Names, Node, called, dtype_text
+
+
+class NotBatched(Exception):
+    """A node that has no batched form."""
+
+
+# What a branch may have that is computed for all items, whichever side they take.
+_PURE = ("pointwise", "reduction", "view", "copy", "fill", "scan", "scatter")
+_PYTHON = {f"py_{name}" for name in "add sub mul div neg lt le eq ne".split()}
+
+# Functions that NumPy itself applies to each of a stack of matrices.
+_STACKED = {
+    np.linalg.inv,
+    np.linalg.det,
+    np.linalg.cholesky,
+    np.linalg.eigh,
+    np.linalg.eigvalsh,
+    np.linalg.svd,
+    np.linalg.qr,
+    np.linalg.slogdet,
+    np.linalg.pinv,
+    np.linalg.matrix_power,
+}
+# Along one axis, the last if none is named: the place of `axis` among the arguments.
+_ALONG = {
+    np.sort: 1,
+    np.argsort: 1,
+    np.fft.fft: 2,
+    np.fft.ifft: 2,
+    np.fft.rfft: 2,
+    np.fft.irfft: 2,
+}
+
+
+class Batched(Forward):
+    """The text for `count` items; `spread` are the inputs that have the axis."""
+
+    def __init__(
+        self,
+        names: Names,
+        sizes: dict[str, int],
+        graph: _C.Graph,
+        spread: Sequence[Node],
+        count: int,
+    ) -> None:
+        super().__init__(names, sizes, graph, {})
+        self.count = count
+        self.spread = {node.id for node in spread}
+        self.results: set[tuple[int, int]] = set()  # (region node, number) of those that have it
+
+    def has_axis(self, node: Node) -> bool:
+        return node.id in self.spread
+
+    def wide(self, node: Node) -> tuple[int, ...]:
+        return (self.count, *self.shape(node))
+
+    def write(self, node: Node) -> None:
+        if node.op == "result" and node.args[0].regions:
+            if (node.args[0].id, node.index) in self.results:
+                self.spread.add(node.id)
+            return
+        if node.regions and node.op != "cond":
+            self.batch_loop(node)
+            return
+        if not any(map(self.has_axis, node.args)):
+            if node.regions:
+                raise NotBatched(node.op)
+            super().write(node)
+            return
+        special = getattr(self, "batch_" + node.op, None) or getattr(
+            self, "batch_kind_" + node.kind, None
+        )
+        if special is None:
+            raise NotBatched(node.op)
+        out = special(node)
+        self.spread.add(node.id)
+        if out is not None:
+            self.text.put(f"v{node.id} = {out}", node)
+
+    def full(self, node: Node) -> str:
+        """The node's array for all items, to be read."""
+        if self.has_axis(node):
+            return self.ref(node)
+        return f"np.broadcast_to({self.ref(node)}, {self.wide(node)!r})"
+
+    def aligned(self, node: Node, rank: int, text: str) -> str:
+        """An operand of an operation whose result has that many axes beside the batch's."""
+        missing = rank - len(node.shape) if self.has_axis(node) else 0
+        return f"{text}[:{', None' * missing}]" if missing > 0 else text
+
+    # ---- elementwise ----
+
+    def operand(self, node: Node, among: Sequence[Node]) -> str:
+        rank = max(len(arg.shape) for arg in among)
+        return self.aligned(node, rank, super().operand(node, among))
+
+    def cast(self, node: Node, arg: str) -> str:
+        if self.has_axis(node.args[0]):
+            return f"{arg}.astype({dtype_text(node.dtype)})"
+        return super().cast(node, arg)
+
+    def batch_kind_pointwise(self, node: Node) -> str:
+        if node.op in ("real", "imag"):
+            return f"np.array({self.ref(node.args[0])}.{node.op})"
+        return self.kind_pointwise(node)
+
+    def batch_kind_ufunc(self, node: Node) -> str:
+        args = [self.operand(arg, node.args) for arg in node.args]
+        return f"{self.function(node.object)}({', '.join(args)})"
+
+    def batch_kind_python(self, node: Node) -> str:
+        """Those operations on Python's numbers that have NumPy's bits, and raise where it warns."""
+        if node.op in _PYTHON:
+            return self.kind_python(node)
+        if node.op == "py_sqrt":
+            return f"np.sqrt({self.ref(node.args[0])})"
+        if node.op == "py_pow" and node.args[1].op == "const" and node.args[1].object == 2:
+            return f"np.square({self.ref(node.args[0])})"
+        if node.op == "py_bool":
+            return f"{self.ref(node.args[0])}.astype(np.bool_)"
+        if node.op in ("py_float", "py_item") and node.args[0].form != "array":
+            return f"{self.ref(node.args[0])}.astype({dtype_text(node.dtype)})"
+        raise NotBatched(node.op)
+
+    # ---- along axes ----
+
+    def batch_kind_reduction(self, node: Node) -> str:
+        x, axes = self.ref(node.args[0]), tuple(i + 1 for i in node.ints)
+        keep = ", keepdims=True" if node.keepdims else ""
+        if node.op in ("argmax", "argmin"):
+            if len(axes) != 1:
+                if node.keepdims:
+                    raise NotBatched
+                return f"np.{node.op}({x}.reshape(({self.count}, -1)), axis=1)"
+            return f"np.{node.op}({x}, axis={axes[0]}{keep})"
+        as_ = ""
+        if node.op in ("sum", "prod") and node.args[0].dtype != node.dtype:
+            as_ = f", dtype={self.dtype(node)}"
+        return f"np.{UFUNCS[node.op]}.reduce({x}, axis={axes!r}{as_}{keep})"
+
+    def batch_kind_scan(self, node: Node) -> str:
+        x, axis = self.ref(node.args[0]), node.index + 1
+        return f"np.{UFUNCS[node.op]}.accumulate({x}, axis={axis}, dtype={self.dtype(node)})"
+
+    def batch_concatenate(self, node: Node) -> str:
+        parts = ", ".join(map(self.full, node.args))
+        return f"np.concatenate(({parts},), axis={node.index + 1})"
+
+    # ---- views and copies ----
+
+    def batch_kind_view(self, node: Node) -> str:
+        if self.places(node) is not None:
+            raise NotBatched
+        return self.view(node).along(self.count).text(self.ref(node.args[0]))
+
+    def batch_copy(self, node: Node) -> str:
+        return f"{self.ref(node.args[0])}.copy()"
+
+    def batch_full(self, node: Node) -> str:
+        value = self.aligned(node.args[0], len(node.shape), self.ref(node.args[0]))
+        return f"np.full({self.wide(node)!r}, {value}, {self.dtype(node)})"
+
+    def batch_scatter(self, node: Node) -> None:
+        old, value = node.args
+        view = _views.find(self.place(node), self.written_place(node))
+        if view is None or view.spread or view.part or view.reshape:
+            raise NotBatched
+        out = f"v{node.id}"
+        if not self.has_axis(old):
+            self.text.put(f"{out} = {self.full(old)}.copy()", node)
+        elif self.may_overwrite(node):
+            self.text.put(f"{out} = {self.ref(old)}", node)
+        else:
+            self.text.put(f"{out} = {self.ref(old)}.copy()", node)
+        place = view.along(self.count).text(out)
+        place = place if place.endswith("]") else f"{place}[...]"
+        self.text.put(f"{place} = {self.aligned(value, len(view.shape), self.ref(value))}", node)
+
+    # ---- products ----
+
+    def batch_matmul(self, node: Node) -> str:
+        x, y = node.args
+        nx, ny = len(x.shape), len(y.shape)
+        if nx <= 2 and ny == 2 and not self.has_axis(y):
+            return f"{self.ref(x)} @ {self.ref(y)}"
+        if nx == 2 and ny == 1 and not self.has_axis(x):
+            return f"{self.ref(y)} @ {self.ref(x)}.T"
+        left = self.ref(x) + ("[..., None, :]" if nx == 1 else "")
+        right = self.ref(y) + ("[..., None]" if ny == 1 else "")
+        lead = max(nx, ny, 2) - 2
+        for is_left, arg, rank in ((True, x, nx), (False, y, ny)):
+            missing = lead - max(rank - 2, 0)
+            if self.has_axis(arg) and missing:
+                text = f"[:{', None' * missing}]"
+                left, right = (left + text, right) if is_left else (left, right + text)
+        ends = ("0" if nx == 1 else "") + (", " if nx == 1 and ny == 1 else "")
+        ends += "0" if ny == 1 else ", :" if nx == 1 else ""
+        return f"({left} @ {right})" + (f"[..., {ends}]" if nx == 1 or ny == 1 else "")
+
+    # ---- branches ----
+
+    def batch_cond(self, node: Node) -> None:
+        """Both sides are computed, and chosen from; neither can raise, since warnings are raised and
+        make the items be gone through one by one."""
+        condition = node.args[0]
+        results: list[list[Node]] = []
+        for region in node.regions:
+            for param, arg in zip(region.params, node.args[1:], strict=True):
+                self.alias[param.id] = self.ref(arg)
+                if self.has_axis(arg):
+                    self.spread.add(param.id)
+            for inner in region.nodes:
+                if inner.kind not in _PURE and inner.op not in ("const", "matmul"):
+                    raise NotBatched(inner.op)
+            self.nodes(region.nodes)
+            results.append(list(region.results))
+        for i, (one, other) in enumerate(zip(*results, strict=True)):
+            if not self.has_axis(condition):
+                raise NotBatched
+            rank = max(len(one.shape), len(other.shape))
+            test = self.aligned(condition, rank, self.ref(condition))
+            a, b = (self.aligned(each, rank, self.ref(each)) for each in (one, other))
+            self.text.put(f"v{node.id}_{i} = np.where({test}, {a}, {b})", node)
+            self.results.add((node.id, i))
+        self.spread.add(node.id)
+
+    def batch_result(self, node: Node) -> str:
+        return f"v{node.args[0].id}[{node.index}]"
+
+    # ---- loops ----
+
+    def grow(self, nodes: Sequence[Node]) -> None:
+        """Finds which nodes of a loop's body have the axis, before they are written."""
+        for node in nodes:
+            for region in node.regions:
+                if node.op == "cond":
+                    for param, arg in zip(region.params, node.args[1:], strict=True):
+                        if self.has_axis(arg):
+                            self.spread.add(param.id)
+                else:
+                    self.settle(node)
+                self.grow(region.nodes)
+                for i, result in enumerate(region.results):
+                    if self.has_axis(result) or (node.op == "cond" and self.has_axis(node.args[0])):
+                        self.results.add((node.id, i))
+            if node.op == "result" and node.args[0].regions:
+                if (node.args[0].id, node.index) in self.results:
+                    self.spread.add(node.id)
+            elif any(map(self.has_axis, node.args)):
+                self.spread.add(node.id)
+
+    def settle(self, node: Node) -> list[bool]:
+        """Which of a loop's carried values have the axis."""
+        (body,) = node.regions
+        params = body.params[1:]
+        flags = [self.has_axis(arg) for arg in node.args[3:]]
+        while True:
+            self.spread.update(p.id for p, flag in zip(params, flags, strict=True) if flag)
+            self.grow(body.nodes)
+            now = [flag or self.has_axis(r) for flag, r in zip(flags, body.results, strict=True)]
+            if now == flags:
+                return flags
+            flags = now
+
+    def batch_loop(self, node: Node) -> None:
+        """A loop of as many turns for all items."""
+        if node.op not in ("loop", "repeat") or node.ints or any(map(self.has_axis, node.args[:3])):
+            raise NotBatched(node.op)
+        (body,) = node.regions
+        flags = self.settle(node)
+        names = self.region_results(node)
+        for i, (param, arg) in enumerate(zip(body.params[1:], node.args[3:], strict=True)):
+            text = self.full(arg) if flags[i] else self.ref(arg)
+            copy = ".copy()" if flags[i] or arg.form == "array" else ""
+            self.text.put(f"{names[i]} = {text}{copy}")
+            self.alias[param.id] = self.alias[node.id, i] = names[i]
+            if flags[i]:
+                self.results.add((node.id, i))
+        self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
+        self.text.depth += 1
+        self.nest += 1
+        self.nodes(body.nodes)
+        self.nest -= 1
+        pairs = [
+            (name, self.full(result) if flag else self.ref(result))
+            for name, result, flag in zip(names, body.results, flags, strict=True)
+            if self.ref(result) != name
+        ]
+        if pairs:
+            targets, values = (", ".join(part) for part in zip(*pairs, strict=True))
+            self.text.put(f"{targets} = {values}")
+        self.text.depth -= 1
+
+    def batch_element_load(self, node: Node) -> str:
+        array, *index = node.args
+        if any(map(self.has_axis, index)):
+            raise NotBatched
+        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+
+    def batch_element_store(self, node: Node) -> None:
+        array, *index, value = node.args
+        if any(map(self.has_axis, index)) or not self.has_axis(array):
+            raise NotBatched
+        place = f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+        self.text.put(f"{place} = {self.ref(value)}", node)
+        self.alias[node.id] = self.ref(array)
+
+    # ---- calls ----
+
+    def batch_extern(self, node: Node) -> str:
+        call = called(node)
+        function = of_method(call.function)
+        if call.changed:
+            raise NotBatched
+        if function is operator.getitem:
+            return self.gather(node, call)
+        if isinstance(function, np.ufunc) and not call.kwargs and len(call.args) == len(node.args):
+            return self.by_operands(call)
+        try:
+            is_stacked, along = function in _STACKED, _ALONG.get(function)
+        except TypeError:
+            raise NotBatched from None
+        if function is np.linalg.solve:
+            return self.solve(call)
+        if function is np.einsum:
+            return self.einsum(call)
+        first = call.args[0] if call.args else None
+        if type(first) is not _calls.Hole or not self.has_axis(call.nodes[first.number]):
+            raise NotBatched(function)
+        if any(self.has_axis(arg) for arg in node.args[1:]):
+            raise NotBatched(function)
+        if function is np.broadcast_to:
+            x = call.nodes[first.number]
+            text = self.aligned(x, len(node.shape), self.ref(x))
+            return f"np.broadcast_to({text}, {self.wide(node)!r})"
+        if is_stacked:
+            return self.call(call)
+        if along is not None:
+            given = dict(enumerate(call.args))
+            axis = given.get(along, call.kwargs.get("axis", -1))
+            if type(axis) is _calls.Hole:
+                axis = call.nodes[axis.number].object
+            if isinstance(axis, int) and len(call.args) <= along + 1:
+                call.args = call.args[:along]
+                call.kwargs = {**call.kwargs, "axis": axis + (axis >= 0)}
+                return self.call(call)
+        raise NotBatched(function)
+
+    def by_operands(self, call: Called) -> str:
+        args = [self.operand(arg, call.nodes) for arg in call.nodes]
+        return f"{self.function(call.function)}({', '.join(args)})"
+
+    def einsum(self, call: Called) -> str:
+        spec, holes = subscripts_of(call)
+        operands = [call.nodes[hole.number] for hole in holes]
+        if call.kwargs or "..." in spec:
+            raise NotBatched(np.einsum)
+        left, _, out = explicit(spec, [len(x.shape) for x in operands]).partition("->")
+        letter = next(c for c in "zyxwvutsrqponmlkjihgfedcba" if c not in left)
+        terms = [
+            (letter if self.has_axis(x) else "") + term
+            for x, term in zip(operands, left.split(","), strict=True)
+        ]
+        return (
+            f"np.einsum('{','.join(terms)}->{letter}{out}', {', '.join(map(self.ref, operands))})"
+        )
+
+    def solve(self, call: Called) -> str:
+        a, b = call.nodes
+        if len(a.shape) != 2 or len(b.shape) > 2:
+            raise NotBatched
+        if len(b.shape) == 2:
+            return f"np.linalg.solve({self.ref(a)}, {self.ref(b)})"
+        return f"np.linalg.solve({self.ref(a)}, {self.ref(b)}[..., None])[..., 0]"
+
+    def gather(self, node: Node, call: Called) -> str:
+        """array[key]: the axes that arrays index have to stand beside each other."""
+        array, key = call.args
+        base = call.nodes[array.number]
+        parts = key if isinstance(key, tuple) else (key,)
+        holes = [part for part in parts if type(part) is _calls.Hole]
+        arrays = [part for part in parts if isinstance(part, (list, np.ndarray))]
+        if len(holes) + len(arrays) != 1 or any(isinstance(part, int) for part in parts):
+            raise NotBatched(operator.getitem)
+        index = call.nodes[holes[0].number] if holes else None
+        if index is not None and (index.dtype == "bool" or index.form == "python"):
+            raise NotBatched(operator.getitem)
+        if index is None or not self.has_axis(index):
+            text = self.template(key, list(map(self.ref, call.nodes)), top=True)
+            return f"{self.full(base)}[:, {text}]"
+        if len(parts) != 1:
+            raise NotBatched
+        if not self.has_axis(base):
+            return f"{self.ref(base)}[{self.ref(index)}]"
+        items = f"np.arange({self.count})[:{', None' * len(index.shape)}]"
+        return f"{self.ref(base)}[{items}, {self.ref(index)}]"

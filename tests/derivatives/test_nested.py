@@ -1,0 +1,56 @@
+"""Derivatives of functions that take derivatives: what an inner one copies stays what it was."""
+
+import numpy as np
+import pytest
+
+from pycompile import jvp, vjp
+
+X = 0.7
+SECOND, FIRST = -np.sin(X) * 2, np.cos(X)
+
+
+def forward(x, v):
+    return jvp(np.sin, (x,), (v,))[1]
+
+
+def backward(x, v):
+    return vjp(np.sin, x)[1](v)[0]
+
+
+@pytest.mark.parametrize("f", [forward, backward])
+@pytest.mark.parametrize("kind", [float, np.float64, np.array])
+def test_by_primal_and_tangent(f, kind):
+    x, v, one, zero = (kind(value) for value in (X, 2.0, 1.0, 0.0))
+    assert np.allclose(vjp(f, x, v)[1](1.0), (SECOND, FIRST), rtol=1e-14)
+    assert np.allclose(jvp(f, (x, v), (one, zero))[1], SECOND, rtol=1e-14)
+    assert np.allclose(jvp(f, (x, v), (zero, one))[1], FIRST, rtol=1e-14)
+
+
+def test_an_argument_that_the_function_reaches_another_way():
+    given = (X, np.array(2.0))
+
+    def f(pair):
+        rest = list(given)
+        rest[:2] = pair
+        return forward(*rest)
+
+    assert np.allclose(vjp(f, given)[1](1.0)[0], (SECOND, FIRST), rtol=1e-14)
+
+
+def test_results_that_depend_on_nothing_outside():
+    from pycompile import grad, value_and_grad
+
+    assert grad(grad(lambda x: x))(2.0) == 0.0
+    assert grad(lambda x: value_and_grad(lambda y: y * 3)(2.0)[0] * x)(2.0) == 6.0
+
+
+@pytest.mark.parametrize("kind", [complex, np.complex128, np.array])
+def test_complex_numbers(kind):
+    z, v = 0.6 + 0.3j, kind(1 + 0j)
+
+    def f(z, v):
+        return jvp(np.log1p, (z,), (v,))[1]
+
+    want = (-1 / (1 + z) ** 2, 1 / (1 + z))
+    assert np.allclose(vjp(f, kind(z), v)[1](1 + 0j), want, rtol=1e-14)
+    assert np.allclose(jvp(f, (kind(z), v), (v, kind(0j)))[1], want[0], rtol=1e-14)
