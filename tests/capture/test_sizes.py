@@ -58,7 +58,7 @@ def test_a_size_that_is_needed_as_a_number_pins_the_array():
         n = len(x)
         return (x * 2).reshape(n // 2, 2) / n, n
 
-    compiled = pycompile.compile(f)
+    compiled = pycompile.compile(f, dynamic=False)
     for n in (4, 8, 4, 6):
         x = np.arange(float(n))
         for a, b in zip(compiled(x), f(x)):

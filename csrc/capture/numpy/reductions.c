@@ -399,7 +399,8 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (ddof < -INT32_MAX) /* NumPy's own count overflows and warns */
         return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
     SizeId freedom = size_sub(in->graph, r.size, size_const(in->graph, ddof));
-    if (!size_is_const(in->graph, freedom)) TRY(length_is_some(in, freedom, 1));
+    if (!size_is_const(in->graph, freedom) && !size_varies_in_run(in->graph, freedom))
+        TRY(length_is_some(in, freedom, 1));
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
     TRY(reduces_so_many(in, &r, ddof + 1));
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
