@@ -130,3 +130,17 @@ def test_one_complex_number(dtype):
         number = complex(*RNG.standard_normal(2))
         check(scaled_by_itself, np.array(number, dtype))
         check(scaled_by_itself, np.array([number], dtype))
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_a_column_is_copied_before_it_goes_to_a_row_that_crosses_it(row):
+    """As docs/limits.md says: NumPy reads the element where they cross after it has been written."""
+
+    def moves(a):
+        a[row] = a[:, 2]
+
+    a = np.arange(16.0).reshape(4, 4)
+    expected = a.copy()
+    expected[row] = a[:, 2].copy()
+    pycompile.compile(moves, fullgraph=True)(a)
+    assert np.array_equal(a, expected)
