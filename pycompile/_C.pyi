@@ -84,6 +84,7 @@ class NumpyFunction(tuple[Any, ...]):
     INDEXES: ClassVar[int]
     LENGTHS: ClassVar[int]
     VARIES: ClassVar[int]
+    SYMBOLS: ClassVar[int]
     NAMED_OUT: ClassVar[int]
     OF_SCALARS: ClassVar[int]
     LEFT: ClassVar[int]

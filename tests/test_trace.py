@@ -26,7 +26,7 @@ FORMAT = (Path(__file__).parent.parent / "docs" / "trace.md").read_text()
 X = np.linspace(0.5, 2.0, 600)
 
 
-@pycompile.compile
+@pycompile.compile(dynamic=False)
 def varies(x):
     return np.tanh(x * 2.0) + 1.0  # here
 
@@ -268,7 +268,7 @@ import os
 import numpy as np
 import pycompile
 
-@pycompile.compile
+@pycompile.compile(dynamic=False)
 def f(x):
     return np.tanh(x) + 1
 

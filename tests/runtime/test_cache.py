@@ -393,6 +393,7 @@ def test_the_log_says_what_differs(store):
     assert "differs in cpu (then A CPU, now " in program(store)[1]
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_a_miss_for_other_shapes_says_which(folder, caplog):
     @pycompile.compile
     def rows(x):

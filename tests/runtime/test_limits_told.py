@@ -60,6 +60,7 @@ def test_explain_names_it_where_there_are_many_kernels():
     assert "so many kernels" in text and REASON in text
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_a_short_loop_over_whole_arrays_is_not_blamed():
     def smooth(x):
         for _ in range(3):
@@ -82,6 +83,7 @@ def test_what_is_not_worth_a_plan_names_the_loop_that_was_unrolled():
     assert "did not stay a loop: " in why and "int32" in why.split("; unrolled, ")[0]
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_explain_says_what_was_given_up_why_and_the_remedy():
     compiled = pycompile.compile(curve, options={**OPTIONS, "recompile_limit": 3})
     told(compiled, [(np.ones(20000 + n),) for n in range(6)])
@@ -96,6 +98,7 @@ def test_explain_says_what_was_given_up_why_and_the_remedy():
     assert again.lost == [] and "given up" not in str(again)
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_recompiles_in_all_have_a_limit_that_is_told_once():
     def several(x, y):
         a = np.exp(x) * 2
@@ -115,6 +118,7 @@ def test_recompiles_in_all_have_a_limit_that_is_told_once():
             whole(np.ones(20000 + n))
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_explain_says_it_of_functions_that_are_called():
     def inner(x):
         y = np.exp(x) * 2 + x

@@ -685,6 +685,7 @@ def test_limit_names_all_that_differed():
     assert "compute with it" in remedies and "fewer different texts" in remedies
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 @pytest.mark.slow
 def test_a_fact_of_several_plans_is_counted_once():
     def all_of(*arrays):
@@ -821,6 +822,7 @@ def test_a_hint_is_given_once():
     assert text.count("use fewer different texts") == 1
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 @pytest.mark.parametrize(
     ("function", "values", "text"),
     [
@@ -895,6 +897,7 @@ def one_operation(x):
     return x + 1
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_a_limit_that_loses_little_is_told_in_the_log_alone(caplog):
     calls = [(np.ones(3 + n),) for n in range(12)]
     told, caught = logged(caplog, "recompiles", one_operation, *calls)

@@ -132,6 +132,7 @@ def test_repeated_deopts_pause_the_plan():
     assert f.stats()["deopts"] < 40
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_limit_warns_once():
     @pycompile.compile(options={"recompile_limit": 3})
     def f(x):

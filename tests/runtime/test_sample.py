@@ -124,6 +124,7 @@ def test_what_asks_for_plans_is_not_compared(took):
     assert call(sampled(polynomial, threads=2), 300, X)["plan_runs"] < 300
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_other_shapes_keep_their_plan(took):
     took(10 * MS, 5 * MS)
     compiled = sampled(polynomial)

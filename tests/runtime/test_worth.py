@@ -449,6 +449,7 @@ def test_a_loop_variable_is_not_guarded_for_ever():
         assert compiled.stats()["given_up"] == 0
 
 
+@pytest.mark.usefixtures("a_plan_for_each_shape")
 def test_plans_past_the_limit_are_dropped_when_they_hardly_hold():
     @pycompile.compile(options={"recompile_limit": 2, "plan_always": False})
     def f(x):

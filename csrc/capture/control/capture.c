@@ -340,7 +340,8 @@ is_better(const Capture *capture, const Capture *other)
     return capture->saves > other->saves + other->saves / 4;
 }
 
-/* With lengths that are symbols, or with known ones where that gets further. */
+/* With lengths that are symbols, or with known ones where that gets further, or where there is to
+   be no plan: larger arrays may be worth one. */
 static Capture *
 follow_either(const CaptureRequest *request, Marks *marks)
 {
@@ -353,7 +354,7 @@ follow_either(const CaptureRequest *request, Marks *marks)
         known.symbol_tries = MOST_TRIES;
         second = follow(request, &known);
         open.asked = open.asked || known.asked;
-        if (second != NULL && is_better(second, first)) {
+        if (second != NULL && (!first->useful || is_better(second, first))) {
             capture_free(first);
             first = second;
         } else {
