@@ -240,6 +240,9 @@ class Adjoint(Writer):
         if to.form == "object":
             return expr
         dtype = np.dtype(to.dtype)
+        if of is not None and of.form == "object":  # only the run tells its dtype
+            cast = f"as_dtype({expr}, {dtype_text(to.dtype)})"
+            return cast if to.form == "array" else f"{cast}[()]"
         was = np.dtype(of.dtype) if of is not None else dtype
         if was == dtype and dtype in (np.float64, np.complex128):
             return expr

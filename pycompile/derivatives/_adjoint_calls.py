@@ -135,7 +135,7 @@ class Calls(Ops):
             if arg not in self.active:
                 continue
             text = self.by_rule(node, call, g, back, bound, {})
-            self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
+            self.add(arg, self.typed(text, arg, node), node)
         for number, arg in enumerate(call.nodes):
             if arg in self.active and number not in done:
                 raise no_rule(node, f"{module}.{name} by this argument")
@@ -342,7 +342,7 @@ class Calls(Ops):
                     text = self.shaped(text, node, arg)
                 elif arg.form == "array":
                     text = f"unspread({text}, {self.shape(arg)!r})"
-                self.add(arg, self.typed(text, arg, node if node.form != "object" else None), node)
+                self.add(arg, self.typed(text, arg, node), node)
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)

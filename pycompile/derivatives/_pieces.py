@@ -79,6 +79,13 @@ def cumprod_back(g, x, axis):
     return np.moveaxis(before * behind, 0, axis)
 
 
+def as_dtype(g, dtype):
+    """A cotangent of any dtype; of a real number's it is the real part."""
+    if np.iscomplexobj(g) and np.dtype(dtype).kind != "c":
+        g = g.real
+    return np.asarray(g).astype(dtype)
+
+
 def unspread(g, shape):
     """The sum of g over the axes along which an array of that shape was broadcast."""
     extra = np.ndim(g) - len(shape)
