@@ -239,6 +239,7 @@ SAVES = """
 """
 
 
+@pytest.mark.slow
 def test_what_paid_in_a_former_process_is_used_at_once(tmp_path):
     """A first call finds the kernels in the disk cache, and beside them that they pay."""
     cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path)}

@@ -254,7 +254,7 @@ follow(Interp *in, const Instr *instr)
 
 enum { LOOK_AFTER = 64 }; /* instructions between two looks for a signal, and at the clock */
 
-/* ANSWER_NO: a signal has come, or it takes too long, so that no instruction may be followed. */
+/* A break: a signal has come.  Where it takes too long, no instruction may be followed any more. */
 static Answer
 look_up(Interp *in)
 {
@@ -291,7 +291,7 @@ before(Interp *in, const Instr *instr)
         in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
         in->writes.dirty = false;
     }
-    if (in->attempt.budget % LOOK_AFTER == 0 && look_up(in) != ANSWER_YES) return ANSWER_NO;
+    if (in->attempt.budget % LOOK_AFTER == 0) TRY(look_up(in));
     if (--in->attempt.budget >= 0) return ANSWER_YES;
     in->attempt.learn->recurses = in->attempt.learn->recurses || is_recursion(a);
     return instructions_spent(in);
