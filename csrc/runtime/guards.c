@@ -258,6 +258,7 @@ void
 guards_varied_sizes(const GuardProgram *program, const Roots *roots,
                     void (*note)(void *of, uint64_t path), void *of)
 {
+    if (program->dead) return; /* what its sources begin with may be gone */
     PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
     if (reached == NULL) {
         PyErr_Clear();

@@ -345,6 +345,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
 PyObject *
 guard_reach(const GuardProgram *program, int number, const Roots *roots)
 {
+    if (program->dead) return NULL; /* what its sources begin with may be gone */
     PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
     if (reached == NULL) {
         PyErr_Clear();
