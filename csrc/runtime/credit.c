@@ -31,6 +31,7 @@ enum {
     ITEMS_WATCHED = 8,
     FIRST_WAIT = 8, /* calls before stepping that has paid nothing is tried again */
     MOST_REFUSAL_WAIT = 1 << 20,
+    MARGINAL = 64, /* a plan that saves no more than this says nothing of larger arrays */
 };
 
 int
@@ -187,7 +188,8 @@ credit_allows(Entry *entry, int64_t limit, const Roots *roots, int64_t calls)
     if (limit == 0) return false;
     int larger = larger_by(credit, roots);
     int64_t gain = promised(credit, larger);
-    if (credit->gain == 0 && larger >= FAR_LARGER) return true;
+    if (larger >= (credit->gain == 0 ? FAR_LARGER : 2 * FAR_LARGER) && credit->gain <= MARGINAL)
+        return true;
     if (gain >= PAYS * credit->price << credit->misjudged) return true;
     credit->earned += (gain / MISSED_SHARE + 1) * calls;
     if (credit->gain > 0 && recurs(credit, roots, gain)) return true;
@@ -223,7 +225,7 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     credit->price = note->cost + (compiled ? COMPILE_COST : 0);
     if (note->text != 0) credit->text = note->text;
     if (note->useful) credit->gain = note->saves;
-    if (note->useful || credit->gain == 0) note_sizes(credit, roots, note->useful);
+    if (note->useful || credit->gain <= MARGINAL) note_sizes(credit, roots, note->useful);
     if (plan != NULL) {
         plan->debt = PAYS * credit->price;
         plan->used_at = plan->debt - note->cost;
