@@ -48,18 +48,15 @@ class Batch(_tape.Tape):
         return all(self.find(value)[0] for _, value in _trees.leaves(tree))
 
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
-        for base, slot in list(self.known.values()):
-            if slot is None or not isinstance(base, np.ndarray):
-                continue
-            if not np.may_share_memory(base, value) or not base.size or not value.size:
-                continue
-            view = _views.find(_tape._place(base), _tape._place(value))
-            if view is None:
-                raise NotBatched
-            mine = self.know(value)
-            self.columns[mine] = view.along(self.count).apply(self.columns[slot])
-            return mine
-        return None
+        base, slot = _tape.memory_of(self.known, value)
+        if base is None:
+            return None
+        view = _views.find(_tape.place(base), _tape.place(value))
+        if view is None:
+            raise NotBatched
+        mine = self.know(value)
+        self.columns[mine] = view.along(self.count).apply(self.columns[slot])
+        return mine
 
     def run(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         """A plan's outputs for the first item.  FloatingPointError: the runtime is to run it itself."""

@@ -9,7 +9,7 @@ come
 
 Cheap values that follow from kept ones are computed again in the pullback (`Backward.ref`), so that
 what is kept is mostly what was expensive.  A write is a new version of its array; where nobody reads
-the old version any more, the text writes in place.  Loops: see _loops.py.
+the old version any more, the text writes in place.  Loops: see _backward.py.
 """
 
 from __future__ import annotations

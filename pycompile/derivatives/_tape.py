@@ -148,23 +148,20 @@ class Tape:
 
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
         """The slot of a view of an array that is known: an entry takes it out of there."""
-        for base, slot in list(self.known.values()):
-            if slot is None or not isinstance(base, np.ndarray):
-                continue
-            if not np.may_share_memory(base, value) or not base.size or not value.size:
-                continue
-            view = _views.find(_place(base), _place(value))
-            places = _views.places(_place(base), _place(value)) if view is None else None
-            if view is None and places is None:
-                raise DerivativeError(
-                    "an array shares memory with one that the derivative depends on, and is no view of "
-                    "it: give the function a copy"
-                )
-            back = _ViewBack(view, base) if view is not None else _PlacesBack(places, base)
-            mine = self.know(value)
-            self.entries.append(Entry([slot], [mine], back, ()))
-            return mine
-        return None
+        base, slot = memory_of(self.known, value)
+        if base is None:
+            return None
+        view = _views.find(place(base), place(value))
+        places = _views.places(place(base), place(value)) if view is None else None
+        if view is None and places is None:
+            raise DerivativeError(
+                "an array shares memory with one that the derivative depends on, and is no view of "
+                "it: give the function a copy"
+            )
+        back = _ViewBack(view, base) if view is not None else _PlacesBack(places, base)
+        mine = self.know(value)
+        self.entries.append(Entry([slot], [mine], back, ()))
+        return mine
 
     def slot(self, value: Any, node: Any) -> int | None:
         """The slot of an input of a plan."""
@@ -278,12 +275,12 @@ class Tape:
             if not np.may_share_memory(other, target):
                 continue
             self.prints.pop(id(other), None)
-            part = _views.find(_place(other), _place(target))
+            part = _views.find(place(other), place(target))
             if part is not None and not part.spread:
                 self.write_around(other, number, slot, part)
                 continue
             del self.known[id(other)]
-            if _views.find(_place(target), _place(other)) is None:
+            if _views.find(place(target), place(other)) is None:
                 self.lost[id(other)] = other
 
     def write_around(
@@ -447,7 +444,19 @@ class _WriteBack:
         ]
 
 
-def _place(array: np.ndarray[Any, Any]) -> _views.Place:
+def memory_of(
+    known: dict[int, tuple[Any, int | None]], value: np.ndarray[Any, Any]
+) -> tuple[Any, Any]:
+    """The active array that shares memory with `value`, with its slot; (None, None): none does."""
+    for base, slot in list(known.values()):
+        if slot is None or not isinstance(base, np.ndarray) or not base.size or not value.size:
+            continue
+        if np.may_share_memory(base, value):
+            return base, slot
+    return None, None
+
+
+def place(array: np.ndarray[Any, Any]) -> _views.Place:
     address = array.__array_interface__["data"][0]
     return _views.Place(array.dtype, array.shape, array.strides, address)
 
