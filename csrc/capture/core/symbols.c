@@ -47,13 +47,14 @@ is_fixed(const Interp *in, uint64_t path)
     return false;
 }
 
-/* Is it laid out as NumPy lays out a new array, without axes of fewer than two elements? */
+/* Is it laid out as NumPy lays out a new array whose inner axes have elements? */
 static bool
 is_natural(const ArrayHeader *header)
 {
     int64_t stride = (int64_t)dtype_size(header->dtype);
     for (int axis = header->rank - 1; axis >= 0; axis--) {
-        if (header->shape[axis] < 1 || header->stride[axis] != stride) return false;
+        if (header->shape[axis] < least_symbol(axis) || header->stride[axis] != stride)
+            return false;
         stride *= header->shape[axis];
     }
     return true;
@@ -69,7 +70,7 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
     uint64_t path = source_path_of(in, array->source);
     for (int axis = 0; axis < header->rank; axis++) {
         uint64_t own = size_path(path, axis);
-        if (header->shape[axis] < 2 || is_fixed(in, own)) continue;
+        if (is_fixed(in, own)) continue;
         if (all || has_varied(in, own)) axes |= 1u << axis;
     }
     return axes;
@@ -117,7 +118,7 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
         if (guard_add(in, &guard) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
-        SizeId least = size_const(in->graph, LEAST_SYMBOL);
+        SizeId least = size_const(in->graph, least_symbol(axis));
         if (*out == NO_SIZE || least == NO_SIZE) return -1;
         in->graph->sizes.at[*out].a = least;
     }
@@ -216,8 +217,10 @@ symbols_unite(Interp *in, SizeId a, SizeId b)
     bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
     Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
     if (answer != ANSWER_NO) return answer;
-    TRY(fix_symbols(in, a, &found));
-    TRY(fix_symbols(in, b, &found));
+    /* One element is repeated along the other's axis. */
+    int64_t one = size_value(in->graph, a), other = size_value(in->graph, b);
+    if (one == 1 || other != 1) TRY(fix_symbols(in, a, &found));
+    if (one != 1 || other == 1) TRY(fix_symbols(in, b, &found));
     return found ? start_again(in, "a length that must be equal to another") : ANSWER_NO;
 }
 
@@ -279,6 +282,27 @@ put_size(Interp *in, SizeId id, SizeCode *code)
     return VEC_PUSH(in->arena, &code->terms, term) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A symbol and a negative number: the guard of its array has a larger bound. */
+static bool
+bound_is_raised(Interp *in, SizeId sum)
+{
+    const Size *size = &in->graph->sizes.at[sum];
+    if (size->kind != SIZE_ADD || !size_is_const(in->graph, size->b)) return false;
+    SizeId symbol = size->a;
+    int64_t least = -size_value(in->graph, size->b);
+    for (int i = 0; i < in->memory.symbols.len; i++) {
+        const Symbol *at = &in->memory.symbols.at[i];
+        if (at->size != symbol) continue;
+        SizeId bound = size_const(in->graph, least);
+        Value *array = value_of_source(in, at->array);
+        if (bound == NO_SIZE || array == NULL || array->guard == 0) return false;
+        in->graph->sizes.at[symbol].a = bound;
+        in->out->guards.at[array->guard - 1].array.shape[at->axis] = least;
+        return true;
+    }
+    return false;
+}
+
 Answer
 size_guard(Interp *in, SizeId size, bool zero)
 {
@@ -286,6 +310,7 @@ size_guard(Interp *in, SizeId size, bool zero)
     int64_t hint = size_value(in->graph, size);
     if (size == NO_SIZE) return ANSWER_ERROR;
     if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
+    if (!zero && bound_is_raised(in, size)) return ANSWER_YES;
     TRY(put_size(in, size, &code));
     if (code.arrays.len == 0) return ANSWER_NO;
     Guard guard = {.kind = GUARD_SIZES,
@@ -326,12 +351,21 @@ length_is_some(Interp *in, SizeId size, int64_t least)
 }
 
 Answer
+inner_lengths_are_some(Interp *in, int rank, const SizeId *shape)
+{
+    for (int i = 1; i < rank; i++)
+        if (!size_is_const(in->graph, shape[i])) TRY(length_is_some(in, shape[i], 1));
+    return ANSWER_YES;
+}
+
+Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    bool natural = type_is_contiguous(in->graph, type);
+    if (type_is_contiguous(in->graph, type))
+        return inner_lengths_are_some(in, type->rank, type->shape);
     for (int i = 0; i < type->rank; i++)
         if (!size_is_const(in->graph, type->shape[i]))
-            TRY(length_is_some(in, type->shape[i], natural ? 1 : 2));
+            TRY(length_is_some(in, type->shape[i], 2));
     return ANSWER_YES;
 }

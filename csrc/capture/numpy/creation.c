@@ -9,9 +9,8 @@ shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
     for (int i = 0; i < *rank; i++) {
         TRY(size_decide(in, sizes[i], &negative));
         if (negative) return interp_break(in, BREAK_SHAPE, "a negative length");
-        if (!size_is_const(in->graph, sizes[i])) TRY(length_is_some(in, sizes[i], 1));
     }
-    return ANSWER_YES;
+    return inner_lengths_are_some(in, *rank, sizes);
 }
 
 /* A fresh array of this type, filled with `value` (a scalar node of its dtype), or uninitialised
@@ -207,7 +206,6 @@ arange_of_length(Interp *in, Value *const *args, Value *dtype, Value **out)
         !value_absent(dtype))
         return ANSWER_NO;
     TRY(size_of_length(in, args[0], &length));
-    if (!size_is_const(in->graph, length)) TRY(length_is_some(in, length, 1));
     if (type_contiguous(in->graph, &type, DT_I64, 1, &length) < 0) return ANSWER_ERROR;
     TRY_NODE(nodes[0], node_int(in, 0, DT_I64));
     TRY_NODE(nodes[1], node_int(in, 1, DT_I64));
