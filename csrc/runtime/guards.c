@@ -254,9 +254,10 @@ guards_varied_path(const GuardProgram *program, int number)
     }
 }
 
-void
-guards_varied_sizes(const GuardProgram *program, const Roots *roots,
-                    void (*note)(void *of, uint64_t path), void *of)
+/* Calls `note` for the axes of known or bounded length of arrays that are there. */
+static void
+each_length(const GuardProgram *program, const Roots *roots,
+            void (*note)(void *of, const GuardCheck *check, int axis, int64_t length), void *of)
 {
     if (program->dead) return; /* what its sources begin with may be gone */
     PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
@@ -274,11 +275,45 @@ guards_varied_sizes(const GuardProgram *program, const Roots *roots,
             header.rank != check->array.rank)
             continue;
         for (int axis = 0; axis < header.rank; axis++)
-            if ((check->array.known_shape >> axis & 1) &&
-                header.shape[axis] != check->array.shape[axis])
-                note(of, size_path(path_of(program, check->source), axis));
+            if (check->array.known_shape >> axis & 1) note(of, check, axis, header.shape[axis]);
     }
     mem_free(reached);
+}
+
+typedef struct {
+    const GuardProgram *program;
+    void (*note)(void *of, uint64_t path);
+    void *of;
+} VariedSizes;
+
+static void
+note_varied_length(void *of, const GuardCheck *check, int axis, int64_t length)
+{
+    const VariedSizes *to = of;
+    if (length != check->array.shape[axis])
+        to->note(to->of, size_path(path_of(to->program, check->source), axis));
+}
+
+void
+guards_varied_sizes(const GuardProgram *program, const Roots *roots,
+                    void (*note)(void *of, uint64_t path), void *of)
+{
+    VariedSizes to = {program, note, of};
+    each_length(program, roots, note_varied_length, &to);
+}
+
+static void
+note_empty(void *of, const GuardCheck *check, int axis, int64_t length)
+{
+    if (length == 0 && (check->array.least_shape >> axis & 1)) *(bool *)of = true;
+}
+
+bool
+guards_meet_empty(const GuardProgram *program, const Roots *roots)
+{
+    bool found = false;
+    each_length(program, roots, note_empty, &found);
+    return found;
 }
 
 int

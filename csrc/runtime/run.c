@@ -469,10 +469,20 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
     return answer;
 }
 
+/* Arrays without elements, where a plan is there for all that have some: CPython runs these. */
+static bool
+is_for_nothing(const Runner *r)
+{
+    Roots roots = frame_roots(r);
+    return r->failed != NULL && !r->state->config->fullgraph &&
+           guards_meet_empty(plan_guards(r->failed), &roots);
+}
+
 /* No plan holds: makes one, unless that would not pay. */
 static Turn
 try_capture(Runner *r, Entry *entry)
 {
+    if (is_for_nothing(r)) return take_refusal(r, &entry->behind);
     Miss miss = miss_at(r, entry);
     Answer allowed = recompile_allowed(&miss, !r->held->accounts && !r->patient);
     if (allowed == ANSWER_NO) return take_refusal(r, &entry->behind);

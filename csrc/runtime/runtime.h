@@ -118,6 +118,8 @@ bool guards_are_dead(const GuardProgram *guards);
 /* The path (source_path) of the source whose value, length or keys guard `number` compares, or
    0. */
 uint64_t guards_varied_path(const GuardProgram *guards, int number);
+/* Has an array no elements whose lengths are symbols?  There is next to nothing to compute. */
+bool guards_meet_empty(const GuardProgram *guards, const Roots *roots);
 /* Calls `note` with the path of each length of an array that is another one than the guards want.
  */
 void guards_varied_sizes(const GuardProgram *guards, const Roots *roots,

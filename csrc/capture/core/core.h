@@ -541,13 +541,7 @@ bool value_is_data_length(Interp *in, const Value *value);
 void sizes_settle(Interp *in);
 
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
-/* No length of this axis that is a symbol is less: an inner axis without elements changes strides. */
-static inline int64_t
-least_symbol(int axis)
-{
-    return axis > 0;
-}
-
+enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
 enum { MOST_TRIES = 12 };  /* attempts with symbols */
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
@@ -567,9 +561,8 @@ Answer size_guard(Interp *in, SizeId size, bool zero);
 Answer size_decide(Interp *in, SizeId size, bool *negative);
 /* Guards that the length is `least` or more, or makes it known. */
 Answer length_is_some(Interp *in, SizeId size, int64_t least);
-/* The strides of an array that lies as a new one are products of its lengths: no inner axis, one
-   behind the first, is without elements. */
-Answer inner_lengths_are_some(Interp *in, int rank, const SizeId *shape);
+/* None of them is 0: the strides of an array that lies as a new one are products of its lengths. */
+Answer lengths_are_some(Interp *in, int rank, const SizeId *shape);
 /* New arrays of such lengths have these strides: guards that none is of an axis that does not
  * count.
  */

@@ -230,7 +230,7 @@ value_pin(Interp *in, Value *value)
         guard->array.shape[axis] = header.shape[axis];
         guard->array.stride[axis] = header.stride[axis];
         if (symbols >> axis & 1) {
-            guard->array.shape[axis] = least_symbol(axis);
+            guard->array.shape[axis] = LEAST_SYMBOL;
             if (symbol_make(in, value, axis, header.shape[axis], &shape[axis]) < 0) return -1;
             guard = &in->out->guards.at[value->guard - 1];
         } else if ((shape[axis] = size_const(in->graph, header.shape[axis])) == NO_SIZE) {

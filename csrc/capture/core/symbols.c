@@ -47,14 +47,13 @@ is_fixed(const Interp *in, uint64_t path)
     return false;
 }
 
-/* Is it laid out as NumPy lays out a new array whose inner axes have elements? */
+/* Is it laid out as NumPy lays out a new array that has elements? */
 static bool
 is_natural(const ArrayHeader *header)
 {
     int64_t stride = (int64_t)dtype_size(header->dtype);
     for (int axis = header->rank - 1; axis >= 0; axis--) {
-        if (header->shape[axis] < least_symbol(axis) || header->stride[axis] != stride)
-            return false;
+        if (header->shape[axis] < LEAST_SYMBOL || header->stride[axis] != stride) return false;
         stride *= header->shape[axis];
     }
     return true;
@@ -118,7 +117,7 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
         if (guard_add(in, &guard) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
-        SizeId least = size_const(in->graph, least_symbol(axis));
+        SizeId least = size_const(in->graph, LEAST_SYMBOL);
         if (*out == NO_SIZE || least == NO_SIZE) return -1;
         in->graph->sizes.at[*out].a = least;
     }
@@ -351,9 +350,9 @@ length_is_some(Interp *in, SizeId size, int64_t least)
 }
 
 Answer
-inner_lengths_are_some(Interp *in, int rank, const SizeId *shape)
+lengths_are_some(Interp *in, int rank, const SizeId *shape)
 {
-    for (int i = 1; i < rank; i++)
+    for (int i = 0; i < rank; i++)
         if (!size_is_const(in->graph, shape[i])) TRY(length_is_some(in, shape[i], 1));
     return ANSWER_YES;
 }
@@ -363,7 +362,7 @@ layout_is_fixed(Interp *in, const Type *type)
 {
     if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
     if (type_is_contiguous(in->graph, type))
-        return inner_lengths_are_some(in, type->rank, type->shape);
+        return lengths_are_some(in, type->rank, type->shape);
     for (int i = 0; i < type->rank; i++)
         if (!size_is_const(in->graph, type->shape[i]))
             TRY(length_is_some(in, type->shape[i], 2));

@@ -10,7 +10,7 @@ shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
         TRY(size_decide(in, sizes[i], &negative));
         if (negative) return interp_break(in, BREAK_SHAPE, "a negative length");
     }
-    return inner_lengths_are_some(in, *rank, sizes);
+    return lengths_are_some(in, *rank, sizes);
 }
 
 /* A fresh array of this type, filled with `value` (a scalar node of its dtype), or uninitialised
@@ -206,6 +206,7 @@ arange_of_length(Interp *in, Value *const *args, Value *dtype, Value **out)
         !value_absent(dtype))
         return ANSWER_NO;
     TRY(size_of_length(in, args[0], &length));
+    TRY(lengths_are_some(in, 1, &length));
     if (type_contiguous(in->graph, &type, DT_I64, 1, &length) < 0) return ANSWER_ERROR;
     TRY_NODE(nodes[0], node_int(in, 0, DT_I64));
     TRY_NODE(nodes[1], node_int(in, 1, DT_I64));

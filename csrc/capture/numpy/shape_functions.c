@@ -401,7 +401,7 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
         }
         if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
         length = size_add(in->graph, length, each.shape[axis]);
-        TRY(inner_lengths_are_some(in, each.rank, each.shape));
+        TRY(lengths_are_some(in, each.rank, each.shape));
         /* an array without elements is contiguous, but its strides still count */
         plain =
             plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;

@@ -136,7 +136,7 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
     for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
-    TRY(inner_lengths_are_some(in, rank, shape));
+    TRY(lengths_are_some(in, rank, shape));
     bool contiguous = type_is_contiguous(g, &from), host = from.device == DEVICE_HOST;
     if (type_varies(in, &from) && !contiguous) {
         Answer answer = sizes_specialise(in, &from, "a reshape of an array with gaps");
