@@ -26,17 +26,14 @@ is_reassociated(const Graph *g, const Node *node, DType dtype)
            (node->op == OP_sum || node->op == OP_prod);
 }
 
-/* May an axis be of one element or none, where the length is not known or bounded?  NumPy leaves
-   such an axis out, and then perhaps adds along another one. */
+/* Are these axes of more than one element together, as far as bounds show?  NumPy leaves axes of
+   one element out, and where none is left behind the reduced ones, adds along these. */
 static bool
-may_lose_axes(const Graph *g, const Type *type)
+has_columns(const Graph *g, const Type *type, int n, const int *axes)
 {
-    for (int i = 0; i < type->rank; i++) {
-        int64_t least;
-        if (!size_is_const(g, type->shape[i]) &&
-            !(size_lower((Graph *)g, type->shape[i], &least) && least > 1))
-            return true;
-    }
+    int64_t least;
+    for (int i = 0; i < n; i++)
+        if (size_lower((Graph *)g, type->shape[axes[i]], &least) && least > 1) return true;
     return false;
 }
 
@@ -76,7 +73,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     unsigned reduced = 0;
     for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];
     int n = type_axes(g, type, axes);
-    if (n < 0 || (!free && n > 1 && may_lose_axes(g, type))) return REDUCTION_EXTERN;
+    if (n < 0) return REDUCTION_EXTERN;
     int first = 0;
     while (first < n && !(reduced >> axes[first] & 1)) first++;
     if (first == n) { /* every reduced axis has length 1 */
@@ -95,5 +92,6 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     /* products of floats are left to NumPy, which may copy the first row or multiply it by the
        identity */
     if (node->op == OP_prod && !free) return REDUCTION_EXTERN;
+    if (!free && !has_columns(g, type, n - 1 - last, axes + last + 1)) return REDUCTION_EXTERN;
     return REDUCTION_COLUMNS;
 }

@@ -83,9 +83,26 @@ reduces_so_many(Interp *in, const Reduction *r, int64_t least)
     return sizes_assert_at_most(in, size_const(in->graph, least), r->size);
 }
 
+/* Floats are added row by row only where there are columns: NumPy leaves out axes of one element. */
+static Answer
+columns_are_some(Interp *in, const Type *from, const Reduction *r)
+{
+    int axes[MAX_RANK], n = type_axes(in->graph, from, axes), behind = n;
+    int64_t least;
+    if (!type_varies(in, from) || type_is_measured(in, from) || dtype_is_integer(from->dtype))
+        return ANSWER_YES;
+    for (bool reduced = false; behind > 0 && !reduced; behind -= !reduced)
+        for (int i = 0; i < r->n; i++) reduced = reduced || r->axes[i] == axes[behind - 1];
+    if (behind <= 0 || behind == n) return ANSWER_YES;
+    for (int i = behind; i < n; i++)
+        if (size_lower(in->graph, from->shape[axes[i]], &least) && least > 1) return ANSWER_YES;
+    return length_is_some(in, from->shape[axes[n - 1]], 2);
+}
+
 static Answer
 reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type *out)
 {
+    TRY(columns_are_some(in, from, r));
     if (r->n == from->rank && !r->keepdims) {
         *out = type_scalar(dtype, FORM_SCALAR);
         return ANSWER_YES;
