@@ -154,16 +154,28 @@ def _cases() -> dict[str, tuple[Callable[..., Any], Make]]:
         "options.volatility": (options.volatility, lambda r, n, m: (1 + r.random(n + 30), 0.94)),
         "options.black_scholes": (options.black_scholes, strikes),
         "network.train_step": (network.train_step, steps),
-        "network.predict": (network.predict, lambda r, n, m: (steps(r, n, m)[0], *network.weights(16))),
+        "network.predict": (
+            network.predict,
+            lambda r, n, m: (steps(r, n, m)[0], *network.weights(16)),
+        ),
         "chain": (
             cases.chain,
             lambda r, n, m: (r.random((n, m)), r.random(m), r.random((n, m))),
         ),
-        "layernorm": (cases.layernorm, lambda r, n, m: (r.random((n, m)), r.random(m), r.random(m))),
+        "layernorm": (
+            cases.layernorm,
+            lambda r, n, m: (r.random((n, m)), r.random(m), r.random(m)),
+        ),
         "transpose_add": (cases.transpose_add, lambda r, n, m: (r.random((n, n)),)),
         "mlp": (
             cases.mlp,
-            lambda r, n, m: (r.random((n, 8)), r.random((8, m)), r.random(m), r.random((m, 4)), np.ones(4)),
+            lambda r, n, m: (
+                r.random((n, 8)),
+                r.random((8, m)),
+                r.random(m),
+                r.random((m, 4)),
+                np.ones(4),
+            ),
         ),
         "small_150": (cases.small_150, some(4)),
         "tiny": (cases.tiny, some(2)),

@@ -361,10 +361,8 @@ Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    if (type_is_contiguous(in->graph, type))
-        return lengths_are_some(in, type->rank, type->shape);
+    if (type_is_contiguous(in->graph, type)) return lengths_are_some(in, type->rank, type->shape);
     for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(in->graph, type->shape[i]))
-            TRY(length_is_some(in, type->shape[i], 2));
+        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
     return ANSWER_YES;
 }

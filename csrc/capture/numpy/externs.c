@@ -50,12 +50,6 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
                        .direct = true,
                        .fresh = true};
     PyObject *ignored;
-    for (int i = 0; i < nargs; i++) {
-        Type given = node_type(in, args[i]);
-        if (!type_varies(in, &given)) continue;
-        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
-        return answer != ANSWER_NO ? answer : break_length(in);
-    }
     if (!holes || !attempt.args || !attempt.kwargs || !attempt.changed) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++) {
         PyObject *argument = trial_argument(in, args[i], &attempt, holes);

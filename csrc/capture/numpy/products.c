@@ -14,6 +14,14 @@ matmul_shape(Interp *in, const Type *a, const Type *b, int *rank, SizeId *shape)
     Type outer_a = *a, outer_b = *b;
     outer_a.rank = (uint8_t)(a->rank > 2 ? a->rank - 2 : 0);
     outer_b.rank = (uint8_t)(b->rank > 2 ? b->rank - 2 : 0);
+    for (int i = 1; i <= outer_a.rank && i <= outer_b.rank; i++) {
+        SizeId to = outer_a.shape[outer_a.rank - i], *own = &outer_b.shape[outer_b.rank - i];
+        if (*own == to || size_is_one(in->graph, *own) || size_is_one(in->graph, to) ||
+            (size_is_const(in->graph, *own) && size_is_const(in->graph, to)))
+            continue;
+        TRY(sizes_assert_same(in, *own, to));
+        *own = to;
+    }
     const Type *outer[2] = {&outer_a, &outer_b};
     if (type_common_shape(in->graph, 2, outer, rank, shape) != ANSWER_YES)
         return interp_break(in, BREAK_SHAPE, "matmul of shapes that do not broadcast");

@@ -83,7 +83,8 @@ reduces_so_many(Interp *in, const Reduction *r, int64_t least)
     return sizes_assert_at_most(in, size_const(in->graph, least), r->size);
 }
 
-/* Floats are added row by row only where there are columns: NumPy leaves out axes of one element. */
+/* Floats are added row by row only where there are columns: NumPy leaves out axes of one element.
+ */
 static Answer
 columns_are_some(Interp *in, const Type *from, const Reduction *r)
 {

@@ -552,7 +552,13 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
         if (called == NULL) return ANSWER_ERROR;
         return interp_break(in, BREAK_NUMPY, "a call of '%s'", value_describe(in, called));
     }
-    for (int i = 0; i < all; i++) TRY(template_of(&h, call->args[i], &objects[i]));
+    Answer made = ANSWER_YES;
+    uint8_t outer = in->memory.varies;
+    in->memory.varies = VARIES_SYMBOLS;
+    for (int i = 0; i < all && made == ANSWER_YES; i++)
+        made = template_of(&h, call->args[i], &objects[i]);
+    in->memory.varies = outer;
+    TRY(made);
     Attempt attempt = {.callable = call->callable,
                        .args = keep(in, PyTuple_New(call->nargs)),
                        .kwargs = keep(in, PyDict_New()),

@@ -47,6 +47,21 @@ sequence_new(PyTypeObject *type, int n, PyObject *const *parts)
 
 /* ---- describing the arguments ---- */
 
+/* Of symbols, what they are in this trial. */
+static PyObject *
+lengths_now(const Graph *g, int rank, const SizeId *sizes)
+{
+    PyObject *tuple = PyTuple_New(rank);
+    for (int i = 0; tuple != NULL && i < rank; i++) {
+        PyObject *length = PyLong_FromLongLong(size_value(g, sizes[i]));
+        if (length == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, length);
+    }
+    return tuple;
+}
+
 /* The graph's description of a hole; a new reference. */
 static PyObject *
 value_of(Interp *in, NodeId node)
@@ -66,8 +81,8 @@ value_of(Interp *in, NodeId node)
                                           : STEP_SCALAR;
     }
     if (form == STEP_ARRAY || form == STEP_DEVICE) {
-        parts[PART_shape] = graph_view_sizes(in->graph, type.rank, type.shape);
-        parts[PART_strides] = graph_view_sizes(in->graph, type.rank, type.stride);
+        parts[PART_shape] = lengths_now(in->graph, type.rank, type.shape);
+        parts[PART_strides] = lengths_now(in->graph, type.rank, type.stride);
     }
     if (form == STEP_ARRAY)
         parts[PART_writeable] = PyBool_FromLong(!graph_view_is_readonly(in->graph, node));
@@ -196,15 +211,55 @@ no_answer(Interp *in, const Attempt *attempt)
 }
 
 Answer
-trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
+trial_ask(Interp *in, const Attempt *attempt, PyObject **pair)
 {
     PyObject *trial = module_kept(in, "pycompile._trials", "trial");
     PyObject *asked = trial == NULL ? NULL : asked_new(in, attempt);
     if (asked == NULL) return ANSWER_ERROR;
-    PyObject *pair = PyObject_CallOneArg(trial, asked);
+    *pair = PyObject_CallOneArg(trial, asked);
     Py_DECREF(asked);
-    if (pair == NULL) return no_answer(in, attempt);
-    if (keep(in, pair) == NULL) return ANSWER_ERROR;
+    if (*pair == NULL) return ANSWER_NO;
+    return keep(in, *pair) == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Are lengths of its arguments no numbers? */
+static bool
+attempt_varies(const Interp *in, const Attempt *attempt)
+{
+    bool varies = false;
+    for (int i = 0; i < attempt->n; i++) {
+        Type type = node_type(in, attempt->holes[i]);
+        varies = varies || type_varies(in, &type);
+    }
+    return varies;
+}
+
+/* Lengths that are no numbers become some: capture starts again. */
+static Answer
+know_lengths(Interp *in, const Attempt *attempt)
+{
+    for (int i = 0; i < attempt->n; i++) {
+        Type given = node_type(in, attempt->holes[i]);
+        if (!type_varies(in, &given)) continue;
+        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
+        if (answer != ANSWER_NO) return answer;
+    }
+    return break_length(in);
+}
+
+Answer
+trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
+{
+    PyObject *pair;
+    if (attempt_varies(in, attempt)) {
+        Answer answer = in->loop == NULL && in->turn == NULL
+                            ? trial_of_symbols(in, attempt, value, callable)
+                            : ANSWER_NO;
+        return answer != ANSWER_NO ? answer : know_lengths(in, attempt);
+    }
+    Answer answer = trial_ask(in, attempt, &pair);
+    if (answer == ANSWER_NO) return no_answer(in, attempt);
+    TRY(answer);
     *value = PyTuple_GET_ITEM(pair, 0);
     *callable = PyTuple_GET_ITEM(pair, 1);
     return ANSWER_YES;
@@ -212,11 +267,26 @@ trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **calla
 
 /* ---- reading the result ---- */
 
+PyObject *
+trial_value_with(Interp *in, PyObject *value, StepPart part, PyObject *object)
+{
+    PyObject *parts[COUNT_OF(value_fields) - 1];
+    if (object == NULL) return NULL;
+    for (int i = 0; i < COUNT_OF(parts); i++)
+        parts[i] = Py_NewRef(i == (int)part ? object : PyStructSequence_GetItem(value, i));
+    return keep(in, sequence_new(step_value_type, COUNT_OF(parts), parts));
+}
+
+/* Numbers, or sizes of the graph, which come in tuples (trial_sizes.c). */
 static Answer
 read_sizes(Interp *in, PyObject *tuple, SizeId *out)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        out[i] = size_const(in->graph, PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
+        PyObject *size = PyTuple_GET_ITEM(tuple, i);
+        if (PyTuple_Check(size))
+            out[i] = (SizeId)PyLong_AsLong(PyTuple_GET_ITEM(size, 0));
+        else
+            out[i] = size_const(in->graph, PyLong_AsLongLong(size));
         if (out[i] == NO_SIZE) return ANSWER_ERROR;
     }
     return ANSWER_YES;

@@ -50,6 +50,14 @@ PyObject *template_hole(Interp *in, int number);
 /* *value: the StepValue that describes the result; *callable: the callable for the plan.  Both are
    kept. */
 Answer trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
+/* The trial as lengths are now: a pair of both, kept; ANSWER_NO with the error set that it raised.
+ */
+Answer trial_ask(Interp *in, const Attempt *attempt, PyObject **pair);
+/* The same for all lengths that symbols may have.  ANSWER_NO: the result's do not follow from those
+   of the arguments. */
+Answer trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
+/* A StepValue that differs in one part; kept. */
+PyObject *trial_value_with(Interp *in, PyObject *value, StepPart part, PyObject *object);
 /* An array's type from dtype, shape and strides. */
 Answer trial_array_type(Interp *in, PyObject *value, Type *out);
 /* The type of the call's result in the plan. */
