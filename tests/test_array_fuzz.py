@@ -1,6 +1,7 @@
 """Random whole array programs against plain NumPy; see array_programs.py.
 
 python tests/test_array_fuzz.py --examples 20000 --jobs 8     # many; a failing program is printed
+python tests/test_array_fuzz.py --examples 20000 --sizes      # called with other lengths, too
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import contextlib
 import linecache
 import os
+import random
 import subprocess
 import sys
 import warnings
@@ -27,12 +29,32 @@ from pycompile import _C
 IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 CHUNK = 100
+SIZES = False  # programs are called with arrays of other lengths
 OTHER_ARGUMENTS = (1, 2, 3)  # what is added to the seeds of a program's arguments
+OTHER_LENGTHS = (0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31)
 
 
-def argument_sets(recipes: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+def other_lengths(recipes: list[tuple[Any, ...]], rng: random.Random) -> list[tuple[Any, ...]]:
+    """The same arguments with other lengths, which are equal where they were."""
+    lengths = {n: rng.choice(OTHER_LENGTHS) for n in range(2, 6)}
+    if rng.random() < 0.5:
+        lengths[rng.choice(list(lengths))] = rng.choice((0, 1, 2))
+    return [
+        (tuple(lengths.get(n, n) for n in shape), dtype, number, how)
+        for shape, dtype, number, how in recipes
+    ]
+
+
+def argument_sets(recipes: list[tuple[Any, ...]], seed: str = "") -> list[list[tuple[Any, ...]]]:
     """The program's arguments, others of the same types, which take other branches and may raise an
-    error, and the first again: one plan has to be right for all of them."""
+    error, and the first again: one plan has to be right for all of them.  With a seed, others of
+    other lengths as well."""
+    if seed:
+        rng = random.Random(seed)
+        if rng.random() < 0.75:  # what has lengths that are symbols
+            recipes = [(shape, dtype, number, "C") for shape, dtype, number, _ in recipes]
+        sets = [recipes, *(other_lengths(recipes, rng) for _ in range(8)), recipes]
+        return sets[rng.randrange(2) :]
     others = [
         [(shape, dtype, number + step, how) for shape, dtype, number, how in recipes]
         for step in OTHER_ARGUMENTS
@@ -98,12 +120,22 @@ def forget(arguments: tuple[np.ndarray, ...], where: list[np.ndarray]) -> None:
 
 def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     """What differs, as lines."""
+    if not SIZES:
+        return differ_with(text, argument_sets(recipes), None)
+    sets = argument_sets(recipes, text)
+    return differ_with(text, sets, True) or differ_with(text, sets, None)
+
+
+def differ_with(
+    text: str, sets: list[list[tuple[Any, ...]]], dynamic: bool | None
+) -> list[str]:
     file = "array-program.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"np": np}
     exec(compile(text, file, "exec"), scope)
-    compiled = pycompile.compile(scope["f"])
-    for inputs in argument_sets(recipes):
+    limits = {"recompile_limit": 100} if SIZES else None
+    compiled = pycompile.compile(scope["f"], dynamic=dynamic, options=limits)
+    for inputs in sets:
         plain = observe(scope["f"], programs.arguments(inputs), {})
         ours = observe(compiled, programs.arguments(inputs), {})
         lines = differences(plain, ours, one_nan=True)
@@ -143,8 +175,9 @@ def compare(made: tuple[str, list[tuple[Any, ...]]]) -> None:
         raise AssertionError(f"with {recipes}:\n{text}\n  {told}")
 
 
-def fuzz(examples: int, number: int) -> None:
-    """`examples` programs that are a function of `number`."""
+def fuzz(examples: int, number: int, sizes: bool = False) -> None:
+    """`examples` programs that are a function of `number`; `sizes`: called with other lengths."""
+    global SIZES
 
     @seed(number)
     @settings(
@@ -160,9 +193,11 @@ def fuzz(examples: int, number: int) -> None:
 
     if number // CHUNK % 2:  # kernels over small arrays run as waves, too
         _C.test_wave_sizes(64, 2048)
+    SIZES = sizes
     try:
         run()
     finally:
+        SIZES = False
         _C.test_wave_sizes(0, 0)
         pycompile.reset()
 
@@ -170,7 +205,7 @@ def fuzz(examples: int, number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(FIRST, FIRST + IN_CI, CHUNK))
 def test_programs_cannot_be_told_from_numpy(number):
-    fuzz(min(CHUNK, FIRST + IN_CI - number), number)
+    fuzz(min(CHUNK, FIRST + IN_CI - number), number, sizes=number // CHUNK % 3 == 2)
 
 
 WITHOUT_ELISION = """
@@ -222,17 +257,18 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=CHUNK)
     parser.add_argument("--first", type=int, default=0, help="the first seed, one for 100 examples")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
-        fuzz(options.examples, options.first)
+        fuzz(options.examples, options.first, options.sizes)
         return 0
 
     def apart(number: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(number)]
-        command += ["--examples", str(CHUNK)]
+        command += ["--examples", str(CHUNK), *["--sizes"] * options.sizes]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
         except subprocess.TimeoutExpired:

@@ -13,7 +13,10 @@
 
 #include "../../config.h"
 
-enum { MOST_LEARNT = 4 };
+enum {
+    MOST_LEARNT = 4,
+    LEAST_SEEN = 2, /* length in the call: a view of one element may be another than those of more */
+};
 
 bool
 symbols_in_use(const Interp *in)
@@ -69,7 +72,7 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
     uint64_t path = source_path_of(in, array->source);
     for (int axis = 0; axis < header->rank; axis++) {
         uint64_t own = size_path(path, axis);
-        if (is_fixed(in, own)) continue;
+        if (header->shape[axis] < LEAST_SEEN || is_fixed(in, own)) continue;
         if (all || has_varied(in, own)) axes |= 1u << axis;
     }
     return axes;
@@ -216,10 +219,8 @@ symbols_unite(Interp *in, SizeId a, SizeId b)
     bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
     Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
     if (answer != ANSWER_NO) return answer;
-    /* One element is repeated along the other's axis. */
-    int64_t one = size_value(in->graph, a), other = size_value(in->graph, b);
-    if (one == 1 || other != 1) TRY(fix_symbols(in, a, &found));
-    if (one != 1 || other == 1) TRY(fix_symbols(in, b, &found));
+    TRY(fix_symbols(in, a, &found));
+    TRY(fix_symbols(in, b, &found));
     return found ? start_again(in, "a length that must be equal to another") : ANSWER_NO;
 }
 

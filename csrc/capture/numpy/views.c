@@ -77,6 +77,8 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
         if (axis >= 0 && spread && node_extent(in, array, axis) != 1)
             return interp_break(in, BREAK_SHAPE, "a shape that cannot be broadcast");
         type.shape[i] = shape[i];
+        if (host && !spread && !size_is_const(in->graph, shape[i]))
+            TRY(length_is_some(in, shape[i], 2));
         if (host && size_value(in->graph, shape[i]) == 1) spread = true; /* an iterator's view */
         type.stride[i] = spread ? size_const(in->graph, 0) : from.stride[axis];
         if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
