@@ -17,6 +17,7 @@ typedef struct Config {
 #include "config.def"
 #undef OPTION
     PyObject *backend_call; /* owned; a Python backend, or NULL */
+    PyObject *dims;         /* owned; declared lengths, see capture/core/dims.c, or NULL */
 } Config;
 
 #endif

@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes symbols measured streams effects"),
+            ("Arrays and effects", "storage sizes symbols dims measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),
@@ -81,7 +81,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions by subject",
                 "reductions products creation shape_functions array_attributes array_methods temporaries",
             ),
-            ("Calls of the library", "trial externs steps opaque draws errstate texts"),
+            ("Calls of the library", "trial trial_sizes externs steps opaque draws errstate texts"),
             (
                 "Arrays on a device",
                 "device device_reduce device_views device_writes device_calls",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pycompile._errors import (
         BackendError,
         DerivativeError,
+        DimensionError,
         GraphBreakError,
         PycompileError,
         PycompileWarning,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pycompile._explain import Explanation, explain
     from pycompile._logs import set_logs
     from pycompile._precompile import Array
+    from pycompile._shapes import Dim, mark_dynamic
     from pycompile._stance import set_stance
     from pycompile.derivatives import (
         checkpoint,
@@ -56,6 +58,8 @@ __all__ = [
     "Array",
     "BackendError",
     "DerivativeError",
+    "Dim",
+    "DimensionError",
     "Explanation",
     "Graph",
     "GraphBreakError",
@@ -79,6 +83,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "list_backends",
+    "mark_dynamic",
     "register_backend",
     "reset",
     "set_logs",
@@ -95,6 +100,8 @@ _HOMES = {
     "Array": "_precompile",
     "BackendError": "_errors",
     "DerivativeError": "_errors",
+    "Dim": "_shapes",
+    "DimensionError": "_errors",
     "Explanation": "_explain",
     "Graph": "_C",
     "GraphBreakError": "_errors",
@@ -102,6 +109,7 @@ _HOMES = {
     "PycompileWarning": "_errors",
     "RecompileError": "_errors",
     "counters": "_counters",
+    "mark_dynamic": "_shapes",
     "explain": "_explain",
     "set_logs": "_logs",
     "set_stance": "_stance",
@@ -123,7 +131,6 @@ _HOMES = {
 # Names that are planned, and what does today what can be done today.
 _PLANNED = {
     "export": "libraries without Python: docs/coming-from.md",
-    "mark_dynamic": "lengths that vary are learnt from the calls: docs/shapes.md",
 }
 
 

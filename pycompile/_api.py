@@ -47,7 +47,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: bool | None = ...,
+    dynamic: bool | Mapping[str, Any] | None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -59,7 +59,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: bool | None = ...,
+    dynamic: bool | Mapping[str, Any] | None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -70,7 +70,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: bool | None = None,
+    dynamic: bool | Mapping[str, Any] | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,
@@ -92,7 +92,8 @@ def compile(
                `register_backend`, or a callable that takes a graph and example inputs.
     dynamic    Whether a plan serves arrays of other lengths: see docs/shapes.md.  None: on the axes
                whose lengths have varied; True: on all axes, from the first plan on; False: on
-               none.  Whatever it is, loops which stay loops take arrays of any length.
+               none; {"x": {0: "batch"}}: on these axes of arguments, by name, for all lengths.
+               Whatever it is, loops which stay loops take arrays of any length.
     fullgraph  True: raise GraphBreakError, with the line, where a call would not be one graph: at a
                graph break, at a graph that the backend cannot lower, at more plans than
                `options["recompile_limit"]`, and for code that cannot be followed at all. No error,
@@ -144,7 +145,7 @@ _MODES = {
 
 def _settings(
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: bool | None = None,
+    dynamic: bool | Mapping[str, Any] | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,
@@ -158,9 +159,13 @@ def _settings(
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
     dynamic = settings.pop("dynamic", dynamic)
-    if dynamic is not None and not isinstance(dynamic, bool):
-        raise ValueError(f"dynamic must be None, True or False, not {dynamic!r}")
-    if dynamic is not None:
+    if isinstance(dynamic, Mapping):
+        from pycompile._shapes import declared
+
+        settings["dynamic"] = declared(dynamic)
+    elif dynamic is not None:
+        if not isinstance(dynamic, bool):
+            raise ValueError(f"dynamic must be None, True, False or a mapping, not {dynamic!r}")
         settings["dynamic"] = _DYNAMIC[dynamic]
     known = {row[0] for row in _C.config_describe()}
     for name in settings:

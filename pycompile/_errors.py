@@ -31,6 +31,15 @@ class GraphBreakError(PycompileError):
         self.line = line
 
 
+class DimensionError(PycompileError):
+    """The code decides by a length that is declared to vary: `dynamic={...}`, `mark_dynamic`.
+
+    The text says which length, at which line, and what the code needs of it.
+    """
+
+    __module__ = "pycompile"
+
+
 class RecompileError(PycompileError):
     """A call would have to be compiled while `set_stance("fail_on_recompile")` holds.
 

@@ -143,7 +143,7 @@ def explain(
     /,
     *misplaced: Any,
     backend: str | Callable[..., Any] = NATIVE,
-    dynamic: bool | None = None,
+    dynamic: bool | Mapping[str, Any] | None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str | None = None,

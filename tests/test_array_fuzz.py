@@ -126,9 +126,7 @@ def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     return differ_with(text, sets, True) or differ_with(text, sets, None)
 
 
-def differ_with(
-    text: str, sets: list[list[tuple[Any, ...]]], dynamic: bool | None
-) -> list[str]:
+def differ_with(text: str, sets: list[list[tuple[Any, ...]]], dynamic: bool | None) -> list[str]:
     file = "array-program.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"np": np}

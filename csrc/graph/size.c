@@ -305,7 +305,12 @@ bound_of(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
     int64_t a, b;
     switch (size.kind) {
     case SIZE_CONST: *out = size.value; return true;
-    case SIZE_DIM: *out = size.a == NO_SIZE ? 0 : g->sizes.at[size.a].value; return !upper;
+    case SIZE_DIM:
+        if (upper && size.b == NO_SIZE) return false;
+        *out = upper               ? g->sizes.at[size.b].value
+               : size.a == NO_SIZE ? 0
+                                   : g->sizes.at[size.a].value;
+        return true;
     case SIZE_NUMBER:
         return (upper ? size.b : size.a) != NO_SIZE &&
                bound(g, upper ? size.b : size.a, upper, depth + 1, out);

@@ -93,6 +93,10 @@ set_option(Config *config, const char *name, PyObject *value)
         config->backend_call = value;
         return 0;
     }
+    if (strcmp(name, "dynamic") == 0 && PyDict_Check(value)) {
+        config->dims = value;
+        return 0;
+    }
 #define OPTION(option, type, ...)                                                                  \
     if (strcmp(name, #option) == 0) return set_##type(name, &config->option, value);
 #include "../config.def"
@@ -164,7 +168,7 @@ equal(const Config *a, const Config *b)
     if (a->name != b->name) return false;
 #include "../config.def"
 #undef OPTION
-    return a->backend_call == b->backend_call;
+    return a->backend_call == b->backend_call && a->dims == b->dims;
 }
 
 static const Config *
@@ -176,6 +180,7 @@ intern(const Config *config)
     if (fresh == NULL) return NULL;
     fresh->config = *config;
     Py_XINCREF(fresh->config.backend_call);
+    Py_XINCREF(fresh->config.dims);
     fresh->next = interned;
     interned = fresh;
     return &fresh->config;

@@ -233,6 +233,7 @@ value_pin(Interp *in, Value *value)
             guard->array.shape[axis] = LEAST_SYMBOL;
             if (symbol_make(in, value, axis, header.shape[axis], &shape[axis]) < 0) return -1;
             guard = &in->out->guards.at[value->guard - 1];
+            (void)size_lower(in->graph, shape[axis], &guard->array.shape[axis]);
         } else if ((shape[axis] = size_const(in->graph, header.shape[axis])) == NO_SIZE) {
             return -1;
         }
@@ -287,6 +288,20 @@ scalar_value(Interp *in, SourceId source, PyObject *object, DType dtype, Form fo
     return value;
 }
 
+/* A branch goes by a declared length. */
+static Answer
+refuse_range(Interp *in, const Dim *dim, int64_t low, int64_t high)
+{
+    char what[128];
+    if (low > dim->least)
+        snprintf(what, sizeof(what), "decides a branch, by which it would be %lld or more",
+                 (long long)low);
+    else
+        snprintf(what, sizeof(what), "decides a branch, by which it would be %lld or less",
+                 (long long)high);
+    return dim_refuse(in, dim, what, NULL);
+}
+
 /* For symbol + constant and symbol - constant, guards the symbol itself with the range moved. */
 static Answer
 derived_in_range(Interp *in, Value *value, int64_t low, int64_t high)
@@ -319,6 +334,11 @@ value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
     if (value->kind != V_NODE || value->nitems != 0 || value->guard == 0) return ANSWER_NO;
     Guard *guard = &in->out->guards.at[value->guard - 1];
     if (guard->kind != GUARD_INT_RANGE) return ANSWER_NO;
+    Dim dim;
+    if (value->sized != NULL &&
+        dim_of(in, value->sized, in->out->sources.at[value->source].index, &dim) &&
+        dim_allows(&dim, seen) && (low > dim.least || high < dim.most))
+        return refuse_range(in, &dim, low, high);
     if (low > guard->low) guard->low = low;
     if (high < guard->high) guard->high = high;
     return ANSWER_YES;

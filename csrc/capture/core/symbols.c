@@ -15,7 +15,8 @@
 
 enum {
     MOST_LEARNT = 4,
-    LEAST_SEEN = 2, /* length in the call: a view of one element may be another than those of more */
+    LEAST_SEEN =
+        2, /* length in the call: a view of one element may be another than those of more */
 };
 
 bool
@@ -72,6 +73,10 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
     uint64_t path = source_path_of(in, array->source);
     for (int axis = 0; axis < header->rank; axis++) {
         uint64_t own = size_path(path, axis);
+        Dim dim;
+        if (header->shape[axis] >= LEAST_SEEN && dim_of(in, array, axis, &dim) &&
+            dim_allows(&dim, header->shape[axis]))
+            axes |= 1u << axis;
         if (header->shape[axis] < LEAST_SEEN || is_fixed(in, own)) continue;
         if (all || has_varied(in, own)) axes |= 1u << axis;
     }
@@ -87,11 +92,24 @@ symbol_at(const Interp *in, uint64_t path)
     return NULL;
 }
 
-/* The first symbol that has to be this one, by what has been learnt. */
+const Dim *
+symbol_dim(const Interp *in, SizeId size)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == size && in->memory.symbols.at[i].dim.name != NULL)
+            return &in->memory.symbols.at[i].dim;
+    return NULL;
+}
+
+/* The first symbol that has to be this one, by its name or by what has been learnt. */
 static const Symbol *
-united_with(const Interp *in, uint64_t path, int64_t hint)
+united_with(const Interp *in, uint64_t path, const Dim *dim, int64_t hint)
 {
     const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (dim_is_same(dim, &in->memory.symbols.at[i].dim) &&
+            size_value(in->graph, in->memory.symbols.at[i].size) == hint)
+            return &in->memory.symbols.at[i];
     for (int i = 0; i < in->memory.symbols.len && marks->symbol_tries >= MOST_LEARNT; i++)
         if (size_value(in->graph, in->memory.symbols.at[i].size) == hint)
             return &in->memory.symbols.at[i];
@@ -108,8 +126,10 @@ int
 symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
 {
     uint64_t path = size_path(source_path_of(in, array->source), axis);
-    const Symbol *with = united_with(in, path, hint);
     Symbol symbol = {.path = path, .array = array->source, .axis = axis};
+    if (!dim_of(in, array, axis, &symbol.dim) || !dim_allows(&symbol.dim, hint))
+        symbol.dim.name = NULL;
+    const Symbol *with = united_with(in, path, &symbol.dim, hint);
     if (with != NULL) {
         Guard guard = {.kind = GUARD_SAME_SIZE,
                        .source = array->source,
@@ -120,14 +140,32 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
         if (guard_add(in, &guard) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
-        SizeId least = size_const(in->graph, LEAST_SYMBOL);
+        bool declared = symbol.dim.name != NULL;
+        int64_t bound = declared ? Py_MAX(symbol.dim.least, LEAST_SYMBOL) : LEAST_SYMBOL;
+        SizeId least = size_const(in->graph, bound);
         if (*out == NO_SIZE || least == NO_SIZE) return -1;
         in->graph->sizes.at[*out].a = least;
+        if (declared && symbol.dim.most != INT64_MAX &&
+            (in->graph->sizes.at[*out].b = size_const(in->graph, symbol.dim.most)) == NO_SIZE)
+            return -1;
     }
-    return VEC_PUSH(in->arena, &in->memory.symbols, symbol);
+    if (VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0) return -1;
+    return with != NULL || symbol.dim.name == NULL ||
+                   dim_guard(in, *out, &symbol.dim) != ANSWER_ERROR
+               ? 0
+               : -1;
 }
 
 /* ---- what is learnt ---- */
+
+static Answer
+refuse_number(Interp *in, const Dim *dim, SizeId size, const char *why)
+{
+    char what[160];
+    snprintf(what, sizeof(what), "is needed as a number, %lld in this call: %s",
+             (long long)size_value(in->graph, size), why);
+    return dim_refuse(in, dim, what, NULL);
+}
 
 static Answer
 start_again(Interp *in, const char *why)
@@ -138,14 +176,16 @@ start_again(Interp *in, const char *why)
 }
 
 static Answer
-fix_symbols(Interp *in, SizeId id, bool *found)
+fix_symbols(Interp *in, SizeId id, const char *why, bool *found)
 {
     if (size_is_const(in->graph, id)) return ANSWER_YES;
     Size size = in->graph->sizes.at[id];
     if (size.kind >= SIZE_ADD) {
-        TRY(fix_symbols(in, size.a, found));
-        return fix_symbols(in, size.b, found);
+        TRY(fix_symbols(in, size.a, why, found));
+        return fix_symbols(in, size.b, why, found);
     }
+    const Dim *dim = symbol_dim(in, id);
+    if (dim != NULL && !in->attempt.again) return refuse_number(in, dim, id, why);
     for (int i = 0; i < in->memory.symbols.len; i++) {
         if (in->memory.symbols.at[i].size != id) continue;
         *found = true;
@@ -161,7 +201,7 @@ Answer
 size_specialise(Interp *in, SizeId size, const char *why)
 {
     bool found = false;
-    TRY(fix_symbols(in, size, &found));
+    TRY(fix_symbols(in, size, why, &found));
     return found ? start_again(in, why) : ANSWER_NO;
 }
 
@@ -170,10 +210,10 @@ sizes_specialise(Interp *in, const Type *type, const char *why)
 {
     bool found = false;
     for (int i = 0; i < type->rank; i++) {
-        TRY(fix_symbols(in, type->shape[i], &found));
-        TRY(fix_symbols(in, type->stride[i], &found));
+        TRY(fix_symbols(in, type->shape[i], why, &found));
+        TRY(fix_symbols(in, type->stride[i], why, &found));
     }
-    TRY(fix_symbols(in, type->offset, &found));
+    TRY(fix_symbols(in, type->offset, why, &found));
     return found ? start_again(in, why) : ANSWER_NO;
 }
 
@@ -209,8 +249,11 @@ path_of_symbol(const Interp *in, SizeId size)
 Answer
 symbols_unite(Interp *in, SizeId a, SizeId b)
 {
+    static const char why[] = "a length that must be equal to another";
     UnitedSizes both = {{path_of_symbol(in, a), path_of_symbol(in, b)}};
+    const Dim *dim = symbol_dim(in, a), *other = symbol_dim(in, b);
     bool found = false;
+    if (dim != NULL && other != NULL) return dim_refuse(in, dim, "has to be equal to", other);
     if (size_value(in->graph, a) == size_value(in->graph, b) && both.path[0] && both.path[1]) {
         if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->united, both) < 0)
             return ANSWER_ERROR;
@@ -219,9 +262,9 @@ symbols_unite(Interp *in, SizeId a, SizeId b)
     bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
     Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
     if (answer != ANSWER_NO) return answer;
-    TRY(fix_symbols(in, a, &found));
-    TRY(fix_symbols(in, b, &found));
-    return found ? start_again(in, "a length that must be equal to another") : ANSWER_NO;
+    TRY(fix_symbols(in, a, why, &found));
+    TRY(fix_symbols(in, b, why, &found));
+    return found ? start_again(in, why) : ANSWER_NO;
 }
 
 /* ---- guards ---- */
@@ -282,6 +325,59 @@ put_size(Interp *in, SizeId id, SizeCode *code)
     return VEC_PUSH(in->arena, &code->terms, term) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Adds how often the declared symbol is in a sum, where what is declared divides it.  False: other
+   things are in it. */
+static bool
+add_multiples(Interp *in, SizeId id, int64_t factor, SizeId *symbol, int64_t *times)
+{
+    const Size *size = &in->graph->sizes.at[id];
+    if (size->kind == SIZE_ADD)
+        return add_multiples(in, size->a, factor, symbol, times) &&
+               add_multiples(in, size->b, factor, symbol, times);
+    if (size->kind == SIZE_MUL && size_is_const(in->graph, size->a))
+        return add_multiples(in, size->b, factor * size_value(in->graph, size->a), symbol, times);
+    bool divided = size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b);
+    SizeId of = divided ? size->a : id;
+    int64_t by = divided ? size_value(in->graph, size->b) : 1;
+    const Dim *dim = symbol_dim(in, of);
+    if (dim == NULL || (*symbol != NO_SIZE && *symbol != of)) return false;
+    if (by <= 0 || dim->divisor % by != 0 || factor % by != 0) return false;
+    *symbol = of;
+    *times += factor / by;
+    return true;
+}
+
+static bool
+is_declared_zero(Interp *in, SizeId size)
+{
+    SizeId symbol = NO_SIZE;
+    int64_t times = 0;
+    return add_multiples(in, size, 1, &symbol, &times) && times == 0;
+}
+
+/* The code may not decide by a declared length, but by what is declared. */
+static Answer
+dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
+{
+    Size size = in->graph->sizes.at[part];
+    if (size_is_const(in->graph, part)) return ANSWER_YES;
+    const Dim *dim = symbol_dim(in, size.kind == SIZE_MOD ? size.a : part);
+    if (size.kind == SIZE_MOD && part == whole && zero && dim != NULL &&
+        size_is_const(in->graph, size.b) && dim->divisor % size_value(in->graph, size.b) == 0)
+        return ANSWER_YES;
+    if (size.kind >= SIZE_ADD) {
+        TRY(dims_allow(in, size.a, whole, zero));
+        return dims_allow(in, size.b, whole, zero);
+    }
+    if (dim == NULL) return ANSWER_YES;
+    size = in->graph->sizes.at[whole];
+    char what[96] = "has to be related to others as in this call";
+    if (!zero && size.kind == SIZE_ADD && size.a == part && size_is_const(in->graph, size.b))
+        snprintf(what, sizeof(what), "has to be %lld or more",
+                 -(long long)size_value(in->graph, size.b));
+    return dim_refuse(in, dim, what, NULL);
+}
+
 /* A symbol and a negative number: the guard of its array has a larger bound. */
 static bool
 bound_is_raised(Interp *in, SizeId sum)
@@ -310,6 +406,8 @@ size_guard(Interp *in, SizeId size, bool zero)
     int64_t hint = size_value(in->graph, size);
     if (size == NO_SIZE) return ANSWER_ERROR;
     if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
+    if (zero && is_declared_zero(in, size)) return ANSWER_YES;
+    if (!in->memory.numpys) TRY(dims_allow(in, size, size, zero));
     if (!zero && bound_is_raised(in, size)) return ANSWER_YES;
     TRY(put_size(in, size, &code));
     if (code.arrays.len == 0) return ANSWER_NO;
@@ -343,8 +441,12 @@ size_decide(Interp *in, SizeId size, bool *negative)
 Answer
 length_is_some(Interp *in, SizeId size, int64_t least)
 {
-    bool less;
-    TRY(size_decide(in, size_sub(in->graph, size, size_const(in->graph, least)), &less));
+    bool less, outer = in->memory.numpys;
+    in->memory.numpys = true;
+    Answer decided =
+        size_decide(in, size_sub(in->graph, size, size_const(in->graph, least)), &less);
+    in->memory.numpys = outer;
+    TRY(decided);
     if (!less) return ANSWER_YES;
     Answer answer = size_specialise(in, size, "an axis of no or one element");
     return answer == ANSWER_NO ? ANSWER_YES : answer;

@@ -396,12 +396,19 @@ typedef struct {
     int64_t step;
 } Ranged;
 
+/* A length as the program declares it: dims.c. */
+typedef struct {
+    PyObject *name; /* borrowed; NULL: it is not declared */
+    int64_t least, most, divisor;
+} Dim;
+
 /* A length of an array from outside that is not known: symbols.c. */
 typedef struct {
     uint64_t path; /* size_path */
     SourceId array;
     int axis;
     SizeId size; /* that of another array where the two are guarded to be equal */
+    Dim dim;
 } Symbol;
 
 /* Only known ones; lengths of arrays from outside that are symbols, too; or those that change from
@@ -423,6 +430,7 @@ typedef struct {
     VEC(Ranged) ranged;
     VEC(Symbol) symbols;
     uint8_t varies; /* which sizes the rule that is followed takes: a Varies */
+    bool numpys;    /* what is decided of lengths is NumPy's own matter, or declared: dims.c */
     VEC(Aliased) aliased;
     NodeId met;          /* the root of one of these that was touched */
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */

@@ -234,9 +234,12 @@ decide_large(Interp *in, const Type *type, bool *large)
         SizeId bytes = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype));
         for (int i = 0; i < type->rank; i++) bytes = size_mul(in->graph, bytes, type->shape[i]);
         SizeId least = size_const(in->graph, array_elision_bytes());
-        TRY(size_decide(in, size_sub(in->graph, bytes, least), &small));
+        bool outer = in->memory.numpys;
+        in->memory.numpys = true;
+        Answer answer = size_decide(in, size_sub(in->graph, bytes, least), &small);
+        in->memory.numpys = outer;
         *large = !small;
-        return ANSWER_YES;
+        return answer;
     }
     return interp_break(in, BREAK_OPERATOR, "a temporary into which NumPy writes in some turns");
 }

@@ -1,0 +1,124 @@
+/* Lengths that the program declares: `dynamic={"x": {0: "batch"}}` of compile, and mark_dynamic.
+
+   A declared length is a symbol from the first plan on, axes of one name are one symbol, and its
+   only guards are what was declared.  Where the code needs it as a number, decides by it, or needs
+   it to be equal to another, capture ends with a DimensionError: what was asked for cannot be.  A
+   call whose lengths are not as declared is not bound by it. */
+#include "core.h"
+
+#include "../../config.h"
+
+/* The axes that are declared of the array, a dict of rows by pycompile._shapes; NULL: none. */
+static PyObject *
+axes_by_name(const Interp *in, const Value *array)
+{
+    const Source *source = &in->out->sources.at[array->source];
+    PyObject *dims = in->request->config != NULL ? in->request->config->dims : NULL;
+    if (dims == NULL || in->request->number != 0) return NULL;
+    if (source->kind == SOURCE_CELL && source->base != NO_SOURCE)
+        source = &in->out->sources.at[source->base];
+    const Decoded *d = in->bottom->decoded;
+    if (source->kind != SOURCE_SLOT || source->index >= d->nlocalsplus) return NULL;
+    return PyDict_GetItem(dims, code_slot_name(d->code, source->index));
+}
+
+/* What mark_dynamic was told of this very array; its module is there once it has been called. */
+static PyObject *
+axes_by_mark(Interp *in, const Value *array)
+{
+    PyObject *name = PyUnicode_InternFromString("pycompile._shapes");
+    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL, *axes = NULL;
+    Py_XDECREF(name);
+    if (module != NULL) axes = PyObject_CallMethod(module, "marked", "O", array->object);
+    Py_XDECREF(module);
+    if (axes == NULL || keep(in, axes) == NULL) PyErr_Clear();
+    return axes == NULL || axes == Py_None ? NULL : axes;
+}
+
+bool
+dim_of(Interp *in, const Value *array, int axis, Dim *out)
+{
+    PyObject *axes = axes_by_name(in, array), *number = PyLong_FromLong(axis), *row = NULL;
+    if (axes != NULL && number != NULL) row = PyDict_GetItem(axes, number);
+    if (row == NULL && number != NULL && (axes = axes_by_mark(in, array)) != NULL)
+        row = PyDict_GetItem(axes, number);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    if (row == NULL) return false;
+    *out = (Dim){.name = PyTuple_GET_ITEM(row, 0),
+                 .least = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 1)),
+                 .most = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 2)),
+                 .divisor = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 3))};
+    return true;
+}
+
+bool
+dim_allows(const Dim *dim, int64_t length)
+{
+    return length >= dim->least && length <= dim->most && length % dim->divisor == 0;
+}
+
+bool
+dim_is_same(const Dim *a, const Dim *b)
+{
+    return a->name != NULL && b->name != NULL && PyUnicode_Compare(a->name, b->name) == 0;
+}
+
+Answer
+dim_guard(Interp *in, SizeId symbol, const Dim *dim)
+{
+    Graph *g = in->graph;
+    Answer answer = ANSWER_YES;
+    bool outer = in->memory.numpys;
+    in->memory.numpys = true;
+    if (dim->most != INT64_MAX)
+        answer = size_guard(in, size_sub(g, size_const(g, dim->most), symbol), false);
+    if (answer == ANSWER_YES && dim->divisor > 1)
+        answer =
+            size_guard(in, size_quotient(g, SIZE_MOD, symbol, size_const(g, dim->divisor)), true);
+    in->memory.numpys = outer;
+    return answer;
+}
+
+static void
+put_dim(Text *out, const Dim *dim)
+{
+    text_printf(out, "'%s' (%lld", PyUnicode_AsUTF8(dim->name), (long long)dim->least);
+    if (dim->most == INT64_MAX)
+        text_put(out, " or more");
+    else
+        text_printf(out, " to %lld", (long long)dim->most);
+    if (dim->divisor > 1) text_printf(out, ", a multiple of %lld", (long long)dim->divisor);
+    text_put(out, ")");
+}
+
+/* The innermost line that is the program's. */
+static void
+put_line(const Interp *in, Text *out)
+{
+    const Activation *a = in->top;
+    int line = in->attempt.line;
+    for (; a != NULL && a->caller != NULL && code_is_ours(a); a = a->caller)
+        line = line_at(a->caller->decoded, a->caller->number);
+    const char *file = a == NULL ? NULL : PyUnicode_AsUTF8(a->decoded->code->co_filename);
+    text_printf(out, "%s:%d", file != NULL ? file : "?", line);
+}
+
+Answer
+dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
+{
+    Text text = {0};
+    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
+    if (class == NULL) return ANSWER_ERROR;
+    put_line(in, &text);
+    text_put(&text, ": the length ");
+    put_dim(&text, dim);
+    text_printf(&text, " %s", what);
+    if (other != NULL) text_put(&text, " ");
+    if (other != NULL) put_dim(&text, other);
+    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
+                                  : "; change the code, or take the name out of `dynamic`");
+    PyErr_SetString(class, text.data != NULL ? text.data : "a declared length");
+    text_free(&text);
+    return ANSWER_ERROR;
+}
