@@ -50,7 +50,8 @@ class Dim:
 
     def row(self) -> Row:
         most = _NO_MOST if self.max is None else self.max
-        return self.name, self.min, most, self.divisor
+        least = -(-self.min // self.divisor) * self.divisor
+        return self.name, least, most, self.divisor
 
 
 def _dim(said: str | Dim) -> Dim:

@@ -360,6 +360,26 @@ youngest(const Graph *g, const Sum *sum, bool upper)
     return found;
 }
 
+/* Quotients a // k of which an upper bound is wanted and no number is known are replaced by what
+   they are at most: a for k of them, and for each of the rest. */
+static void
+quotients_at_most(Graph *g, Sum *sum, bool upper, int depth)
+{
+    for (int i = 0; i < sum->n && !sum->full; i++) {
+        Term term = sum->at[i];
+        const Size size = g->sizes.at[term.of];
+        int64_t most, least, times = term.factor < 0 ? -term.factor : term.factor;
+        if ((term.factor > 0) != upper || size.kind != SIZE_FLOOR_DIV ||
+            !size_is_const(g, size.b) || size_value(g, size.b) < 1 ||
+            bound_of(g, term.of, true, depth + 1, &most) ||
+            !bound(g, size.a, false, depth + 1, &least) || least < 0)
+            continue;
+        int64_t by = size_value(g, size.b), whole = times / by + times % by;
+        sum->at[i--] = sum->at[--sum->n];
+        sum_size(g, sum, term.factor < 0 ? -whole : whole, size.a);
+    }
+}
+
 /* Numbers whose bounds are expressions are replaced by them first, the last made ones before those
    that these are of, so that what is the same in a number and its bound cancels out.  What is left
    is bounded term by term. */
@@ -378,6 +398,7 @@ bound(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
         sum_size(g, &sum, term.factor, to);
         if (sum.full || steps > MOST_TERMS) return false;
     }
+    quotients_at_most(g, &sum, upper, depth);
     *out = sum.constant;
     for (int i = 0; i < sum.n; i++) {
         int64_t each, times;

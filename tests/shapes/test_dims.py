@@ -39,7 +39,7 @@ def test_one_plan_within_what_is_declared_and_another_beyond():
 def test_guards_are_what_is_declared():
     told = pycompile.explain(row_sums, dynamic=DECLARED, options=PLANS)(*arguments(3, 8)).guards
     assert [text.partition(" (")[0] for text in told] == [
-        "x: float64[1…, 2…] C-contiguous",
+        "x: float64[1…, 8…] C-contiguous",
         "y: float64[1…] C-contiguous",
         "x and y had axes of one length",
         "((-1 * x.shape[1]) + 4096) >= 0",

@@ -216,7 +216,7 @@ def test_what_decides_is_guarded_or_known():
     agree(by_length, compiled, (vector,), [(n, 0) for n in (60, 70, 99, 100)])
     assert compiled.stats()["plans"] == 1
     agree(by_length, compiled, (vector,), [(n, 0) for n in (9, 10, 60)])
-    assert compiled.stats()["plans"] == 3  # what np.sort takes has a known length
+    assert compiled.stats()["plans"] == 2
 
 
 def test_lengths_that_have_to_be_equal():
@@ -244,4 +244,4 @@ def test_the_guards_are_told():
         return x[:n] + x[n : 2 * n]
 
     told = pycompile.explain(halves, dynamic=True, options={"plan_always": True})(np.ones(8))
-    assert "x: float64[2…]" in str(told.guards)
+    assert told.guards[1].startswith("x: float64[2…] C-contiguous") and len(told.guards) == 3

@@ -1,9 +1,9 @@
 /* Lengths of arrays from outside that stay symbols of the graph, so that a plan serves all of them.
 
-   Which ones the option `dynamic` says: all, or those that differed in a call for which no plan
-   held.  An array has symbols where it is laid out as a new one in C order, and each length that is
-   a symbol is 2 at least: NumPy treats axes of one element, and arrays without elements, in ways of
-   their own.
+   Which ones the option `dynamic` says: all, those that differed in a call for which no plan held,
+   or those that the program declares (dims.c).  An array has symbols where it is laid out as a new
+   one in C order and has elements.  Where NumPy treats axes of one element in ways of their own,
+   what is captured asks for two: length_is_some.
 
    What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be
    equal asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned
@@ -74,11 +74,10 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
     for (int axis = 0; axis < header->rank; axis++) {
         uint64_t own = size_path(path, axis);
         Dim dim;
-        if (header->shape[axis] >= LEAST_SEEN && dim_of(in, array, axis, &dim) &&
-            dim_allows(&dim, header->shape[axis]))
-            axes |= 1u << axis;
         if (header->shape[axis] < LEAST_SEEN || is_fixed(in, own)) continue;
-        if (all || has_varied(in, own)) axes |= 1u << axis;
+        bool open = dim_of(in, array, axis, &dim) ? dim_allows(&dim, header->shape[axis])
+                                                  : all || has_varied(in, own);
+        if (open) axes |= 1u << axis;
     }
     return axes;
 }
@@ -325,24 +324,33 @@ put_size(Interp *in, SizeId id, SizeCode *code)
     return VEC_PUSH(in->arena, &code->terms, term) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Adds how often the declared symbol is in a sum, where what is declared divides it.  False: other
+/* Does what is declared say that the number divides the symbol, or the product of symbols? */
+static bool
+is_multiple(const Interp *in, SizeId id, int64_t by)
+{
+    const Size *size = &in->graph->sizes.at[id];
+    if (size->kind == SIZE_MUL) return is_multiple(in, size->a, by) || is_multiple(in, size->b, by);
+    const Dim *dim = symbol_dim(in, id);
+    return dim != NULL && by > 0 && dim->divisor % by == 0;
+}
+
+/* Adds how often the size, or where that leaves nothing a part of it, is in a sum.  False: other
    things are in it. */
 static bool
-add_multiples(Interp *in, SizeId id, int64_t factor, SizeId *symbol, int64_t *times)
+add_multiples(Interp *in, SizeId id, int64_t factor, SizeId *of, int64_t *times)
 {
     const Size *size = &in->graph->sizes.at[id];
     if (size->kind == SIZE_ADD)
-        return add_multiples(in, size->a, factor, symbol, times) &&
-               add_multiples(in, size->b, factor, symbol, times);
+        return add_multiples(in, size->a, factor, of, times) &&
+               add_multiples(in, size->b, factor, of, times);
     if (size->kind == SIZE_MUL && size_is_const(in->graph, size->a))
-        return add_multiples(in, size->b, factor * size_value(in->graph, size->a), symbol, times);
+        return add_multiples(in, size->b, factor * size_value(in->graph, size->a), of, times);
     bool divided = size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b);
-    SizeId of = divided ? size->a : id;
+    SizeId whole = divided ? size->a : id;
     int64_t by = divided ? size_value(in->graph, size->b) : 1;
-    const Dim *dim = symbol_dim(in, of);
-    if (dim == NULL || (*symbol != NO_SIZE && *symbol != of)) return false;
-    if (by <= 0 || dim->divisor % by != 0 || factor % by != 0) return false;
-    *symbol = of;
+    if ((*of != NO_SIZE && *of != whole) || !is_multiple(in, whole, by) || factor % by != 0)
+        return false;
+    *of = whole;
     *times += factor / by;
     return true;
 }
@@ -350,9 +358,9 @@ add_multiples(Interp *in, SizeId id, int64_t factor, SizeId *symbol, int64_t *ti
 static bool
 is_declared_zero(Interp *in, SizeId size)
 {
-    SizeId symbol = NO_SIZE;
+    SizeId of = NO_SIZE;
     int64_t times = 0;
-    return add_multiples(in, size, 1, &symbol, &times) && times == 0;
+    return add_multiples(in, size, 1, &of, &times) && times == 0;
 }
 
 /* The code may not decide by a declared length, but by what is declared. */
@@ -378,7 +386,8 @@ dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
     return dim_refuse(in, dim, what, NULL);
 }
 
-/* A symbol and a negative number: the guard of its array has a larger bound. */
+/* A symbol, or a quotient of it, and a negative number: the guard of its array has a larger bound.
+ */
 static bool
 bound_is_raised(Interp *in, SizeId sum)
 {
@@ -386,6 +395,12 @@ bound_is_raised(Interp *in, SizeId sum)
     if (size->kind != SIZE_ADD || !size_is_const(in->graph, size->b)) return false;
     SizeId symbol = size->a;
     int64_t least = -size_value(in->graph, size->b);
+    size = &in->graph->sizes.at[symbol];
+    if (size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b) &&
+        size_value(in->graph, size->b) > 0 && least > 0 && least < INT32_MAX) {
+        symbol = size->a;
+        least *= size_value(in->graph, size->b);
+    }
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *at = &in->memory.symbols.at[i];
         if (at->size != symbol) continue;
