@@ -420,6 +420,17 @@ only_mask(Interp *in, const Item *items, int n, NodeId *out)
     return type.form == FORM_ARRAY && type.rank > 0 ? ANSWER_YES : ANSWER_NO;
 }
 
+/* A mask has the lengths of the axes that it selects from. */
+static Answer
+mask_fits(Interp *in, NodeId array, NodeId mask)
+{
+    Type from = node_type(in, array), by = node_type(in, mask);
+    for (int i = 0; i < by.rank && i < from.rank; i++)
+        if (!size_is_const(in->graph, from.shape[i]) || !size_is_const(in->graph, by.shape[i]))
+            TRY(sizes_assert_same(in, from.shape[i], by.shape[i]));
+    return ANSWER_YES;
+}
+
 static Answer
 subscript_node(Interp *in, Value *array, Value *key, Value **out)
 {
@@ -440,6 +451,7 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
     answer = only_mask(in, items, n, &mask);
+    if (answer == ANSWER_YES) TRY(mask_fits(in, node, mask));
     if (answer == ANSWER_YES) answer = masked_read(in, node, mask, out);
     if (answer != ANSWER_NO) return answer;
     TRY(advanced_read(in, node, key, items, n, &result));
@@ -483,7 +495,9 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     call.opaque = key_has_mask(in, key, 0);
     Type part;
     BreakNote note = break_take(in);
+    in->memory.varies = VARIES_SYMBOLS; /* it only looks */
     Answer view = placed_view(in, array, key, &part);
+    in->memory.varies = varied_;
     if (view == ANSWER_ERROR) return view;
     break_take(in);
     call.placed = view == ANSWER_YES;
