@@ -871,7 +871,7 @@ def test_a_program_that_ends_by_an_error_names_it():
     assert "\npycompile.GraphBreakError: PC0020" in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("name", ["export", "mark_dynamic"])
+@pytest.mark.parametrize("name", ["export"])
 def test_what_is_planned_says_so(name):
     """And is not there, for programs that look."""
     assert not hasattr(pycompile, name) and name not in dir(pycompile)
