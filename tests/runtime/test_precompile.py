@@ -167,7 +167,7 @@ def test_recompiles_are_told_and_counted():
     ("wrong", "error"),
     [
         (((2.5,),), TypeError),
-        (("n",), TypeError),
+        ((None,), TypeError),
         ((-1,), ValueError),
         ((3, "no dtype"), TypeError),
         ((3, float, "A"), ValueError),

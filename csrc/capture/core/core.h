@@ -543,11 +543,11 @@ void sizes_settle(Interp *in);
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
 enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
 /* ---- dims.c: lengths that the program declares ---- */
-bool dim_of(Interp *in, const Value *array, int axis, Dim *out);
+bool dim_of(const Interp *in, const Value *array, int axis, Dim *out);
 bool dim_allows(const Dim *dim, int64_t length);
 bool dim_is_same(const Dim *a, const Dim *b);
-/* Guards what is declared of the symbol. */
-Answer dim_guard(Interp *in, SizeId symbol, const Dim *dim);
+/* "'batch' (1 or more)" */
+void dim_put(Text *out, const Dim *dim);
 /* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
 Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
 /* What is declared of the symbol; NULL: nothing. */

@@ -24,23 +24,24 @@ axes_by_name(const Interp *in, const Value *array)
 
 /* What mark_dynamic was told of this very array; its module is there once it has been called. */
 static PyObject *
-axes_by_mark(Interp *in, const Value *array)
+axes_by_mark(const Value *array)
 {
     PyObject *name = PyUnicode_InternFromString("pycompile._shapes");
     PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL, *axes = NULL;
     Py_XDECREF(name);
     if (module != NULL) axes = PyObject_CallMethod(module, "marked", "O", array->object);
     Py_XDECREF(module);
-    if (axes == NULL || keep(in, axes) == NULL) PyErr_Clear();
-    return axes == NULL || axes == Py_None ? NULL : axes;
+    if (axes == NULL) PyErr_Clear();
+    Py_XDECREF(axes); /* the module has it as long as the array is there */
+    return axes == Py_None ? NULL : axes;
 }
 
 bool
-dim_of(Interp *in, const Value *array, int axis, Dim *out)
+dim_of(const Interp *in, const Value *array, int axis, Dim *out)
 {
     PyObject *axes = axes_by_name(in, array), *number = PyLong_FromLong(axis), *row = NULL;
     if (axes != NULL && number != NULL) row = PyDict_GetItem(axes, number);
-    if (row == NULL && number != NULL && (axes = axes_by_mark(in, array)) != NULL)
+    if (row == NULL && number != NULL && (axes = axes_by_mark(array)) != NULL)
         row = PyDict_GetItem(axes, number);
     Py_XDECREF(number);
     PyErr_Clear();
@@ -64,24 +65,8 @@ dim_is_same(const Dim *a, const Dim *b)
     return a->name != NULL && b->name != NULL && PyUnicode_Compare(a->name, b->name) == 0;
 }
 
-Answer
-dim_guard(Interp *in, SizeId symbol, const Dim *dim)
-{
-    Graph *g = in->graph;
-    Answer answer = ANSWER_YES;
-    bool outer = in->memory.numpys;
-    in->memory.numpys = true;
-    if (dim->most != INT64_MAX)
-        answer = size_guard(in, size_sub(g, size_const(g, dim->most), symbol), false);
-    if (answer == ANSWER_YES && dim->divisor > 1)
-        answer =
-            size_guard(in, size_quotient(g, SIZE_MOD, symbol, size_const(g, dim->divisor)), true);
-    in->memory.numpys = outer;
-    return answer;
-}
-
-static void
-put_dim(Text *out, const Dim *dim)
+void
+dim_put(Text *out, const Dim *dim)
 {
     text_printf(out, "'%s' (%lld", PyUnicode_AsUTF8(dim->name), (long long)dim->least);
     if (dim->most == INT64_MAX)
@@ -90,35 +75,4 @@ put_dim(Text *out, const Dim *dim)
         text_printf(out, " to %lld", (long long)dim->most);
     if (dim->divisor > 1) text_printf(out, ", a multiple of %lld", (long long)dim->divisor);
     text_put(out, ")");
-}
-
-/* The innermost line that is the program's. */
-static void
-put_line(const Interp *in, Text *out)
-{
-    const Activation *a = in->top;
-    int line = in->attempt.line;
-    for (; a != NULL && a->caller != NULL && code_is_ours(a); a = a->caller)
-        line = line_at(a->caller->decoded, a->caller->number);
-    const char *file = a == NULL ? NULL : PyUnicode_AsUTF8(a->decoded->code->co_filename);
-    text_printf(out, "%s:%d", file != NULL ? file : "?", line);
-}
-
-Answer
-dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
-{
-    Text text = {0};
-    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
-    if (class == NULL) return ANSWER_ERROR;
-    put_line(in, &text);
-    text_put(&text, ": the length ");
-    put_dim(&text, dim);
-    text_printf(&text, " %s", what);
-    if (other != NULL) text_put(&text, " ");
-    if (other != NULL) put_dim(&text, other);
-    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
-                                  : "; change the code, or take the name out of `dynamic`");
-    PyErr_SetString(class, text.data != NULL ? text.data : "a declared length");
-    text_free(&text);
-    return ANSWER_ERROR;
 }

@@ -121,6 +121,23 @@ united_with(const Interp *in, uint64_t path, const Dim *dim, int64_t hint)
     return NULL;
 }
 
+/* Guards what is declared of the symbol. */
+static Answer
+dim_guard(Interp *in, SizeId symbol, const Dim *dim)
+{
+    Graph *g = in->graph;
+    Answer answer = ANSWER_YES;
+    bool outer = in->memory.numpys;
+    in->memory.numpys = true;
+    if (dim->most != INT64_MAX)
+        answer = size_guard(in, size_sub(g, size_const(g, dim->most), symbol), false);
+    if (answer == ANSWER_YES && dim->divisor > 1)
+        answer =
+            size_guard(in, size_quotient(g, SIZE_MOD, symbol, size_const(g, dim->divisor)), true);
+    in->memory.numpys = outer;
+    return answer;
+}
+
 int
 symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
 {
@@ -153,6 +170,39 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
                    dim_guard(in, *out, &symbol.dim) != ANSWER_ERROR
                ? 0
                : -1;
+}
+
+/* ---- what is declared ---- */
+
+/* The innermost line that is the program's. */
+static void
+put_line(const Interp *in, Text *out)
+{
+    const Activation *a = in->top;
+    int line = in->attempt.line;
+    for (; a != NULL && a->caller != NULL && code_is_ours(a); a = a->caller)
+        line = line_at(a->caller->decoded, a->caller->number);
+    const char *file = a == NULL ? NULL : PyUnicode_AsUTF8(a->decoded->code->co_filename);
+    text_printf(out, "%s:%d", file != NULL ? file : "?", line);
+}
+
+Answer
+dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
+{
+    Text text = {0};
+    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
+    if (class == NULL) return ANSWER_ERROR;
+    put_line(in, &text);
+    text_put(&text, ": the length ");
+    dim_put(&text, dim);
+    text_printf(&text, " %s", what);
+    if (other != NULL) text_put(&text, " ");
+    if (other != NULL) dim_put(&text, other);
+    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
+                                  : "; change the code, or take the name out of `dynamic`");
+    PyErr_SetString(class, text.data != NULL ? text.data : "a declared length");
+    text_free(&text);
+    return ANSWER_ERROR;
 }
 
 /* ---- what is learnt ---- */

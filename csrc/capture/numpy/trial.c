@@ -210,7 +210,9 @@ no_answer(Interp *in, const Attempt *attempt)
     return break_untold(in, attempt, error);
 }
 
-Answer
+/* The trial as lengths are now: a pair of both, kept; ANSWER_NO with the error set that it raised.
+ */
+static Answer
 trial_ask(Interp *in, const Attempt *attempt, PyObject **pair)
 {
     PyObject *trial = module_kept(in, "pycompile._trials", "trial");
@@ -220,6 +222,205 @@ trial_ask(Interp *in, const Attempt *attempt, PyObject **pair)
     Py_DECREF(asked);
     if (*pair == NULL) return ANSWER_NO;
     return keep(in, *pair) == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- trials with symbols among the lengths ---- */
+
+typedef struct {
+    Interp *in;
+    const Attempt *attempt;
+    Lengths lengths;
+    PyObject *value[TRIALS];
+    bool vary; /* lengths of a result do */
+} Trials;
+
+static int
+note_lengths(Trials *t)
+{
+    for (int i = 0; i < t->attempt->n; i++) {
+        Type type = node_type(t->in, t->attempt->holes[i]);
+        SizeId all = size_const(t->in->graph, 1);
+        for (int axis = 0; type.form == FORM_ARRAY && axis < type.rank; axis++) {
+            length_note(&t->lengths, type.shape[axis]);
+            all = size_mul(t->in->graph, all, type.shape[axis]);
+        }
+        if (all == NO_SIZE) return -1;
+        length_note(&t->lengths, all);
+    }
+    return 0;
+}
+
+/* The StepValue with one other part; kept. */
+static PyObject *
+trial_value_with(Interp *in, PyObject *value, StepPart part, PyObject *object)
+{
+    PyObject *parts[COUNT_OF(value_fields) - 1];
+    if (object == NULL) return NULL;
+    for (int i = 0; i < COUNT_OF(parts); i++)
+        parts[i] = Py_NewRef(i == (int)part ? object : PyStructSequence_GetItem(value, i));
+    return keep(in, sequence_new(step_value_type, COUNT_OF(parts), parts));
+}
+
+static bool
+lies_natural(PyObject *value, bool c_order, int64_t bytes)
+{
+    PyObject *shape = step_part(value, PART_shape), *strides = step_part(value, PART_strides);
+    Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+    for (Py_ssize_t i = 0; i < rank; i++) {
+        Py_ssize_t axis = c_order ? rank - 1 - i : i;
+        if (PyLong_AsLongLong(PyTuple_GET_ITEM(strides, axis)) != bytes) return false;
+        bytes *= PyLong_AsLongLong(PyTuple_GET_ITEM(shape, axis));
+    }
+    return true;
+}
+
+/* Lengths in tuples stand for sizes of the graph: see trial_array_type. */
+static PyObject *
+tuple_of_sizes(int rank, const SizeId *sizes)
+{
+    PyObject *tuple = PyTuple_New(rank);
+    for (int i = 0; tuple != NULL && i < rank; i++) {
+        PyObject *size = Py_BuildValue("(i)", (int)sizes[i]);
+        if (size == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, size);
+    }
+    return tuple;
+}
+
+static Answer
+array_follows(Trials *t, PyObject *const *values, PyObject **out)
+{
+    Type type;
+    SizeId shape[MAX_RANK], turned[MAX_RANK];
+    DType dtype;
+    int rank = (int)PyTuple_GET_SIZE(step_part(values[0], PART_shape));
+    bool c = true, fortran = true;
+    if (array_dtype_from_object(step_part(values[0], PART_dtype), &dtype) != ANSWER_YES ||
+        rank > MAX_RANK)
+        return ANSWER_NO;
+    for (int k = 0; k < TRIALS; k++) {
+        if (PyTuple_GET_SIZE(step_part(values[k], PART_shape)) != rank) return ANSWER_NO;
+        c = c && lies_natural(values[k], true, (int64_t)dtype_size(dtype));
+        fortran = fortran && lies_natural(values[k], false, (int64_t)dtype_size(dtype));
+    }
+    if (!c && !fortran) return ANSWER_NO;
+    for (int i = 0; i < rank; i++) {
+        int64_t wanted[TRIALS];
+        for (int k = 0; k < TRIALS; k++)
+            wanted[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(step_part(values[k], PART_shape), i));
+        TRY(length_follows(&t->lengths, wanted, &shape[i]));
+        t->vary = t->vary || !size_is_const(t->in->graph, shape[i]);
+        turned[rank - 1 - i] = shape[i];
+    }
+    if (type_contiguous(t->in->graph, &type, dtype, rank, c ? shape : turned) < 0)
+        return ANSWER_ERROR;
+    for (int i = 0; i < rank; i++) turned[i] = type.stride[c ? i : rank - 1 - i];
+    PyObject *sizes = tuple_of_sizes(rank, shape), *strides = tuple_of_sizes(rank, turned);
+    *out = trial_value_with(t->in, values[0], PART_shape, sizes);
+    if (*out != NULL) *out = trial_value_with(t->in, *out, PART_strides, strides);
+    Py_XDECREF(sizes);
+    Py_XDECREF(strides);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer value_follows(Trials *t, PyObject *const *values, PyObject **out);
+
+static Answer
+items_follow(Trials *t, PyObject *const *values, PyObject **out)
+{
+    PyObject *items = step_part(values[0], PART_items), *made = PyList_New(0);
+    if (keep(t->in, made) == NULL) return ANSWER_ERROR;
+    for (int k = 1; k < TRIALS; k++)
+        if (PyList_GET_SIZE(step_part(values[k], PART_items)) != PyList_GET_SIZE(items))
+            return ANSWER_NO;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
+        PyObject *each[TRIALS], *item;
+        for (int k = 0; k < TRIALS; k++)
+            each[k] = PyList_GET_ITEM(step_part(values[k], PART_items), i);
+        TRY(value_follows(t, each, &item));
+        if (PyList_Append(made, item) < 0) return ANSWER_ERROR;
+    }
+    *out = trial_value_with(t->in, values[0], PART_items, made);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Is this part the same in all trials? */
+static Answer
+part_is_steady(PyObject *const *values, StepPart part)
+{
+    for (int k = 1; k < TRIALS; k++) {
+        int same =
+            PyObject_RichCompareBool(step_part(values[0], part), step_part(values[k], part), Py_EQ);
+        if (same <= 0) return same < 0 ? ANSWER_ERROR : ANSWER_NO;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+value_follows(Trials *t, PyObject *const *values, PyObject **out)
+{
+    TRY(part_is_steady(values, PART_form));
+    TRY(part_is_steady(values, PART_dtype));
+    TRY(part_is_steady(values, PART_owns));
+    TRY(part_is_steady(values, PART_hole));
+    TRY(part_is_steady(values, PART_views));
+    *out = values[0];
+    switch (step_form(values[0])) {
+    case STEP_ARRAY: return array_follows(t, values, out);
+    case STEP_TUPLE:
+    case STEP_LIST:
+    case STEP_NAMED: return items_follow(t, values, out);
+    case STEP_SCALAR:
+    case STEP_PYTHON:
+    case STEP_OPAQUE:
+    case STEP_HOLE:
+    case STEP_NONE: return ANSWER_YES;
+    default: return ANSWER_NO;
+    }
+}
+
+static Answer
+try_lengths(Trials *t, int trial, PyObject **callable)
+{
+    PyObject *pair;
+    Answer answer = trial_ask(t->in, t->attempt, &pair);
+    if (answer == ANSWER_NO && PyErr_ExceptionMatches(PyExc_Exception) &&
+        PyErr_Occurred() != PyExc_MemoryError)
+        PyErr_Clear();
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    TRY(answer);
+    t->value[trial] = PyTuple_GET_ITEM(pair, 0);
+    if (trial == 0) *callable = PyTuple_GET_ITEM(pair, 1);
+    return ANSWER_YES;
+}
+
+/* The trial for all lengths that symbols may have.  ANSWER_NO: the result's do not follow from
+   those of the arguments. */
+static Answer
+trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
+{
+    Graph *g = in->graph;
+    Trials t = {.in = in, .attempt = attempt, .lengths.graph = g};
+    Answer answer = ANSWER_YES;
+    if (PyTuple_GET_SIZE(attempt->changed) > 0) return ANSWER_NO;
+    if (note_lengths(&t) < 0) return ANSWER_ERROR;
+    int nsizes = g->sizes.len;
+    int64_t *kept = arena_alloc(in->arena, sizeof(int64_t) * (size_t)nsizes);
+    if (kept == NULL) return ANSWER_ERROR;
+    for (SizeId id = 0; id < nsizes; id++) kept[id] = g->sizes.at[id].value;
+    for (int k = 0; k < TRIALS && answer == ANSWER_YES; k++) {
+        lengths_set(g, kept, nsizes, k);
+        for (int i = 0; i < t.lengths.n; i++)
+            t.lengths.known[i].at[k] = size_value(g, t.lengths.known[i].size);
+        answer = try_lengths(&t, k, callable);
+    }
+    lengths_set(g, kept, nsizes, 0);
+    TRY(answer);
+    TRY(value_follows(&t, t.value, value));
+    /* Another callable than the function checks the results itself, as they are in this call. */
+    return t.vary && *callable != attempt->callable ? ANSWER_NO : ANSWER_YES;
 }
 
 /* Are lengths of its arguments no numbers? */
@@ -266,16 +467,6 @@ trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **calla
 }
 
 /* ---- reading the result ---- */
-
-PyObject *
-trial_value_with(Interp *in, PyObject *value, StepPart part, PyObject *object)
-{
-    PyObject *parts[COUNT_OF(value_fields) - 1];
-    if (object == NULL) return NULL;
-    for (int i = 0; i < COUNT_OF(parts); i++)
-        parts[i] = Py_NewRef(i == (int)part ? object : PyStructSequence_GetItem(value, i));
-    return keep(in, sequence_new(step_value_type, COUNT_OF(parts), parts));
-}
 
 /* Numbers, or sizes of the graph, which come in tuples (trial_sizes.c). */
 static Answer

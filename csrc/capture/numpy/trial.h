@@ -50,17 +50,26 @@ PyObject *template_hole(Interp *in, int number);
 /* *value: the StepValue that describes the result; *callable: the callable for the plan.  Both are
    kept. */
 Answer trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
-/* The trial as lengths are now: a pair of both, kept; ANSWER_NO with the error set that it raised.
- */
-Answer trial_ask(Interp *in, const Attempt *attempt, PyObject **pair);
-/* The same for all lengths that symbols may have.  ANSWER_NO: the result's do not follow from those
-   of the arguments. */
-Answer trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
-/* A StepValue that differs in one part; kept. */
-PyObject *trial_value_with(Interp *in, PyObject *value, StepPart part, PyObject *object);
 /* An array's type from dtype, shape and strides. */
 Answer trial_array_type(Interp *in, PyObject *value, Type *out);
 /* The type of the call's result in the plan. */
 Answer trial_type(Interp *in, PyObject *value, Type *out);
+
+/* ---- trial_sizes.c: results whose lengths follow from symbols ---- */
+enum { TRIALS = 3, MOST_KNOWN = 24 };
+typedef struct {
+    SizeId size;
+    int64_t at[TRIALS];
+} KnownSize;
+typedef struct {
+    Graph *graph;
+    int n; /* lengths of the arguments, and how many elements these have */
+    KnownSize known[MOST_KNOWN];
+} Lengths;
+void length_note(Lengths *t, SizeId size);
+/* The graph's lengths are those of this trial; `kept` are those of the call, which trial 0 has. */
+void lengths_set(Graph *g, const int64_t *kept, int nsizes, int trial);
+/* ANSWER_NO: it follows from nothing that is known here. */
+Answer length_follows(Lengths *t, const int64_t *wanted, SizeId *out);
 
 #endif
