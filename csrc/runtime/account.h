@@ -48,11 +48,14 @@ int64_t account_spent(void);
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
 /* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
-   change in their work while their arguments stay of the same types, the fewer. */
+   change in their work while their arguments stay of the same types, the fewer.  Inside a timed
+   call of the same function, which is what they are part of, they may take any time. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* As account_leaves, where nothing is compiled since such calls were refused: to find that again
    costs a microsecond where dicts are guarded. */
 int32_t account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs);
+/* As account_leaves, where nothing may be compiled yet: up to the next one that is timed. */
+int32_t account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

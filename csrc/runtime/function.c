@@ -77,10 +77,7 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
-    if (self->state != state || state->leaves == 0) return result;
-    state->left_epoch = entry_epoch;
-    state->left_type = first_type(args, nargsf);
-    self->vectorcall = left_vectorcall;
+    if (self->state == state && state->leaves > 0) self->vectorcall = left_vectorcall;
     return result;
 }
 

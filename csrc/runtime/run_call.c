@@ -183,7 +183,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     if (state->planned) return false;
     if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
-    if (account->stride == 0) learn_prices(state);
+    if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
 }
@@ -197,6 +197,15 @@ call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, s
                          : call_sampled(held, function, args, nargsf, kwnames);
 }
 
+/* So many of the next calls, that of this one's own included, need not be looked at. */
+static void
+leave_next(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
+{
+    state->leaves = calls;
+    state->left_epoch = entry_epoch;
+    state->left_type = nargs > 0 ? Py_TYPE(args[0]) : NULL;
+}
+
 /* There is nothing to compile in such calls: CPython has them. */
 static PyObject *
 call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
@@ -204,13 +213,15 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
 {
     Account *account = &state->account;
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    if (!timed) state->leaves = account_leaves_refused(account, args, PyVectorcall_NARGS(nargsf));
+    if (!timed) leave_next(state, account_leaves_refused(account, args, nargs), args, nargs);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
+        state->leaves = 0;
         account_plain(account, clock_ns() - began);
     }
     return result;
@@ -223,9 +234,10 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
 {
     CodeState *state = held->state;
     Account *account = &state->account;
-    bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    if (plain && !timed && account->stride > 1) state->leaves = account->untimed;
+    if (plain && !timed) leave_next(state, account_leaves_untimed(account, args, nargs), args, nargs);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -233,6 +245,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
                              : call_with_frame(held, function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
+        state->leaves = 0;
         if (held->ran != RAN_WHOLE)
             account_plain(account, clock_ns() - began - (account_spent() - spent));
     }
@@ -249,7 +262,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (calls_are_left()) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) state->leaves = INT32_MAX;
+    if (state->aside) leave_next(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
