@@ -46,7 +46,6 @@ enum {
     SHORT_NS = 20000, /* … and those for which it is not nothing */
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
-    LOOK_EVERY = 1000000,
     FRESH_NS = 100000,
     COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
@@ -221,15 +220,6 @@ account_plain(Account *account, int64_t ns)
     account->stride = ns < CHEAP_NS ? CHEAP_STRIDE : ns < SHORT_NS ? SHORT_STRIDE : 1;
     account->untimed = account->stride;
     account->promised_ns = 0;
-}
-
-bool
-account_looks(Account *account)
-{
-    int64_t now = clock_ns();
-    if (now - account->looked_ns < LOOK_EVERY) return false;
-    account->looked_ns = now;
-    return true;
 }
 
 /* ---- what Python sees: the rules under a clock of the test's ---- */

@@ -12,7 +12,6 @@ typedef struct {
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
     int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
-    int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
     int32_t left;        /* the last result of account_leaves */
@@ -58,8 +57,5 @@ int32_t account_leaves_refused(Account *account, PyObject *const *args, Py_ssize
 int32_t account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
-
-/* Is a compiler that runs for the account's code to be looked at again? */
-bool account_looks(Account *account);
 
 #endif

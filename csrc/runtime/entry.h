@@ -191,6 +191,19 @@ struct CodeState {
 /* Changes when every plan is dropped, so that functions that were left alone are looked at again.
  */
 extern unsigned entry_epoch;
+static inline PyTypeObject *
+first_type(PyObject *const *args, Py_ssize_t nargs)
+{
+    return nargs > 0 ? Py_TYPE(args[0]) : NULL;
+}
+/* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
+   them: it may be an array. */
+static inline bool
+state_leaves(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
+{
+    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
+           state->left_type == first_type(args, nargs);
+}
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);
 /* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */

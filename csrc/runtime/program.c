@@ -276,6 +276,18 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     return earn_is_hot(note, state) && !waits(note, state) ? state : NULL;
 }
 
+/* One of the calls that nobody looks at?  It counts as they all do. */
+static bool
+is_left(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    CodeState *state = note->states;
+    if (state == NULL || !state_serves(state, function->func_globals, function->func_builtins) ||
+        !state_leaves(state, args, nargs))
+        return false;
+    earn_by_left(note, state);
+    return true;
+}
+
 /* Ends a call of a candidate. */
 static void
 judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
@@ -296,8 +308,10 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (interpreter_ends()) return function_call(function, args, nargsf, kwnames);
     CodeNote *note = verdict_on(function);
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     bool deep = intercept_is_deep();
+    if (note != NULL && !deep && is_left(note, function, args, PyVectorcall_NARGS(nargsf)))
+        return function_call(function, args, nargsf, kwnames);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (note != NULL && !note->called) {
         note->called = true;
         if (note->verdict != VERDICT_LEFT) live_watch(function);

@@ -181,20 +181,11 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
 {
     Account *account = &state->account;
     if (state->planned) return false;
-    if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
+    if (state->ticket != 0) return background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
     if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
-}
-
-/* Whole programs do not compare calls in parts with plain ones. */
-static PyObject *
-call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-                PyObject *kwnames)
-{
-    return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
-                         : call_sampled(held, function, args, nargsf, kwnames);
 }
 
 /* So many of the next calls, that of this one's own included, need not be looked at. */
@@ -203,7 +194,7 @@ leave_next(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t na
 {
     state->leaves = calls;
     state->left_epoch = entry_epoch;
-    state->left_type = nargs > 0 ? Py_TYPE(args[0]) : NULL;
+    state->left_type = first_type(args, nargs);
 }
 
 /* There is nothing to compile in such calls: CPython has them. */
@@ -237,12 +228,13 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    if (plain && !timed) leave_next(state, account_leaves_untimed(account, args, nargs), args, nargs);
+    if (plain && !timed)
+        leave_next(state, account_leaves_untimed(account, args, nargs), args, nargs);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
-                             : call_with_frame(held, function, args, nargsf, kwnames);
+                             : call_sampled(held, function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
         state->leaves = 0;
@@ -275,7 +267,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames)) {
         held->accounts = account_decides(state->config);
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
-                              : call_with_frame(held, function, args, nargsf, kwnames);
+                              : call_sampled(held, function, args, nargsf, kwnames);
     }
     return call_refused(state, function, args, nargsf, kwnames);
 plain:
