@@ -132,6 +132,13 @@ account_allows(const Account *account, int instrs, bool again)
     return earned && account_affords(account, instrs) && background_has_room();
 }
 
+bool
+account_is_hopeless(const Account *account)
+{
+    bool vain = account->tried ? account->fruitless : account->known_ns < 0;
+    return vain && account->stride == CHEAP_STRIDE;
+}
+
 static int64_t
 account_most(const Account *account, int instrs)
 {

@@ -28,6 +28,8 @@ bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);
+/* Calls of 2 us or less, of which a capture has come to nothing. */
+bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.
    Under a test's clock, which stands still, it takes what it takes. */
 int64_t account_until(const Account *account, int instrs, int64_t began);

@@ -30,6 +30,7 @@ struct Running {
     CodeTicket ticket;
     double began;
     int64_t looked_ns; /* when it was found running; 0: not yet */
+    int ended;         /* 1 and the status that it ended with; 0: it was not found so */
     char *folder, *texts[3];
     Running *next;
 };
@@ -100,10 +101,11 @@ status_now(const Running *r)
 static int
 status_of(Running *r)
 {
-    int64_t now = clock_ns();
-    if (now - r->looked_ns < LOOK_EVERY) return -1;
+    int64_t now = r->ended ? 0 : clock_ns();
+    if (r->ended || now - r->looked_ns < LOOK_EVERY) return r->ended - 1;
     int status = status_now(r);
-    if (status < 0) r->looked_ns = now;
+    r->looked_ns = now;
+    r->ended = status + 1;
     return status;
 }
 

@@ -214,6 +214,7 @@ detach_entries(CodeState *state, Entry *to)
     state->calls = (SampledCalls){0};
     state->account = (Account){0};
     state->planned = state->met = state->told = false;
+    state->barren = 0;
     state->ticket = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;

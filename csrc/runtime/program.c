@@ -294,9 +294,9 @@ judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
 {
     if (capture_all)
         count(note, code, state, ran);
-    else if (ran != RAN_LEFT)
+    else if (ran != RAN_LEFT && !(ran == RAN_WAITS && account_is_hopeless(&state->account)))
         note->idle = 0;
-    else if (++note->idle >= IDLE_CALLS)
+    else if ((note->idle += 1 + Py_MIN(state->leaves, IDLE_CALLS)) >= IDLE_CALLS)
         leave(note, code);
 }
 

@@ -218,7 +218,10 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     return result;
 }
 
-/* A call that no plan covers: CPython's time in it is what compiling is earned with. */
+enum { BARREN = 8 };
+
+/* A call that no plan covers: CPython's time in it is what compiling is earned with.  Where looking
+   for plans in a frame has come to nothing BARREN times in a row, a few calls are left. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                PyObject *kwnames)
@@ -235,6 +238,10 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (plain) held->ran = RAN_WAITS;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
                              : call_sampled(held, function, args, nargsf, kwnames);
+    if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
+        state->barren = 0;
+    else if (!plain && ++state->barren >= BARREN && !timed)
+        leave_next(state, account_leaves_refused(account, args, nargs), args, nargs);
     if (timed) {
         account->running = false;
         state->leaves = 0;
@@ -261,7 +268,10 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         long long runs = state->plan_runs;
         Answer answer =
             run_frameless(held, entry, function, args, nargsf, kwnames, &result, &missed);
-        if (state->plan_runs != runs) held->ran = RAN_WHOLE;
+        if (state->plan_runs != runs) {
+            held->ran = RAN_WHOLE;
+            state->barren = 0;
+        }
         if (answer != ANSWER_NO) return result;
     }
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames)) {
