@@ -176,6 +176,7 @@ struct CodeState {
     int32_t leaves;      /* so many of the next calls need not be looked at: CPython runs them … */
     unsigned left_epoch; /* … in this epoch … */
     PyTypeObject *left_type; /* … with a first argument of this type, compared only */
+    bool compared;           /* a plain call is timed, to compare it: those inside are plain, too */
     int barren;              /* calls in a row with a look for plans, none of which ran */
     bool told;               /* the program was told that it is compiled no more */
     bool met;                /* "eager_then_compile": a call has come that had no plan */

@@ -259,7 +259,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
-    if (calls_are_left()) goto plain;
+    if (calls_are_left() || state->compared) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
     if (state->aside) leave_next(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
     if (state->aside) goto plain;
