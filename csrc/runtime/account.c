@@ -184,8 +184,8 @@ account_times(Account *account)
     return true;
 }
 
-static int32_t
-most_left(PyObject *const *args, Py_ssize_t nargs)
+int32_t
+account_most_left(PyObject *const *args, Py_ssize_t nargs)
 {
     int32_t most = LEFT_SCALARS;
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -202,7 +202,7 @@ int32_t
 account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
     if (!account->running && account->stride < CHEAP_STRIDE) return 0;
-    account->left = Py_MIN(2 * account->left + 1, most_left(args, nargs));
+    account->left = Py_MIN(2 * account->left + 1, account_most_left(args, nargs));
     return account->left;
 }
 
@@ -217,7 +217,10 @@ int32_t
 account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
     if (account->running) return account_leaves(account, args, nargs);
-    return account->stride > 1 ? account->untimed : 0;
+    if (account->stride == 1) return 0;
+    int32_t calls = account->untimed;
+    account->untimed = 1;
+    return calls;
 }
 
 void

@@ -48,8 +48,10 @@ int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
-/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
-   change in their work while their arguments stay of the same types, the fewer.  Inside a timed
+/* How many calls like this one need not be looked at, at most: the more may change in their work
+   while their arguments stay of the same types, the fewer. */
+int32_t account_most_left(PyObject *const *args, Py_ssize_t nargs);
+/* How many need not, where nothing is compiled for them: more and more.  Inside a timed
    call of the same function, which is what they are part of, they may take any time. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* As account_leaves, where nothing is compiled since such calls were refused: to find that again

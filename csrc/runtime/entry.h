@@ -206,6 +206,21 @@ state_leaves(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
            state->left_type == first_type(args, nargs);
 }
+/* So many of the next calls, those inside this one included, need not be looked at. */
+static inline void
+state_leave(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
+{
+    state->leaves = calls;
+    state->left_epoch = entry_epoch;
+    state->left_type = first_type(args, nargs);
+}
+/* This one is looked at, before those that were to be left are over: so many less have come. */
+static inline void
+state_looks(CodeState *state)
+{
+    if (state->leaves > 0) state->account.untimed = Py_MIN(state->leaves, state->account.stride);
+    state->leaves = 0;
+}
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);
 /* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */

@@ -60,7 +60,7 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
         self->vectorcall = left_vectorcall;
         return function->vectorcall((PyObject *)function, args, nargsf, kwnames);
     }
-    state->leaves = 0;
+    state_looks(state);
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);

@@ -188,15 +188,6 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     return !account_allows(account, state->decoded->count, false);
 }
 
-/* So many of the next calls, that of this one's own included, need not be looked at. */
-static void
-leave_next(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
-{
-    state->leaves = calls;
-    state->left_epoch = entry_epoch;
-    state->left_type = first_type(args, nargs);
-}
-
 /* There is nothing to compile in such calls: CPython has them. */
 static PyObject *
 call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
@@ -206,7 +197,7 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    if (!timed) leave_next(state, account_leaves_refused(account, args, nargs), args, nargs);
+    if (!timed) state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
@@ -232,7 +223,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
     if (plain && !timed)
-        leave_next(state, account_leaves_untimed(account, args, nargs), args, nargs);
+        state_leave(state, account_leaves_untimed(account, args, nargs), args, nargs);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -241,7 +232,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
         state->barren = 0;
     else if (!plain && ++state->barren >= BARREN && !timed)
-        leave_next(state, account_leaves_refused(account, args, nargs), args, nargs);
+        state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
     if (timed) {
         account->running = false;
         state->leaves = 0;
@@ -261,7 +252,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (calls_are_left() || state->compared) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) leave_next(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
+    if (state->aside) state_leave(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
