@@ -33,9 +33,10 @@
 enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
-    SPARED = 8000000,      /* of the bound's 30 ms: for a capture that takes longer than expected */
-    SHARE = 12,            /* of the time so far, one part in so many */
-    FIRST_PRICE = 1500000, /* what the first capture of a process needs besides */
+    SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
+    EXPLAINING = 1000000000,
+    SHARE = 12,              /* of the time so far, one part in so many */
+    FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
     FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
@@ -89,6 +90,13 @@ account_counts(int jumps)
 {
     spent_ns += (int64_t)jumps * COUNTED_NS;
     return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
+}
+
+bool
+account_explains(const Config *config)
+{
+    return !report_wanted() || !config->sample || config->fullgraph ||
+           spent_ns <= elapsed() + EXPLAINING;
 }
 
 void

@@ -23,6 +23,9 @@ typedef struct {
 /* Does the account decide about captures under this config?  Else they come at once, and the C
    compiler is waited for. */
 bool account_decides(const Config *config);
+/* While reports are collected, each place gets its first plan at once, and its compiler is waited
+   for.  May it get another?  All that takes no longer than the program, and a second. */
+bool account_explains(const Config *config);
 /* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
 bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
