@@ -10,6 +10,7 @@ import functools
 import os
 import resource
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,10 @@ ASKS = {
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 
 
+def _kind(nodeid):
+    return KIND.get(nodeid.partition("::")[0].split("/")[1])
+
+
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="one case of each test that is not slow")
     parser.addoption("--whole", default="", help="with --quick: the files of which all is run")
@@ -75,6 +80,27 @@ def pytest_addoption(parser):
         help="kernels, rules, runtime, numpy: what an earlier run asked with another Python, and with"
         " the same NumPy; of these tests one case each",
     )
+    parser.addoption("--optimised", action="store_true", help="all kernels are as users get them")
+
+
+# ---- kernels ----
+
+# Half of the time of the C compiler is its optimiser's.  It runs for tests of what kernels compute; the
+# others ask what is captured, kept and run, whatever the kernels' machine code.  `.ci/run` asks one case
+# of each of those with --optimised as well.  A $CC that is set is taken as it is.
+QUICK_CC = str(Path(__file__).parent / "quick_cc.sh")
+OWN_CC = os.environ.get("CC", "") not in ("", QUICK_CC)  # workers find the first process's
+
+
+def _compile_as(item):
+    """Sets $CC for a test, and for the processes that it starts."""
+    optimised = item.config.getoption("--optimised") or _kind(item.nodeid) in ("kernels", "numpy")
+    if OWN_CC:
+        return
+    if optimised:
+        os.environ.pop("CC", None)
+    else:
+        os.environ["CC"] = QUICK_CC
 
 
 def pytest_configure(config):
@@ -92,7 +118,7 @@ def _is_chosen(item, first, config):
         if file in config.getoption("--whole").split(","):
             return True
         return first and not item.get_closest_marker("slow")
-    if KIND.get(file.split("/")[1]) in config.getoption("--seen").split(","):
+    if _kind(item.nodeid) in config.getoption("--seen").split(","):
         return first and not item.get_closest_marker("longest")
     return True
 
@@ -121,6 +147,7 @@ def _processor_seconds():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
+    _compile_as(item)
     item.began = _processor_seconds()
 
 
