@@ -86,6 +86,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than 0.3 s; not in `make test-quick`")
     config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
+    config.addinivalue_line("markers", "optimised: all cases have kernels as users do")
     unknown = {kind for kind in config.getoption("--seen").split(",") if kind} - set(ASKS)
     if unknown:
         raise pytest.UsageError(f"--seen: there are {', '.join(ASKS)}, not {', '.join(unknown)}")
@@ -102,6 +103,11 @@ def _is_chosen(item, first, config):
     return not seen or (first and not item.get_closest_marker("longest"))
 
 
+def _is_optimised(item, first):
+    of_kernels = _kind(item.nodeid) in ("kernels", "numpy")
+    return first or of_kernels or item.get_closest_marker("optimised") is not None
+
+
 def pytest_collection_modifyitems(config, items):
     """What takes long comes first, so that no worker has to wait for it at the end.  With --quick, of
     each test function its first case, if it is not marked as slow; of what was --seen the first case."""
@@ -109,7 +115,7 @@ def pytest_collection_modifyitems(config, items):
     met, kept, left = set(), [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
-        item.optimised = function not in met or _kind(item.nodeid) in ("kernels", "numpy")
+        item.optimised = _is_optimised(item, function not in met)
         (kept if _is_chosen(item, function not in met, config) else left).append(item)
         met.add(function)
     config.hook.pytest_deselected(items=left)
@@ -125,8 +131,8 @@ def pytest_collection_finish():
 # ---- kernels ----
 
 # Half of the C compiler's time is its optimiser's.  Tests of what kernels compute have them as users do,
-# and so has the first case of each other test; its further cases ask what is captured, kept and run,
-# whatever the machine code.  A $CC that is set is taken as it is.
+# and so has the first case of each other test (_is_optimised); its further cases ask what is captured,
+# kept and run, whatever the machine code.  A $CC that is set is taken as it is.
 QUICK_CC = str(Path(__file__).parent / "quick_cc.sh")
 OWN_CC = os.environ.get("CC", "") not in ("", QUICK_CC)  # a worker may find the first process's
 
