@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
@@ -17,9 +18,13 @@ from pycompile.derivatives._adjoint_ops import Ops
 from pycompile.derivatives._elementwise import ROWS
 from pycompile.derivatives._program import (
     Called,
+    Names,
     Node,
+    Text,
+    Writer,
     called,
     dtype_text,
+    function_of,
     holes_in,
     is_real_valued,
     no_rule,
@@ -39,6 +44,8 @@ _NAMES = {
     "pos": np.positive,
     "abs": np.absolute,
 }
+# Arguments by name of ufuncs that leave the derivative's form as it is.
+_TYPES = {"dtype", "casting", "order", "subok", "signature"}
 OPERATORS = (
     {getattr(operator, name): ufunc for name, ufunc in _NAMES.items()}
     | {getattr(operator, f"i{n}"): u for n, u in _NAMES.items() if hasattr(operator, f"i{n}")}
@@ -51,10 +58,9 @@ class Calls(Ops):
 
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
-        call.function = function = of_method(call.function)
+        function = call.function = function_of(call)
         if isinstance(function, operator.attrgetter):
-            part = function.__reduce__()[1][0]
-            self.pull_part(node, part, str(g))
+            self.pull_attribute(node, function.__reduce__()[1][0], str(g))
         elif function is _C._pick:  # a number as one of two classes
             a, b, test = node.args
             self.add(a, f"np.where({self.ref(test)}, 0.0, {g})[()]", node)
@@ -65,7 +71,7 @@ class Calls(Ops):
             self.pull_item(node, call, str(g))
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
-        elif function is np.matmul:
+        elif function in (np.matmul, operator.matmul):
             self.pull_matmul(node, g or "")
         elif call.function is _steps.build:
             self.pull_build(node, g)
@@ -75,11 +81,11 @@ class Calls(Ops):
             isinstance(function, Hashable)
             and function in OPERATORS
             and call.changed in ((), (0,))
-            and len(node.args) <= 2
+            and len(call.args) <= 2
         ):
-            self.pull_ufunc_of(node, OPERATORS[function], g or "")
-        elif isinstance(function, np.ufunc) and not call.changed:
-            self.pull_ufunc_of(node, function, g or "")
+            self.pull_ufunc_of(node, OPERATORS[function], g or "", self.operands(call))
+        elif isinstance(function, np.ufunc) and not call.changed and not {*call.kwargs} - _TYPES:
+            self.pull_ufunc_of(node, function, g or "", self.operands(call))
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:
@@ -102,6 +108,23 @@ class Calls(Ops):
         else:
             self.pull_function(node, call, g)
 
+    def pull_attribute(self, node: Node, name: str, g: str) -> None:
+        (x,) = node.args
+        if name in ("real", "imag"):
+            self.pull_part(node, name, g)
+        elif name in ("T", "mT"):
+            self.add(x, f"{g}.{name}", node)
+        else:
+            raise no_rule(node, f"the attribute {name}")
+
+    def operands(self, call: Called) -> list[Node | str]:
+        """The arguments: nodes, and the texts of others."""
+        holes = _Holes(self, call)
+        return [
+            call.nodes[item.number] if type(item) is _calls.Hole else self.template(item, holes)
+            for item in call.args
+        ]
+
     pull_compress = pull_extern
     pull_store = pull_extern
 
@@ -112,12 +135,16 @@ class Calls(Ops):
             backs = rules.RULES.get(call.function)
         except TypeError:
             backs = None
-        if backs is None:
+        code = rules.own_code(call.function) if backs is None else None
+        if backs is None and code is None:
             raise no_rule(node, f"{module}.{name}" if module else name)
         if g is None:
             parts = self.multi[node.id]
             count = max(len(call_results(node)), max(parts) + 1)
             g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
+        if backs is None:
+            self.pull_code(node, call, code, g)
+            return
         first = next(iter(backs.values()))
         bound = (
             inspect.signature(first).bind_partial(None, None, *call.args, **call.kwargs).arguments
@@ -139,6 +166,24 @@ class Calls(Ops):
         for number, arg in enumerate(call.nodes):
             if arg in self.active and number not in done:
                 raise no_rule(node, f"{module}.{name} by this argument")
+
+    def pull_code(self, node: Node, call: Called, code: Any, g: str) -> None:
+        """Of a function of NumPy's that is Python code: that code is differentiated, too."""
+        active = [i for i, arg in enumerate(call.nodes) if arg in self.active]
+        others = [i for i in {*holes_in(call.args), *holes_in(call.kwargs)} if i not in active]
+        call.function = code
+        params = {i: f"a{i}" for i in (*active, *others)}
+        namespace: dict[str, Any] = {}
+        names = Names()
+        text = Writer(names, {}, Text()).call(call, params)
+        source = f"def {code.__name__}({', '.join(params.values())}):\n    return {text}\n"
+        exec(source, names.objects | {"np": np, "math": math}, namespace)
+        back = self.names.bind(rules.code_back(namespace[code.__name__], len(active)), "code_back")
+        args = "".join(f", {self.ref(call.nodes[i])}" for i in params)
+        parts = self.local(f"{back}({g}{args})")
+        for k, i in enumerate(active):
+            arg = call.nodes[i]
+            self.add(arg, self.typed(f"{parts}[{k}]", arg, node), node)
 
     def by_rule(
         self,
@@ -205,17 +250,8 @@ class Calls(Ops):
         if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
             to = call.nodes[value.number]
             once = self.names.bind(rules.last_writes, "last_writes")
-            part = self.local(f"{once}({g}, {key})")
-            thin = self.shape(to)
-            self.add(
-                to,
-                self.typed(
-                    f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()",
-                    to,
-                    node,
-                ),
-                node,
-            )
+            part = self.unspread(self.local(f"{once}({g}, {key})"), to)
+            self.add(to, self.typed(part, to, node), node)
         if old in self.active:
             name = self.local(f"{g}.copy()")
             self.text.put(f"{name}[{key}] = 0.0", node)
@@ -231,13 +267,8 @@ class Calls(Ops):
             if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
                 to = call.nodes[value.number]
                 sign = "-" if ufunc is np.subtract else ""
-                expr = f"{g}[{key}]"
-                expr = (
-                    f"unspread({expr}, {self.shape(to)!r})"
-                    if to.form == "array"
-                    else f"{expr}.sum()"
-                )
-                self.add(to, self.typed(sign + expr, to, node), node)
+                expr = self.unspread(f"{sign}{g}[{key}]", to)
+                self.add(to, self.typed(expr, to, node), node)
             return
         table = {"reduce": rules.REDUCE, "accumulate": rules.ACCUMULATE}.get(method, {})
         rule = table.get(ufunc)
@@ -338,11 +369,7 @@ class Calls(Ops):
             if type(template) is _calls.Hole and call.nodes[template.number] in self.active:
                 arg = call.nodes[template.number]
                 text = str(row).format(x=self.template(call.args[0], holes), g=g)
-                if node.form != "object":
-                    text = self.shaped(text, node, arg)
-                elif arg.form == "array":
-                    text = f"unspread({text}, {self.shape(arg)!r})"
-                self.add(arg, self.typed(text, arg, node), node)
+                self.add(arg, self.typed(self.shaped(text, node, arg), arg, node), node)
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)
@@ -407,13 +434,6 @@ class _Holes:
         if node.form == "python" and is_real_valued(node):
             return f"np.array({text})"  # rules ask for ranks and shapes
         return text
-
-
-def of_method(function: Any) -> Any:
-    """NumPy's function that does what a method of arrays does."""
-    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
-        return getattr(np, function.__name__, function)
-    return function
 
 
 def call_results(node: Node) -> Sequence[Any]:

@@ -86,6 +86,11 @@ def as_dtype(g, dtype):
     return np.asarray(g).astype(dtype)
 
 
+def imag_back(g, x):
+    """Of x.imag, where only the run tells whether x is complex."""
+    return -1j * g if np.iscomplexobj(x) else 0.0 * g
+
+
 def unspread(g, shape):
     """The sum of g over the axes along which an array of that shape was broadcast."""
     extra = np.ndim(g) - len(shape)

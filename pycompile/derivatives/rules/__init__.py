@@ -21,6 +21,7 @@ from pycompile.derivatives.rules.methods import (
     holes_of,
     last_writes,
 )
+from pycompile.derivatives.rules.own_code import code_back, own_code
 from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
     "RULES",
     "ZERO_SET",
     "NoRule",
+    "code_back",
     "einsum_back",
     "fourier",
     "holes_of",
     "last_writes",
     "linalg",
+    "own_code",
     "places",
     "products",
     "series",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -106,10 +107,14 @@ ZERO: set[Any] = {
     np.any,
     np.all,
     np.lexsort,
-    np.bincount,
     np.isin,
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
     np.linalg.matrix_rank,
-    np.arange,
     np.indices,
     np.shape,
     np.rint,
