@@ -61,6 +61,13 @@ class Forward(Writer):
             self.now = i
             self.write(node)
 
+    def op_extern(self, node: Node) -> str | None:
+        """What a value decides may be another than the graph takes for granted."""
+        out = super().op_extern(node)
+        if out is None or node.form != "array":
+            return out
+        return f"of_shape({out}, {self.shape(node)!r}, {where(node)!r})"
+
     def nodes(self, nodes: Sequence[Node]) -> None:
         self.inside += 1
         super().nodes(nodes)

@@ -77,6 +77,18 @@ JOINS: set[Any] = {
     _calls.join_columns,
 }
 
+# What writes elements of its other arguments, as they are, into the first one.
+FILLS: set[Any] = {
+    np.copyto,
+    np.put,
+    np.putmask,
+    np.place,
+    np.put_along_axis,
+    np.fill_diagonal,
+    np.ndarray.fill,
+    _calls.flat_set,
+}
+
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
     np.argsort,
@@ -147,4 +159,4 @@ class _Functions:
             return False
 
 
-ZERO_SET, MOVES_SET = _Functions(ZERO), _Functions(MOVES)
+ZERO_SET, MOVES_SET, FILLS_SET = _Functions(ZERO), _Functions(MOVES), _Functions(FILLS)

@@ -235,3 +235,9 @@ def trace_a(g, o, a, offset=0, axis1=0, axis2=1):
     eye = np.eye(a.shape[axis1], a.shape[axis2], offset, dtype=a.dtype)
     rest = np.reshape(g, (*np.shape(g), 1, 1)) * eye
     return np.moveaxis(rest, (-2, -1), (axis1, axis2))
+
+
+@rule(np.linalg.eigvals, "a")
+def eigvals_a(g, o, a):
+    vectors = np.linalg.eig(a)[1]
+    return _t(np.linalg.inv(vectors)) @ (g[..., None] * _t(vectors))

@@ -74,6 +74,8 @@ REDUCE: dict[np.ufunc, Rule] = {
     np.multiply: _product,
     np.maximum: _most,
     np.minimum: _most,
+    np.fmax: _most,
+    np.fmin: _most,
     np.logaddexp: _logaddexp,
     np.logaddexp2: _logaddexp2,
     np.hypot: _hypot,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,23 +13,33 @@ from pycompile._errors import DerivativeError
 from pycompile.derivatives.rules._table import NoRule
 
 
-@functools.cache
+_copies: dict[types.FunctionType, types.FunctionType] = {}
+
+
+def _is_of_numpy(thing: Any) -> bool:
+    return isinstance(thing, types.FunctionType) and thing.__module__.partition(".")[0] == "numpy"
+
+
 def _copied(function: types.FunctionType) -> types.FunctionType:
-    """The function, as one that is captured: what says that it is of NumPy is called."""
+    """The function, as one that is captured, and those that it calls: what says that it is of NumPy
+    is called."""
+    if function in _copies:
+        return _copies[function]
     scope = {**function.__globals__, "__name__": f"code_of_{function.__module__}"}
-    out = types.FunctionType(
+    out = _copies[function] = types.FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
     )
     out.__kwdefaults__ = function.__kwdefaults__
+    for name in function.__code__.co_names:
+        if _is_of_numpy(scope.get(name)):
+            scope[name] = _copied(scope[name])
     return out
 
 
 def own_code(function: Any) -> types.FunctionType | None:
     """The Python code of a function of NumPy's."""
     inner = getattr(function, "_implementation", function)
-    if not isinstance(inner, types.FunctionType):
-        return None
-    return _copied(inner) if inner.__module__.partition(".")[0] == "numpy" else None
+    return _copied(inner) if _is_of_numpy(inner) else None
 
 
 def code_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pycompile.derivatives._pieces import unspread
 from pycompile.derivatives.rules._table import NoRule, rule
 
 
@@ -110,3 +111,38 @@ def vander_x(g, o, x, N=None, increasing=False):
     powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
     lower = np.where(powers == 0, 0.0, powers * x[:, None] ** np.where(powers == 0, 0, powers - 1))
     return (g * lower).sum(axis=1)
+
+
+@rule(np.arange, "start")
+def arange_start(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return 0.0 if stop is None else g.sum()  # np.arange(stop)
+
+
+@rule(np.arange, "stop")
+def arange_stop(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return 0.0
+
+
+@rule(np.arange, "step")
+def arange_step(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return (g * np.arange(g.shape[0])).sum()
+
+
+@rule(np.modf, "x")
+def modf_x(g, o, x):
+    return 0.0 * x if g[0] is None else g[0]
+
+
+@rule(np.frexp, "x")
+def frexp_x(g, o, x):
+    return np.ldexp(g[0], -o[1])
+
+
+@rule(np.divmod, "x")
+def divmod_x(g, o, x, y):
+    return 0.0 * x if g[1] is None else unspread(g[1], np.shape(x))
+
+
+@rule(np.divmod, "y")
+def divmod_y(g, o, x, y):
+    return 0.0 * y if g[1] is None else unspread(-g[1] * o[0], np.shape(y))
