@@ -459,7 +459,7 @@ class _Holes:
     def __getitem__(self, number: int) -> str:
         node = self.call.nodes[number]
         text = self.adjoint.ref(node)
-        if node.form == "python" and is_real_valued(node):
+        if node.form in ("python", "scalar") and is_real_valued(node):
             return f"np.array({text})"  # rules ask for ranks and shapes
         return text
 
