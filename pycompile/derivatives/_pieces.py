@@ -94,7 +94,7 @@ def imag_back(g, x):
 
 
 def of_shape(array, shape, place):
-    if array.shape != shape:
+    if isinstance(array, np.ndarray) and array.shape != shape:  # or else it is several results
         raise DerivativeError(
             f"the shape of an array is decided by a value ({place}): compute with an array of that "
             "shape that does not depend on what is differentiated, np.arange(n) say"

@@ -24,9 +24,7 @@ OPTIONS = {
 
 def compiled(function: Any, fullgraph: bool = False) -> Any:
     """The function with its graphs put on the running tape."""
-    settings = _settings(
-        _plan.backend, fullgraph=fullgraph, dynamic=False, mode="wait", options=OPTIONS
-    )
+    settings = _settings(_plan.backend, fullgraph=fullgraph, mode="wait", options=OPTIONS)
     out = _compile(function, settings)
     if out is function:
 

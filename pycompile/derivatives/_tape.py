@@ -131,6 +131,8 @@ class Tape:
         if id(value) in self.constants and not self.was_written(value):
             return True, None
         if isinstance(value, np.ndarray):
+            if not value.size:
+                return True, None  # it has no elements that could depend on anything
             if id(value) in self.lost:
                 raise DerivativeError(
                     "an array shares memory with one that was written in between: "
