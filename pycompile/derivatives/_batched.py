@@ -313,7 +313,8 @@ class Batched(Forward):
         array, *index = node.args
         if any(map(self.has_axis, index)):
             raise NotBatched
-        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+        # A copy: what was read stays as it is when the loop writes there.
+        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}].copy()"
 
     def batch_element_store(self, node: Node) -> None:
         array, *index, value = node.args
