@@ -438,11 +438,12 @@ def without_dtype(call: Called) -> None:
 
 
 def has_numbers(call: Called) -> bool:
-    """Does a call that moves elements place numbers among them?"""
+    """Does a call that moves elements place numbers among them, of which no derivative is asked?"""
 
     def any_in(template: Any) -> bool:
         if type(template) is _calls.Hole:
-            return call.nodes[template.number].form != "array"
+            node = call.nodes[template.number]
+            return node.form != "array" or not is_real_valued(node)
         if isinstance(template, (tuple, list)):
             return any(map(any_in, template))
         return isinstance(template, (int, float, complex, np.ndarray, np.generic, slice))

@@ -186,7 +186,7 @@ class Ops(Adjoint):
             part = self.local(f"{view.text(g)}.copy()")
             expr = self.shaped(part, view.shape, value)
             self.add(value, self.typed(expr, value, node), node)
-        if old in self.active:
+        if old in self.active and node.shape:
             name = self.local(f"{g}.copy()")
             self.text.put(f"{store_text(name, view)} = 0.0", node)
             self.add(old, name, node)

@@ -527,6 +527,9 @@ class Writer:
         if view is None or view.spread or view.part:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
+        if not node.shape:  # NumPy's operations make numbers of such arrays
+            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)})", node)
+            return
         whole = not view.index and view.axes == tuple(range(len(view.axes))) and not view.new
         alike = value.form == "array" and self.shape(value) == self.shape(node)
         if whole and alike and self.strides(value) == self.strides(node):
