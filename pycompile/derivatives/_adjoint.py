@@ -64,6 +64,7 @@ class Adjoint(Writer):
         self.roots: dict[int, int] = {}  # versions of an array in a loop: the first
         self.again: dict[int, int] = {}  # what computing a node again costs
         self.unique = 0
+        self.recomputed: list[Node] = []
         self.saves: dict[str, Turns] = {}
         self.turns: dict[int, Turns] = {}
         self.loops: list[Node] = []
@@ -98,6 +99,7 @@ class Adjoint(Writer):
         return text
 
     def write_in_front(self, node: Node, scope: Scope) -> None:
+        self.recomputed.append(node)
         text, inside, self.text = self.text, self.scope, scope.front
         self.scope = scope
         if node.op == "result" and node.args[0].regions:
