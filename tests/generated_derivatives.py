@@ -93,7 +93,7 @@ class Differences:
                 return None
             found.append((0.5 * (right + left), size))
         (a, size), (b, _), (c, _) = found
-        error = 4 * max(abs(a - b), abs(b - c)) + 1e-7 * size
+        error = 4 * max(abs(a - b), abs(b - c)) + 1e-7 * size + 1e-9 * abs(self.value)
         return (b, error) if error < 1e-3 * size else None
 
 

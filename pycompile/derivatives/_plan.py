@@ -230,6 +230,13 @@ class Plan:
             return self.run(tape, inputs)
         except FloatingPointError:
             raise
+        except ArithmeticError as error:  # what the graph asserts is not so
+            place = where(self.graph.nodes[-1])
+            tape.error = DerivativeError(
+                f"the graph around {place} does not hold for these values: an index in a loop that is "
+                "negative in some of its turns, say, or an exception that the function catches"
+            )
+            raise FloatingPointError from error
         except Exception as error:
             tape.error = error
             raise FloatingPointError from error

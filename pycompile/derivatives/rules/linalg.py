@@ -145,6 +145,10 @@ def svd_a(g, o, a, full_matrices=True, compute_uv=True, hermitian=False):
 
 @rule(np.linalg.qr, "a")
 def qr_a(g, o, a, mode="reduced"):
+    if np.iscomplexobj(a):
+        raise NoRule("np.linalg.qr of complex numbers")
+    if not a.size:
+        return np.zeros(a.shape, a.dtype)
     q, r = o[0], o[1]
     gq = g[0] if g[0] is not None else np.zeros(q.shape, q.dtype)
     gr = np.triu(g[1]) if g[1] is not None else np.zeros(r.shape, r.dtype)
@@ -228,6 +232,17 @@ def norm_x(g, o, x, ord=None, axis=None, keepdims=False):
         i = 0 if ord == 2 else s.shape[-1] - 1
         u, vt = u[..., i : i + 1], vt[..., i : i + 1, :]
     return np.moveaxis(g * np.conjugate(u @ vt), (-2, -1), over)
+
+
+@rule(np.linalg.cond, "x")
+def cond_x(g, o, x, p=None):
+    if p not in (None, 2):
+        raise NoRule(f"np.linalg.cond with p={p!r}")
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    most, least = s[..., :1], s[..., -1:]
+    ends = np.eye(s.shape[-1], dtype=s.dtype)
+    parts = ends[0] / least - ends[-1] * most / (least * least)
+    return np.reshape(g, (*np.shape(g), 1, 1)) * np.conjugate((u * parts[..., None, :]) @ vt)
 
 
 @rule(np.trace, "a")

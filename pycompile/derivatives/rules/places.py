@@ -36,6 +36,8 @@ def broadcast_to_array(g, o, array, shape, subok=False):
 
 def _joined(g, o, axis):
     """Of a split: its parts' cotangents, one behind the other."""
+    if not isinstance(g, tuple):  # of one part
+        g, o = (g,), (o,)
     parts = [np.zeros_like(part) if ct is None else ct for ct, part in zip(g, o, strict=True)]
     return np.concatenate(parts, axis=axis)
 
@@ -105,8 +107,8 @@ def getitem_a(g, o, a, b):
 
 @rule(np.repeat, "a")
 def repeat_a(g, o, a, repeats, axis=None):
-    flat = a.reshape(-1) if axis is None else a
-    along = 0 if axis is None else axis
+    whole = axis is None or a.ndim == 0
+    flat, along = (a.reshape(-1), 0) if whole else (a, axis)
     where = np.repeat(np.arange(flat.shape[along]), repeats)
     back = np.zeros(flat.shape, g.dtype)
     np.add.at(np.moveaxis(back, along, 0), where, np.moveaxis(g, along, 0))

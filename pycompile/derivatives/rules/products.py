@@ -172,7 +172,7 @@ def einsum_back(g, o, subscripts, operands, which):
 
 
 def _vecdot_x1(g, o, x1, x2, *, axis=-1, **kwargs):
-    return unspread(np.conjugate(np.expand_dims(g, axis)) * x2, np.shape(x1))
+    return unspread(np.conjugate(np.expand_dims(g, axis) * x2), np.shape(x1))
 
 
 def _vecdot_x2(g, o, x1, x2, *, axis=-1, **kwargs):

@@ -29,12 +29,12 @@ def _convolve_back(g, a, v, mode, which):
 
 @rule(np.correlate, "a")
 def correlate_a(g, o, a, v, mode="valid"):
-    return _convolve_back(g, a, v[::-1], mode, 0)
+    return _convolve_back(g, a, np.conjugate(v[::-1]), mode, 0)
 
 
 @rule(np.correlate, "v")
 def correlate_v(g, o, a, v, mode="valid"):
-    return _convolve_back(g, a, v[::-1], mode, 1)[::-1]
+    return np.conjugate(_convolve_back(g, a, v, mode, 1)[::-1])
 
 
 def _segments(x, xp):
@@ -78,7 +78,7 @@ def interp_xp(g, o, x, xp, fp, left=None, right=None, period=None):
 def polyval_p(g, o, p, x):
     n = p.shape[0]
     powers = x ** np.arange(n - 1, -1, -1).reshape((n,) + (1,) * np.ndim(x))
-    return (g * powers).reshape((n, -1)).sum(axis=1)
+    return (g * powers).sum(axis=tuple(range(1, powers.ndim)))
 
 
 @rule(np.polyval, "x")
