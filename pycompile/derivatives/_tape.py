@@ -153,6 +153,7 @@ class Tape:
         base, slot = memory_of(self.known, value)
         if base is None:
             return None
+        self.require_unchanged(base, "a view of it was used")
         view = _views.find(place(base), place(value))
         places = _views.places(place(base), place(value)) if view is None else None
         if view is None and places is None:
@@ -260,6 +261,7 @@ class Tape:
         """The array is being written: it gets the slot of what is written, in the part `view`."""
         old = self.known.get(id(target), (target, None))[1]
         self.written.append(target)
+        self.prints.pop(id(target), None)
         for entry in self.entries:
             entry.kept = tuple(_own(each, target) for each in entry.kept)
         if view is not None and (old is not None or slot is not None):
