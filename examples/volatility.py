@@ -3,8 +3,8 @@ Google's daily prices by the gradient of a loop (matplotlib's sample data)."""
 
 import time
 
-import matplotlib.cbook
 import numpy as np
+from matplotlib import cbook
 from timing import measure
 
 import pycompile
@@ -33,8 +33,8 @@ surprise_and_gradient = pycompile.value_and_grad(surprise)
 
 def load():
     """The days, and by how many percent the price moved on each."""
-    with matplotlib.cbook.get_sample_data("goog.npz") as file:
-        prices = np.load(file)["price_data"] if not hasattr(file, "files") else file["price_data"]
+    with cbook.get_sample_data("goog.npz") as data:
+        prices = data["price_data"]
     return prices["date"][1:], 100 * np.diff(np.log(prices["adj_close"]))
 
 
