@@ -210,7 +210,9 @@ def explain(
             except Exception as raised:  # say, since the calls before have emptied a list
                 error = raised
         lost = _lost(before, compiled, counts)
-        return Explanation(name, records, error, aside, counts, seconds, so_far, lost=lost, derivatives=derived)
+        return Explanation(
+            name, records, error, aside, counts, seconds, so_far, lost=lost, derivatives=derived
+        )
 
     return run
 

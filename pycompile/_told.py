@@ -64,4 +64,4 @@ def backward(case: Any, text: Any, nodes: Sequence[Any]) -> None:
 def _name(node: Any) -> str:
     is_call = node.op in ("extern", "ufunc")
     thing = getattr(node.object, "function", node.object) if is_call else None
-    return getattr(thing, "__name__", None) or {"input": "argument"}.get(node.op, node.op)
+    return str(getattr(thing, "__name__", None) or {"input": "argument"}.get(node.op, node.op))

@@ -89,7 +89,10 @@ class Differences:
             right, left = self.slopes(h)
             noise = 1e-15 * abs(self.value) / h
             size = max(1.0, abs(right), abs(left))
-            if not np.isfinite([right, left]).all() or abs(right - left) > 1e3 * h * size + 4 * noise:
+            if (
+                not np.isfinite([right, left]).all()
+                or abs(right - left) > 1e3 * h * size + 4 * noise
+            ):
                 return None
             found.append((0.5 * (right + left), size))
         (a, size), (b, _), (c, _) = found

@@ -150,7 +150,9 @@ class Calls(Ops):
             bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
             bound |= bound.get("kwargs", {})
         has_rule = {*holes_in([bound[name] for name in backs or () if name in bound])}
-        missing = [i for i, arg in enumerate(call.nodes) if arg in self.active and i not in has_rule]
+        missing = [
+            i for i, arg in enumerate(call.nodes) if arg in self.active and i not in has_rule
+        ]
         if missing and code is not None:
             self.pull_code(node, call, code, g)
             return
@@ -281,7 +283,9 @@ class Calls(Ops):
             return
         if method == "outer" and ufunc.__name__ in ROWS:
             x, y = call.nodes
-            wide = self.local(f"np.reshape({self.ref(x)}, np.shape({self.ref(x)}) + (1,) * np.ndim({self.ref(y)}))")
+            wide = self.local(
+                f"np.reshape({self.ref(x)}, np.shape({self.ref(x)}) + (1,) * np.ndim({self.ref(y)}))"
+            )
             texts = {"x": wide, "y": self.ref(y), "o": self.ref(node), "g": str(g)}
             for i, (arg, row) in enumerate(zip((x, y), ROWS[ufunc.__name__], strict=True)):
                 if arg in self.active and row is not None:

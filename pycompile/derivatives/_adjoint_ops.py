@@ -218,9 +218,7 @@ class Ops(Adjoint):
 class _Lazy(dict[str, str]):
     """{x} {y} {z} {o} {g} of a row: only what the text names is read."""
 
-    def __init__(
-        self, adjoint: Adjoint, node: Node, g: str, args: Sequence[Node | str]
-    ) -> None:
+    def __init__(self, adjoint: Adjoint, node: Node, g: str, args: Sequence[Node | str]) -> None:
         super().__init__(g=g)
         self.adjoint, self.node, self.args = adjoint, node, args
 

@@ -369,8 +369,8 @@ def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
     rows = []
     if n > 1:
         tried = _batch.attempt(lambda: call(each[0]), [], [(each[0], units)], n)
-        if tried is not None and tried[1] is not None and tried[1].knows(tried[0]):
-            out, batch = tried
+        out, batch = tried if tried is not None else (None, None)
+        if batch is not None and batch.knows(out):
             return [_batch.joined(batch, leaf, axis) for _, leaf in _trees.leaves(out)]
         rows = [] if tried is None else [tried[0]]
     rows += [call(unit) for unit in each[len(rows) :]]

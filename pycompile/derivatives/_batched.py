@@ -15,7 +15,15 @@ from pycompile import _C, _calls
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint_calls import explicit, subscripts_of
 from pycompile.derivatives._plan import Forward
-from pycompile.derivatives._program import UFUNCS, Called, Names, Node, called, dtype_text, function_of
+from pycompile.derivatives._program import (
+    UFUNCS,
+    Called,
+    Names,
+    Node,
+    called,
+    dtype_text,
+    function_of,
+)
 
 
 class NotBatched(Exception):

@@ -107,7 +107,9 @@ def test_jacobians_are_batches(monkeypatch):
 
 def _hessian(f):
     gradient = pycompile.grad(lambda x: (f(x) ** 2).sum())
-    return np.array([(gradient(X + 1e-5 * e) - gradient(X - 1e-5 * e)) / 2e-5 for e in np.eye(len(X))])
+    return np.array(
+        [(gradient(X + 1e-5 * e) - gradient(X - 1e-5 * e)) / 2e-5 for e in np.eye(len(X))]
+    )
 
 
 def test_a_batch_keeps_what_was_read_before_a_write():

@@ -15,8 +15,7 @@ bool
 sizes_may_vary(const Interp *in)
 {
     const Config *config = in->request->config;
-    return in->turn != NULL && in->loop == NULL &&
-           (config == NULL || config->backend_call == NULL);
+    return in->turn != NULL && in->loop == NULL && (config == NULL || config->backend_call == NULL);
 }
 
 /* ---- ints as sizes ---- */

@@ -12,7 +12,6 @@ from pycompile import _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives.rules._table import NoRule
 
-
 _copies: dict[types.FunctionType, types.FunctionType] = {}
 
 
@@ -55,10 +54,9 @@ def code_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
             raise NoRule(f"numpy.{function.__name__}, within which there is {error}") from None
         if isinstance(g, tuple):
             g = tuple(
-                np.zeros_like(value) if ct is None else ct
-                for value, ct in zip(out, g, strict=True)
+                np.zeros_like(value) if ct is None else ct for value, ct in zip(out, g, strict=True)
             )
         return pullback(g)
 
-    back.is_derivative = True  # type: ignore[attr-defined]  # calls nothing but what is captured
+    back.is_derivative = True  # calls nothing but what is captured
     return _api.disable(back)
