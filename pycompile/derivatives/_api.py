@@ -367,7 +367,7 @@ def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
     units = np.eye(n, dtype=dtype).reshape((n, *shape))
     each = [unit if isinstance(value, np.ndarray) else unit[()] for unit in units]
     rows = []
-    if n > 1:
+    if n > 1 and not _tape.tapes():  # within a derivative, one by one
         tried = _batch.attempt(lambda: call(each[0]), [], [(each[0], units)], n)
         out, batch = tried if tried is not None else (None, None)
         if batch is not None and batch.knows(out):

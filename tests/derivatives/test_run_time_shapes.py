@@ -105,6 +105,14 @@ def test_jacobians_are_batches(monkeypatch):
     assert all(batch is not None and batch[1] is not None for batch in tried)
 
 
+def test_a_gradient_through_a_jacobian():
+    def f(x):
+        return np.sin(np.outer(x, x)) + np.cos(np.dot(x, x))
+
+    for jacobian in (pycompile.jacrev, pycompile.jacfwd):
+        check(lambda x, jacobian=jacobian: np.sin(jacobian(f)(x)), X[:2], h=0.01)
+
+
 def _hessian(f):
     gradient = pycompile.grad(lambda x: (f(x) ** 2).sum())
     return np.array(
