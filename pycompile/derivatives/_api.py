@@ -366,9 +366,9 @@ def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
     dtype, n = np.asarray(value).dtype, np.size(value)
     columns = []
     for i in range(n):
-        unit = np.zeros(n, dtype)
-        unit[i] = 1
-        unit = unit.reshape(np.shape(value)) if isinstance(value, np.ndarray) else unit[0]
+        flat = np.zeros(n, dtype)
+        flat[i] = 1
+        unit = flat.reshape(np.shape(value)) if isinstance(value, np.ndarray) else flat[0]
         columns.append([leaf for _, leaf in _trees.leaves(call(unit))])
     return [_stacked(list(column), axis) for column in zip(*columns, strict=True)]
 
