@@ -410,8 +410,8 @@ note_varied(void *of, uint64_t path)
     if (i == PATHS_WATCHED) return;
     if (i == entry->nvaried) entry->varied[entry->nvaried++] = (VariedPath){.path = path};
     VariedPath *varied = &entry->varied[i];
-    if (varied->failed < MAX_VARIED) varied->failed++;
-    varied->unsteady = varied->failed == MAX_VARIED;
+    if (varied->failed < INT32_MAX) varied->failed++;
+    varied->unsteady = varied->failed >= MAX_VARIED;
 }
 
 void
