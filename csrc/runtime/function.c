@@ -44,21 +44,6 @@ current_state(CompiledFunction *self)
     return self->state;
 }
 
-static PyTypeObject *
-first_type(PyObject *const *args, size_t nargsf)
-{
-    return PyVectorcall_NARGS(nargsf) > 0 ? Py_TYPE(args[0]) : NULL;
-}
-
-/* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
-   them: it may be an array. */
-static inline bool
-is_left(CodeState *state, PyObject *const *args, size_t nargsf)
-{
-    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
-           state->left_type == first_type(args, nargsf);
-}
-
 static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames);
 
@@ -69,18 +54,17 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     CodeState *state = current_state(self);
     PyFunctionObject *function = self->function;
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
-    if (is_left(state, args, nargsf)) { /* another function of this code has found that */
+    if (state_leaves(
+            state, args,
+            PyVectorcall_NARGS(nargsf))) { /* another function of this code has found that */
         self->vectorcall = left_vectorcall;
         return function->vectorcall((PyObject *)function, args, nargsf, kwnames);
     }
-    state->leaves = 0;
+    state_looks(state);
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
-    if (self->state != state || state->leaves == 0) return result;
-    state->left_epoch = entry_epoch;
-    state->left_type = first_type(args, nargsf);
-    self->vectorcall = left_vectorcall;
+    if (self->state == state && state->leaves > 0) self->vectorcall = left_vectorcall;
     return result;
 }
 
@@ -89,7 +73,7 @@ static PyObject *
 left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    if (is_left(self->state, args, nargsf))
+    if (state_leaves(self->state, args, PyVectorcall_NARGS(nargsf)))
         return self->function->vectorcall((PyObject *)self->function, args, nargsf, kwnames);
     self->vectorcall = compiled_vectorcall;
     return compiled_vectorcall(object, args, nargsf, kwnames);

@@ -501,6 +501,10 @@ try_capture(Runner *r, Entry *entry)
         r->waits = true;
         return TURN_RESUME;
     }
+    if (entry->nplans > 0 && !account_explains(r->state->config)) {
+        r->trail = NULL;
+        return TURN_RESUME;
+    }
     bool follows = r->trail != NULL && r->trail != &entry->behind;
     int64_t calls = follows ? 1 + r->trail->passed : 1;
     if (recompile_is_spent(&miss) || !credit_allows(entry, limit, &roots, calls))
