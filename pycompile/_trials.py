@@ -185,8 +185,10 @@ def _is_strided(view, array):
 
 def _array(result):
     """A new array."""
-    shape, strides, owns = result.shape, result.strides, bool(result.flags.owndata)
-    return StepValue((_ARRAY, result.dtype, shape, strides, None, owns, *_UNUSED))
+    writeable, owns = bool(result.flags.writeable), bool(result.flags.owndata)
+    return StepValue(
+        (_ARRAY, result.dtype, result.shape, result.strides, writeable, owns, *_UNUSED)
+    )
 
 
 def _is_on_device(thing):
@@ -533,7 +535,11 @@ def _quietly(asked, holes, samples):
 
 
 def _look_at_flags(asked):
-    """Raises where whether the call copies depends on values."""
+    """Raises where whether the call copies depends on values, or on who owns an argument's memory."""
+    if asked.traits & NumpyFunction.MINDS_FLAGS:
+        required = asked.kwargs.get("requirements") or [*asked.args[2:3], ""][0] or ()
+        if any(str(flag).upper() in ("O", "OWNDATA") for flag in required):
+            raise Unexpected("whether it copies depends on who owns the memory")
     flags = asked.args[1:] if asked.traits & NumpyFunction.FLAGS else ()
     named = (asked.kwargs.get("copy"), asked.kwargs.get("subok"))
     if any(type(flag) is Hole for flag in (*flags, *named)):

@@ -99,6 +99,39 @@ def test_what_minds_flags(writeable):
     assert not compiled(x)[1] or writeable
 
 
+@pytest.mark.parametrize("by", [("A", "C", "O"), ["owndata"], "CO"])
+def test_whether_it_copies_depends_on_who_owns_the_memory(by):
+    def required(x):
+        y = np.require(x, None, by)
+        return y is x, y * 2, np.require(x, requirements=by) is x
+
+    check(required, np.arange(6.0))
+    compiled = pycompile.compile(required, options={"capture_all": True})
+    memory = np.arange(6.0)
+    for x in (memory, memory[:], memory):
+        assert compiled(x)[::2] == required(x)[::2]
+
+
+@pytest.mark.parametrize("text", ["b'abcd'", "bytearray(b'abcd')"])
+def test_a_new_array_that_may_not_be_written(text):
+    scope = {"np": np}
+    exec(  # of a constant, the call is part of the plan
+        f"""def changed(part):
+            x = np.frombuffer({text}, np.uint8)
+            x[part] += 1
+            return x * 2
+
+def read(part):
+            x = np.frombuffer({text}, np.uint8)
+            return x[part] * 2, x.flags.writeable, x, x[part]
+""",
+        scope,
+    )
+    for function in (scope["changed"], scope["read"]):
+        check(function, slice(1, 3))
+        check(function, 1, captured=False)
+
+
 def test_integers_in_a_fit():
     def fitted(y):
         return np.polyfit(np.arange(len(y)), y, 2) + 1
