@@ -434,11 +434,17 @@ def _is_new(result, holes):
 
 
 def _on_read_only(asked, frozen):
-    """What the call gives of read-only arrays, or the exception that it raises."""
+    """(what the call gives of read-only arrays, whether it raises).
+
+    The exception is not given: a local that held it would make a cycle of it and of the frames below,
+    the program's among them.
+    """
     try:
-        return asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen)), None
-    except Exception as error:
-        return None, error
+        return asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen)), False
+    except np.linalg.LinAlgError:
+        raise
+    except Exception:
+        return None, True
 
 
 def _called(asked, holes):
@@ -453,14 +459,12 @@ def _called(asked, holes):
         return call()
     if asked.changed or asked.traits & NumpyFunction.MINDS_FLAGS:
         result = call()
-        error = _on_read_only(asked, frozen)[1]
+        raised = _on_read_only(asked, frozen)[1]
     else:
-        result, error = _on_read_only(asked, frozen)
-        if isinstance(error, np.linalg.LinAlgError):
-            raise error
-        if error is not None or not _is_new(result, frozen):
+        result, raised = _on_read_only(asked, frozen)
+        if raised or not _is_new(result, frozen):
             result = call()  # which perhaps raises as well
-    if error is not None:
+    if raised:
         raise Unexpected("a call that changes an argument")
     return result
 

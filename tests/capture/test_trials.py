@@ -1,6 +1,8 @@
 """What trials have found is remembered, for calls that types and constants decide."""
 
+import gc
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -97,6 +99,30 @@ def test_what_minds_flags(writeable):
     compiled = pycompile.compile(required)
     compiled(np.arange(6.0))
     assert not compiled(x)[1] or writeable
+
+
+def test_a_trial_that_raises_keeps_nothing():
+    class Owner:
+        pass
+
+    def step(owner):
+        owner.x = owner.x - owner.rate * owner.x
+
+    def caller(held):
+        with pytest.raises(TypeError):
+            compiled(held)
+
+    compiled = pycompile.compile(step, options={"plan_always": True})
+    gc.disable()
+    try:
+        owner, dead = Owner(), []
+        weakref.finalize(owner, dead.append, 1)
+        owner.x, owner.rate = np.ones(3), "a"
+        caller(owner)
+        del owner
+        assert dead
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("by", [("A", "C", "O"), ["owndata"], "CO"])
