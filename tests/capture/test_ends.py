@@ -52,6 +52,11 @@ REPLACED = {
     "of a class": ("c = type('C', (), {'v': Noisy()})", STORED),
     "of a module": ("c = sys.modules['mm'] = types.ModuleType('mm'); c.v = Noisy()", STORED),
     "of a function": ("def c(): pass\nc.v = Noisy()", STORED),
+    "under a key of another class": (
+        "class K(str):\n    __hash__, __eq__ = str.__hash__, str.__eq__\n"
+        "c = holder(0); del c.v; vars(c)[K('v')] = Noisy()",
+        STORED,
+    ),
     "a slot": ("c = Slotted(); c.v = Noisy()", STORED),
     "an attribute deleted": ("c = holder(Noisy())", "del c.v; return x + G.n"),
     "a slot deleted": ("c = Slotted(); c.v = Noisy()", "del c.v; return x + G.n"),
