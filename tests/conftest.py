@@ -25,7 +25,9 @@ if (
 os.environ.setdefault("PYCOMPILE_SAMPLE", "0")  # the clock decides nothing in tests
 os.environ.setdefault("PYCOMPILE_WAIT", "1")  # nor where calls are compared with plain ones
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
-os.environ.setdefault("PYCOMPILE_CACHE_BYTES", "4G")  # of three Pythons, with and without sanitizers
+os.environ.setdefault(
+    "PYCOMPILE_CACHE_BYTES", "4G"
+)  # of three Pythons, with and without sanitizers
 
 
 def pytest_unconfigure():
@@ -82,6 +84,7 @@ def pytest_addoption(parser):
         help="kernels, rules, runtime, numpy: what an earlier run asked with another Python, and with"
         " the same NumPy; of these tests one case each, with --quick none",
     )
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than 0.3 s; not in `make test-quick`")

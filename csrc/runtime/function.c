@@ -44,6 +44,14 @@ current_state(CompiledFunction *self)
     return self->state;
 }
 
+static inline PyObject *
+call_left(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    return call_has_temporary(args, nargsf, kwnames)
+               ? function_call(function, args, nargsf, kwnames)
+               : function->vectorcall((PyObject *)function, args, nargsf, kwnames);
+}
+
 static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames);
 
@@ -58,7 +66,7 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
             state, args,
             PyVectorcall_NARGS(nargsf))) { /* another function of this code has found that */
         self->vectorcall = left_vectorcall;
-        return function->vectorcall((PyObject *)function, args, nargsf, kwnames);
+        return call_left(function, args, nargsf, kwnames);
     }
     state_looks(state);
     Py_INCREF(function);
@@ -74,7 +82,7 @@ left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject
 {
     CompiledFunction *self = (CompiledFunction *)object;
     if (state_leaves(self->state, args, PyVectorcall_NARGS(nargsf)))
-        return self->function->vectorcall((PyObject *)self->function, args, nargsf, kwnames);
+        return call_left(self->function, args, nargsf, kwnames);
     self->vectorcall = compiled_vectorcall;
     return compiled_vectorcall(object, args, nargsf, kwnames);
 }
@@ -444,9 +452,19 @@ PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The function behind one of them. */
+static PyFunctionObject *
+function_of(PyObject *callable)
+{
+    bool stands = Py_IS_TYPE(callable, &CompiledFunction_Type) ||
+                  Py_IS_TYPE(callable, &DisabledFunction_Type);
+    return stands ? ((CompiledFunction *)callable)->function : NULL;
+}
+
 int
 function_init(PyObject *module)
 {
+    hook_knows(function_of, array_ends_quietly);
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
         PyType_Ready(&DisabledFunction_Type) < 0)
         return -1;

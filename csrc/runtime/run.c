@@ -573,6 +573,8 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     else if (!state->aside)
         return run_call(state, function, args, nargsf, kwnames, NULL);
 plain:
+    if (Py_TYPE(callable) == &PyFunction_Type && !is_intercepted((PyFunctionObject *)callable))
+        return function_call((PyFunctionObject *)callable, args, nargsf, kwnames);
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
 }
 

@@ -1,7 +1,7 @@
 /* The system compiler: found once, asked for its version once per machine, run without a shell.
 
-   1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.  Looked for again when
-      $CC has changed.
+   1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.  Looked for again
+   when $CC has changed.
    2. Its version comes from a note in the cache folder, made under the file's path, size, inode and
       time; only where there is none it is run with --version.  Note and version are the compiler's
       part of the key, so that what it made is found by them where there is no compiler at all.

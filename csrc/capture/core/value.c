@@ -438,8 +438,9 @@ static bool
 is_unsteady(Interp *in, SourceId id)
 {
     enum { MOST_VALUES = 64 };
+    const Config *config = in->request->config;
     const VariedPath *varied = source_varied(in, id);
-    bool all = in->request->config->capture_all;
+    bool all = config != NULL && config->capture_all;
     if (varied == NULL || (all && varied->failed <= MOST_VALUES)) return false;
     if (varied->unsteady && !all) return true;
     if (in->attempt.marks->by_value) return false;
