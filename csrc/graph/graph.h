@@ -315,6 +315,7 @@ typedef struct {
     bool view;    /* an array object of its own over its root's memory */
     bool frozen;  /* a view that the program may not write through */
     bool input;   /* an input itself: the same object */
+    bool written; /* into an input, and else nothing: it need be no array object */
     bool at_once; /* written into an input, and no code of the program runs between the first such
                      write and this one; false: not known */
 } Output;
@@ -423,6 +424,8 @@ SizeId size_mul(Graph *g, SizeId a, SizeId b);
 SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
 /* a // b for a b that divides a and is not 0. */
 SizeId size_ratio(Graph *g, SizeId a, SizeId b);
+/* id is *quotient * by + *rest: each term is divided by itself.  False: not known. */
+bool size_split(Graph *g, SizeId id, int64_t by, SizeId *quotient, SizeId *rest);
 SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b); /* MIN, MAX */
 /* An expression of this kind of two values. */
 int64_t size_apply(SizeKind kind, int64_t a, int64_t b);

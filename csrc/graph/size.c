@@ -494,6 +494,23 @@ size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b)
     return pair(g, kind, a, b);
 }
 
+bool
+size_split(Graph *g, SizeId id, int64_t by, SizeId *quotient, SizeId *rest)
+{
+    Sum all = {0}, whole = {0}, left = {0};
+    sum_size(g, &all, 1, id);
+    if (all.full) return false;
+    whole.constant = all.constant / by;
+    left.constant = all.constant % by;
+    for (int i = 0; i < all.n; i++) {
+        sum_add(&whole, (Term){all.at[i].factor / by, all.at[i].of});
+        sum_add(&left, (Term){all.at[i].factor % by, all.at[i].of});
+    }
+    *quotient = sum_made(g, &whole);
+    *rest = sum_made(g, &left);
+    return *quotient != NO_SIZE && *rest != NO_SIZE;
+}
+
 /* Of products that have factors in common, these go: (a * b) // a is b where a is not 0. */
 SizeId
 size_ratio(Graph *g, SizeId a, SizeId b)
