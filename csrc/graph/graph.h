@@ -87,7 +87,6 @@ typedef enum {
 typedef enum {
 #define TARGET(NAME, ...) DEVICE_##NAME,
 #include "targets.def"
-#undef TARGET
     DEVICE_COUNT
 } Device;
 
@@ -177,7 +176,6 @@ typedef enum {
 typedef enum {
 #define OP(name, ...) OP_##name,
 #include "ops.def"
-#undef OP
     OP_COUNT
 } Op;
 
