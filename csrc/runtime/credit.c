@@ -7,7 +7,7 @@
    them again would cost, and only where it has been earned,
 
      - by a call that is likely to save the cost at once, because its arrays are that much larger
-       than those of the last try, or
+       than those of the last try, or that are far larger than in any try, or
      - by calls with the same shapes, which have come so often that a plan would have saved the cost
        by now, or
      - bit by bit: by a share of what the calls without a plan would have saved with one, and of
@@ -27,11 +27,11 @@ enum {
     MISSED_SHARE = 4,
     MOST_BACKOFF = 12,
     MOST_RATIO = 20, /* in bits */
-    FAR_LARGER = 2,  /* in bits: allows another try where nothing was worth a plan */
+    FAR_LARGER = 2,  /* in bits: allows another try where nothing was worth a plan; twice as much
+                        where something was */
     ITEMS_WATCHED = 8,
     FIRST_WAIT = 8, /* calls before stepping that has paid nothing is tried again */
     MOST_REFUSAL_WAIT = 1 << 20,
-    MARGINAL = 64, /* a plan that saves no more than this says nothing of larger arrays */
 };
 
 int
@@ -82,7 +82,23 @@ bits(int64_t number)
     return number > 0 ? 64 - __builtin_clzll((uint64_t)number) : 0;
 }
 
-/* By how many bits the most grown array is larger than at the last try; negative where none has
+static int64_t
+elements_of_call(const Roots *roots)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++)
+        elements += credit_elements(roots->slots[i]);
+    return elements;
+}
+
+/* By how many bits the call's arrays are larger than in any try. */
+static int
+largest_by(const Credit *credit, const Roots *roots)
+{
+    return bits(elements_of_call(roots)) - credit->most;
+}
+
+/* By how many bits the most grown array is larger than for the last plan; negative where none has
    grown: by how many it is smaller. */
 static int
 larger_by(const Credit *credit, const Roots *roots)
@@ -99,11 +115,13 @@ larger_by(const Credit *credit, const Roots *roots)
 
 /* The saving of a plan for this call, estimated: larger for larger arrays. */
 static int64_t
-promised(const Credit *credit, int larger)
+promised(const Credit *credit, const Roots *roots)
 {
-    int64_t gain = credit->gain > 0 ? credit->gain : 1;
+    bool none = credit->gain == 0;
+    int larger = none ? largest_by(credit, roots) : larger_by(credit, roots);
+    int64_t gain = none ? 1 : credit->gain;
     gain = larger >= 0 ? gain << larger : gain >> -larger;
-    return Py_MAX(gain, credit->gain > 0 ? LEAST_SAVED : 1);
+    return Py_MAX(gain, none ? 1 : LEAST_SAVED);
 }
 
 /* ---- calls that recur ---- */
@@ -186,23 +204,22 @@ credit_allows(Entry *entry, int64_t limit, const Roots *roots, int64_t calls)
     Credit *credit = &entry->credit;
     if (!is_past_limit(entry, limit)) return true;
     if (limit == 0) return false;
-    int larger = larger_by(credit, roots);
-    int64_t gain = promised(credit, larger);
-    if (larger >= (credit->gain == 0 ? FAR_LARGER : 2 * FAR_LARGER) && credit->gain <= MARGINAL)
-        return true;
+    int64_t gain = promised(credit, roots);
+    if (largest_by(credit, roots) >= (credit->gain == 0 ? FAR_LARGER : 2 * FAR_LARGER)) return true;
     if (gain >= PAYS * credit->price << credit->misjudged) return true;
     credit->earned += (gain / MISSED_SHARE + 1) * calls;
     if (credit->gain > 0 && recurs(credit, roots, gain)) return true;
     return credit->earned >= credit->price << credit->backoff;
 }
 
+/* What a plan was seen to save is what the next ones are expected to.  One that saves far less than
+   expected may be of another kind: of complex numbers, or of no turns. */
 static void
-note_sizes(Credit *credit, const Roots *roots, bool made)
+note_gain(Credit *credit, const Roots *roots, int64_t saves, int64_t expected)
 {
-    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
-        uint8_t size = (uint8_t)bits(credit_elements(roots->slots[i]));
-        if (made || size > credit->sizes[i]) credit->sizes[i] = size;
-    }
+    credit->gain = Py_MAX(saves, credit->gain == 0 ? 0 : expected / 2);
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++)
+        credit->sizes[i] = (uint8_t)bits(credit_elements(roots->slots[i]));
 }
 
 void
@@ -212,11 +229,11 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     bool compiled = note->text != 0 && note->text != credit->text;
     Recurring *recurring = recurring_of(credit, kind_of(roots), false);
     bool recurred = has_recurred(credit, recurring);
+    int64_t gain = promised(credit, roots);
     if (recurred) {
         recurring->missed = 0;
         if (credit->doubts < MOST_BACKOFF) credit->doubts++;
     } else if (is_past_limit(entry, limit)) {
-        int64_t gain = promised(credit, larger_by(credit, roots));
         if (credit->backoff < MOST_BACKOFF) credit->backoff++;
         if (note->saves < gain / MISSED_SHARE && credit->misjudged < MOST_BACKOFF)
             credit->misjudged++;
@@ -224,8 +241,8 @@ credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote 
     if (!recurred) credit->earned = 0;
     credit->price = note->cost + (compiled ? COMPILE_COST : 0);
     if (note->text != 0) credit->text = note->text;
-    if (note->useful) credit->gain = note->saves;
-    if (note->useful || credit->gain <= MARGINAL) note_sizes(credit, roots, note->useful);
+    if (note->useful) note_gain(credit, roots, note->saves, gain);
+    credit->most = (uint8_t)Py_MAX(credit->most, bits(elements_of_call(roots)));
     if (plan != NULL) {
         plan->debt = PAYS * credit->price;
         plan->used_at = plan->debt - note->cost;
@@ -250,16 +267,14 @@ credit_paid(Entry *entry)
 int
 credit_work(const Roots *roots)
 {
-    int64_t elements = 0, turns = 0;
+    int64_t turns = 0;
     for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
         PyObject *object = roots->slots[i];
         int overflow;
         if (object != NULL && PyLong_CheckExact(object))
             turns = Py_MAX(turns, PyLong_AsLongLongAndOverflow(object, &overflow));
-        else
-            elements += credit_elements(object);
     }
-    return bits(elements) + bits(turns);
+    return bits(elements_of_call(roots)) + bits(turns);
 }
 
 bool

@@ -52,11 +52,12 @@ typedef struct {
     uint8_t backoff;              /* tries past the limit since a plan last paid */
     uint8_t misjudged;            /* of those, the ones that a large call had justified */
     uint8_t doubts;               /* tries for calls that recurred since a plan last paid */
-    int gain;                     /* of the last plan, per run */
+    int64_t gain;                 /* of the last plan, per run; 0: none was worth it yet */
     int64_t price;                /* of the last try */
     int64_t earned;               /* towards the next try */
     uint64_t text;                /* of the last plan's kernels */
-    uint8_t sizes[SLOTS_WATCHED]; /* by slot, at the last try: bits of the number of elements */
+    uint8_t sizes[SLOTS_WATCHED]; /* by slot, for the last plan: bits of the number of elements */
+    uint8_t most; /* the same of all arrays of a call, at most in the tries so far */
 } Credit;
 
 /* Turns of a loop in which plans of the entry run: turns.c. */

@@ -12,7 +12,7 @@ import pycompile
 from pycompile import _C
 
 CUM = np.linspace(0.2, 1.0, 5)
-N = 4000
+N = 1500
 SLOW, FAST = 500_000, 1  # nanoseconds, of a window of turns and of all that CPython makes
 
 
