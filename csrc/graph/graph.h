@@ -430,11 +430,9 @@ int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
-/* Has it a number that only the run tells? */
-bool size_varies(const Graph *g, SizeId id);
 /* Is there a length of an input that is bounded, not known? */
 bool graph_has_symbols(const Graph *g);
-/* Has it one that only a step of the run tells? */
+/* Has it a number that only a step of the run tells? */
 bool size_varies_in_run(const Graph *g, SizeId id);
 /* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is
    as it was seen. */

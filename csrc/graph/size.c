@@ -396,13 +396,14 @@ size_upper(Graph *g, SizeId id, int64_t *out)
     return bound(g, id, true, 0, out);
 }
 
-bool
-size_varies(const Graph *g, SizeId id)
+/* Has it a number that only the run tells? */
+static bool
+varies(const Graph *g, SizeId id)
 {
     if (size_is_const(g, id)) return false;
     const Size *size = &g->sizes.at[id];
     if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER || size->a != NO_SIZE;
-    return size_varies(g, size->a) || size_varies(g, size->b);
+    return varies(g, size->a) || varies(g, size->b);
 }
 
 bool
@@ -425,7 +426,7 @@ graph_has_symbols(const Graph *g)
 bool
 size_is_single(const Graph *g, SizeId id)
 {
-    return size_value(g, id) == 1 && !size_varies(g, id);
+    return size_value(g, id) == 1 && !varies(g, id);
 }
 
 int64_t
