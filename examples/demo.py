@@ -15,6 +15,7 @@ def main() -> int:
     import options
     import photo
     import terrain
+    import volatility
 
     import pycompile
 
@@ -24,7 +25,7 @@ def main() -> int:
         f"pycompile {pycompile.__version__}, NumPy {np.__version__}, Python {sys.version.split()[0]}"
     )
     print("first: the first call; steady: median of 15, once the C compiler has ended\n")
-    agree = [example.main(out) for example in (photo, terrain, options, network)]
+    agree = [example.main(out) for example in (photo, terrain, options, network, volatility)]
     print("\nexplain(sharpen):\n")
     print(pycompile.explain(photo.sharpen)(photo.load(), 1.5))
     print(f"\npictures: {', '.join(sorted(p.name for p in out.glob('*.png')))} in {out}")

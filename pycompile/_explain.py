@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from pycompile import _C, _explain_text
+from pycompile import _C, _explain_text, _told
 from pycompile._api import (
     _SUSPENDS,
     _compile,
@@ -39,6 +39,7 @@ class Explanation:
         so_far: Mapping[str, int] | None = None,
         more: str = "more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()",
         lost: list[str] | None = None,
+        derivatives: list[Record] | None = None,
     ) -> None:
         self.name = name
         self.records = records
@@ -48,6 +49,7 @@ class Explanation:
         self.counts = counts or []  # of each function's code, as _C.hints() gives them
         self.so_far = dict(so_far or {})  # stats() of the function before the call
         self.lost = list(lost or ())  # what was said of places that had been given up before it
+        self.derivatives = list(derivatives or ())  # of each graph: see _told.py
         self.seconds = dict(seconds or {})  # call, and plain and compiled where they were measured
 
     @property
@@ -111,6 +113,7 @@ class Explanation:
             "so_far": self.so_far,
             "lost": self.lost,
             "functions": self.functions,
+            "derivatives": self.derivatives,
             "error": None if self.error is None else f"{type(self.error).__name__}: {self.error}",
             "records": [
                 {key: value for key, value in record.items() if key != "graph_object"}
@@ -181,6 +184,7 @@ def explain(
         error: BaseException | None = None
         seconds: dict[str, float] = {}
         reset = _C.hints()
+        _told.begin()
         earlier = _C.report_begin()  # those of `python -m pycompile explain`, around this one
         began = perf_counter()
         try:
@@ -191,8 +195,11 @@ def explain(
             seconds["call"] = perf_counter() - began
             counts = _since(reset, _C.hints())  # before the codes that are told of may die
             records = _C.report_end()[earlier:]
+            derived = _told.end()
         kept = compiled is function or _switched_off()
-        aside = _why_aside(function) if kept else plans_forbidden(settings)
+        aside = plans_forbidden(settings)
+        if kept and not getattr(function, "is_derivative", False):
+            aside = _why_aside(function)
         if runs > 0 and error is None:
             plain = getattr(function, "__wrapped__", function)
             try:
@@ -203,7 +210,9 @@ def explain(
             except Exception as raised:  # say, since the calls before have emptied a list
                 error = raised
         lost = _lost(before, compiled, counts)
-        return Explanation(name, records, error, aside, counts, seconds, so_far, lost=lost)
+        return Explanation(
+            name, records, error, aside, counts, seconds, so_far, lost=lost, derivatives=derived
+        )
 
     return run
 

@@ -66,6 +66,42 @@ def place(file: str | None, line: Any) -> str:
     return f"{name}:{line}"
 
 
+# ---- what is told of derivatives ----
+
+
+def of_derivatives(explanation: Explanation) -> list[str]:
+    """Of each graph that was differentiated: its texts' lengths, what is kept, what is computed again."""
+    lines = []
+    for record in explanation.derivatives:
+        first, last = record["places"][0], record["places"][-1]
+        where = place(*first) + (f" to {last[1]}" if last != first and last[0] == first[0] else "")
+        ahead, back = (sum(text.count("\n") - 1 for text in texts) for texts in _texts(record))
+        lines.append(f"derivative of {where}: forward of {ahead} lines, backward of {back}")
+        own = [value for value in record["kept"] if not value["argument"]]
+        given = [value for value in record["kept"] if value["argument"]]
+        total = size(sum(value["bytes"] for value in own))
+        there = f"; {size(sum(value['bytes'] for value in given))} of arguments" if given else ""
+        lines.append(f"  kept: {total}{there}{_listed([_kept(value) for value in own])}")
+        again = [f"{item['what']} ({place(*item['place'])})" for item in record["again"]]
+        if again:
+            lines.append(f"  computed again: {len(again)} values{_listed(again)}")
+    return lines
+
+
+def _texts(record: Record) -> tuple[list[str], list[str]]:
+    return [record["forward"]], record["backward"]
+
+
+def _kept(value: Record) -> str:
+    return f"{value['what']} {value['type']} ({place(*value['place'])})"
+
+
+def _listed(items: list[str]) -> str:
+    most = 4
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return ": " + ", ".join(items[:most]) + rest if items else ""
+
+
 # ---- what is told of one function ----
 
 
@@ -372,7 +408,11 @@ def head(explanation: Explanation) -> list[str]:
         f"given up before this call, which made plans anew: {text}" for text in explanation.lost
     ]
     return lines + [
-        "  " + line for line in explanation.times() + _so_far(explanation.so_far) + lost
+        "  " + line
+        for line in explanation.times()
+        + _so_far(explanation.so_far)
+        + lost
+        + of_derivatives(explanation)
     ]
 
 
@@ -405,6 +445,8 @@ def verbose(explanation: Explanation) -> str:
     for number, record in enumerate(explanation.records, 1):
         lines.append("")
         lines.extend(describe(number, record, hinted))
+    for record in explanation.derivatives:
+        lines += ["", *(text for texts in _texts(record) for text in texts)]
     return "\n".join(lines)
 
 

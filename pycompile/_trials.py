@@ -185,8 +185,10 @@ def _is_strided(view, array):
 
 def _array(result):
     """A new array."""
-    shape, strides, owns = result.shape, result.strides, bool(result.flags.owndata)
-    return StepValue((_ARRAY, result.dtype, shape, strides, None, owns, *_UNUSED))
+    writeable, owns = bool(result.flags.writeable), bool(result.flags.owndata)
+    return StepValue(
+        (_ARRAY, result.dtype, result.shape, result.strides, writeable, owns, *_UNUSED)
+    )
 
 
 def _is_on_device(thing):
@@ -432,11 +434,17 @@ def _is_new(result, holes):
 
 
 def _on_read_only(asked, frozen):
-    """What the call gives of read-only arrays, or the exception that it raises."""
+    """(what the call gives of read-only arrays, whether it raises).
+
+    The exception is not given: a local that held it would make a cycle of it and of the frames below,
+    the program's among them.
+    """
     try:
-        return asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen)), None
-    except Exception as error:
-        return None, error
+        return asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen)), False
+    except np.linalg.LinAlgError:
+        raise
+    except Exception:
+        return None, True
 
 
 def _called(asked, holes):
@@ -451,14 +459,12 @@ def _called(asked, holes):
         return call()
     if asked.changed or asked.traits & NumpyFunction.MINDS_FLAGS:
         result = call()
-        error = _on_read_only(asked, frozen)[1]
+        raised = _on_read_only(asked, frozen)[1]
     else:
-        result, error = _on_read_only(asked, frozen)
-        if isinstance(error, np.linalg.LinAlgError):
-            raise error
-        if error is not None or not _is_new(result, frozen):
+        result, raised = _on_read_only(asked, frozen)
+        if raised or not _is_new(result, frozen):
             result = call()  # which perhaps raises as well
-    if error is not None:
+    if raised:
         raise Unexpected("a call that changes an argument")
     return result
 
@@ -533,7 +539,11 @@ def _quietly(asked, holes, samples):
 
 
 def _look_at_flags(asked):
-    """Raises where whether the call copies depends on values."""
+    """Raises where whether the call copies depends on values, or on who owns an argument's memory."""
+    if asked.traits & NumpyFunction.MINDS_FLAGS:
+        required = asked.kwargs.get("requirements") or [*asked.args[2:3], ""][0] or ()
+        if any(str(flag).upper() in ("O", "OWNDATA") for flag in required):
+            raise Unexpected("whether it copies depends on who owns the memory")
     flags = asked.args[1:] if asked.traits & NumpyFunction.FLAGS else ()
     named = (asked.kwargs.get("copy"), asked.kwargs.get("subok"))
     if any(type(flag) is Hole for flag in (*flags, *named)):

@@ -7,9 +7,11 @@ else in a temporary one.  A test that looks at compiling or at the cache names a
 
 import collections
 import functools
+import gc
 import os
 import resource
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,9 @@ if (
 os.environ.setdefault("PYCOMPILE_SAMPLE", "0")  # the clock decides nothing in tests
 os.environ.setdefault("PYCOMPILE_WAIT", "1")  # nor where calls are compared with plain ones
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
+os.environ.setdefault(
+    "PYCOMPILE_CACHE_BYTES", "4G"
+)  # of three Pythons, with and without sanitizers
 
 
 def pytest_unconfigure():
@@ -66,6 +71,10 @@ ASKS = {
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 
 
+def _kind(nodeid):
+    return KIND.get(nodeid.partition("::")[0].split("/")[1])
+
+
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="one case of each test that is not slow")
     parser.addoption("--whole", default="", help="with --quick: the files of which all is run")
@@ -73,13 +82,14 @@ def pytest_addoption(parser):
         "--seen",
         default="",
         help="kernels, rules, runtime, numpy: what an earlier run asked with another Python, and with"
-        " the same NumPy; of these tests one case each",
+        " the same NumPy; of these tests one case each, with --quick none",
     )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than 0.3 s; not in `make test-quick`")
     config.addinivalue_line("markers", "longest: takes half a minute; comes first in the order")
+    config.addinivalue_line("markers", "optimised: all cases have kernels as users do")
     unknown = {kind for kind in config.getoption("--seen").split(",") if kind} - set(ASKS)
     if unknown:
         raise pytest.UsageError(f"--seen: there are {', '.join(ASKS)}, not {', '.join(unknown)}")
@@ -88,13 +98,17 @@ def pytest_configure(config):
 def _is_chosen(item, first, config):
     """Is a test run, that is the first case of its function or a later one?"""
     file = item.nodeid.partition("::")[0]
+    seen = _kind(item.nodeid) in config.getoption("--seen").split(",")
     if config.getoption("--quick"):
         if file in config.getoption("--whole").split(","):
             return True
-        return first and not item.get_closest_marker("slow")
-    if KIND.get(file.split("/")[1]) in config.getoption("--seen").split(","):
-        return first and not item.get_closest_marker("longest")
-    return True
+        return first and not seen and not item.get_closest_marker("slow")
+    return not seen or (first and not item.get_closest_marker("longest"))
+
+
+def _is_optimised(item, first):
+    of_kernels = _kind(item.nodeid) in ("kernels", "numpy")
+    return first or of_kernels or item.get_closest_marker("optimised") is not None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -104,10 +118,36 @@ def pytest_collection_modifyitems(config, items):
     met, kept, left = set(), [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
+        item.optimised = _is_optimised(item, function not in met)
         (kept if _is_chosen(item, function not in met, config) else left).append(item)
         met.add(function)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+def pytest_collection_finish():
+    """What there is now stays: no collection of garbage goes through 16,000 tests again."""
+    gc.collect()
+    gc.freeze()
+
+
+# ---- kernels ----
+
+# Half of the C compiler's time is its optimiser's.  Tests of what kernels compute have them as users do,
+# and so has the first case of each other test (_is_optimised); its further cases ask what is captured,
+# kept and run, whatever the machine code.  A $CC that is set is taken as it is.
+QUICK_CC = str(Path(__file__).parent / "quick_cc.sh")
+OWN_CC = os.environ.get("CC", "") not in ("", QUICK_CC)  # a worker may find the first process's
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Sets $CC for the test, and for the processes that it starts."""
+    if not OWN_CC:
+        if item.optimised:
+            os.environ.pop("CC", None)
+        else:
+            os.environ["CC"] = QUICK_CC
 
 
 # ---- what each folder takes ----

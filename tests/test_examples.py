@@ -15,7 +15,7 @@ pytest.importorskip("sklearn")
 
 from benchmarks.cases import CASES  # noqa: E402
 
-EXAMPLES = ["photo", "terrain", "options", "network"]
+EXAMPLES = ["photo", "terrain", "options", "network", "volatility"]
 
 
 def functions():

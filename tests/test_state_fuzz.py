@@ -27,7 +27,7 @@ from differential import observe, positions
 
 import pycompile
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000")) // 20
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000")) // 5
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 25  # programs a test
 NATIVE = 16  # one program in so many goes through the C compiler, the others through `eager`

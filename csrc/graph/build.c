@@ -159,7 +159,7 @@ graph_view_is_readonly(const Graph *g, NodeId id)
         if (node->op == OP_broadcast) return true;
         if (node->nargs == 0) return false; /* parsed, and not verified yet */
     }
-    return false;
+    return (node->op == OP_extern || node->op == OP_result) && node->type.frozen;
 }
 
 bool

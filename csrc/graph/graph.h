@@ -99,6 +99,7 @@ typedef struct {
                        multiple of 16 bytes */
     bool long_long; /* NumPy's `long long`, which differs from `long` by its name alone: what CuPy's
                        arg-reductions give */
+    bool frozen;    /* a new array of a step that may not be written */
     SizeId shape[MAX_RANK];
     SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */

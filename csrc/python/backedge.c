@@ -30,16 +30,6 @@ enum { TOOL = 5 }; /* sys.monitoring.OPTIMIZER_ID */
 static PyObject *set_events, *disable, *jump_events, *no_events; /* owned; NULL: no tool */
 static bool calling; /* sys.monitoring, to give the tool back */
 
-static Frame *
-current_frame(PyThreadState *ts)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return ts->current_frame;
-#else
-    return ts->cframe->current_frame;
-#endif
-}
-
 static void
 set_current_frame(PyThreadState *ts, Frame *frame)
 {
@@ -66,7 +56,7 @@ static PyObject *
 on_jump(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
 {
     PyThreadState *ts = PyThreadState_Get();
-    Frame *frame = current_frame(ts);
+    Frame *frame = thread_frame(ts);
     if (nargs != 3 || edges == NULL || disable == NULL || frame == NULL ||
         frame->owner != FRAME_OWNED_BY_THREAD || (PyObject *)frame_code(frame) != args[0])
         Py_RETURN_NONE;
@@ -243,7 +233,7 @@ frame_unwind_running(PyThreadState *ts, Frame *frame, const Decoded *decoded, in
 void
 frames_visit(void (*visit)(PyFunctionObject *function))
 {
-    for (Frame *frame = current_frame(PyThreadState_Get()); frame != NULL; frame = frame->previous)
+    for (Frame *frame = thread_frame(PyThreadState_Get()); frame != NULL; frame = frame->previous)
         if (frame->owner == FRAME_OWNED_BY_THREAD && PyFunction_Check(frame->f_funcobj))
             visit(frame_function(frame));
 }

@@ -21,8 +21,10 @@ extern void *__libc_stack_end
 
 typedef struct {
     PyFunctionObject *function;
-    FrameHandler handler;
+    FrameHandler handler; /* NULL: CPython runs the frame */
     void *context;
+    PyObject **given; /* the caller's places of arguments that the frame takes over */
+    Py_ssize_t ngiven;
 } Pending;
 
 static _Thread_local Pending *pending;
@@ -158,6 +160,44 @@ recursion_is_nearly_spent(PyThreadState *ts)
 #endif
 }
 
+/* ---- arguments that a call gives away ----
+
+   CPython moves the arguments of a Python function from the caller's stack into its frame: what the
+   function rebinds may die at once.  A call that goes through a vectorcall leaves them on that
+   stack until it has returned.  So None takes their places as soon as there is a frame. */
+
+static PyFunctionObject *(*function_behind)(PyObject *callable);
+static bool (*ends_quietly)(PyObject *object);
+
+void
+hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyObject *object))
+{
+    function_behind = behind;
+    ends_quietly = quietly;
+}
+
+/* Is it the caller's frame that holds the arguments, for an instruction that calls just this
+   function? */
+static bool
+caller_gives(PyThreadState *ts, PyFunctionObject *function, PyObject *const *args, Py_ssize_t n)
+{
+    Frame *caller = thread_frame(ts);
+    if (n == 0 || caller == NULL || !PyCode_Check(frame_code(caller))) return false;
+    PyObject *const *stack = caller->localsplus + frame_code(caller)->co_nlocalsplus;
+    ptrdiff_t at = args - stack;
+    if (at < 1 || at + n > frame_code(caller)->co_stacksize) return false;
+    PyObject *callee = args[-1] != NULL || at == 1 ? args[-1] : args[-2];
+    if (callee == NULL || thread_is_observed(ts, frame_code(caller))) return false;
+    return callee == (PyObject *)function || function_behind(callee) == function;
+}
+
+/* The frame has references of its own: nothing dies here. */
+static void
+give(const Pending *call)
+{
+    for (Py_ssize_t i = 0; i < call->ngiven; i++) Py_SETREF(call->given[i], Py_NewRef(Py_None));
+}
+
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame, int throwing)
 {
@@ -173,7 +213,9 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
     Pending taken = *mine;
     pending = NULL;
     disarm(ts->interp);
-    if (thread_is_observed(ts, frame_code(frame))) return _PyEval_EvalFrameDefault(ts, frame, 0);
+    give(&taken);
+    if (taken.handler == NULL || thread_is_observed(ts, frame_code(frame)))
+        return _PyEval_EvalFrameDefault(ts, frame, 0);
     return taken.handler(ts, frame, taken.context);
 }
 
@@ -238,20 +280,33 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
           FrameHandler handler, void *context)
 {
     PyThreadState *ts = PyThreadState_Get();
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    bool gives = caller_gives(ts, function, args, n);
+    if (handler == NULL && !gives) return function_enter(function, args, nargsf, kwnames);
     if (stack_is_down_to(512 * 1024)) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
         return NULL;
     }
-    if (!may_arm(ts, function)) return function_call(function, args, nargsf, kwnames);
-    Pending mine = {function, handler, context};
+    if (!may_arm(ts, function)) return function_enter(function, args, nargsf, kwnames);
+    Pending mine = {function, handler, context, (PyObject **)args, gives ? n : 0};
     pending = &mine;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, on_frame);
-    PyObject *result = function_call(function, args, nargsf, kwnames);
+    PyObject *result = function_enter(function, args, nargsf, kwnames);
     if (pending == &mine) { /* the arguments did not match, or another thread disarmed the hook */
         pending = NULL;
         disarm(ts->interp);
     }
     return result;
+}
+
+PyObject *
+function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (Py_REFCNT(args[i]) == 1 && !ends_quietly(args[i]))
+            return hook_call(function, args, nargsf, kwnames, NULL, NULL);
+    return function_enter(function, args, nargsf, kwnames);
 }
 
 void

@@ -49,11 +49,16 @@ intercept_is_deep(void)
     return PyThreadState_Get()->c_recursion_remaining < recursion_units - recursion_units / 8;
 }
 
-PyObject *
-function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+bool
+is_intercepted(PyFunctionObject *function)
 {
-    if (natural != NULL && everything != NULL && function->vectorcall == everything->called)
-        return natural((PyObject *)function, args, nargsf, kwnames);
+    return natural != NULL && everything != NULL && function->vectorcall == everything->called;
+}
+
+PyObject *
+function_enter(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (is_intercepted(function)) return natural((PyObject *)function, args, nargsf, kwnames);
     return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
 }
 
@@ -172,8 +177,15 @@ intercept_is_deep(void)
     return false;
 }
 
+bool
+is_intercepted(PyFunctionObject *function)
+{
+    (void)function;
+    return false;
+}
+
 PyObject *
-function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+function_enter(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
 }

@@ -33,6 +33,17 @@
 #undef constant
 #pragma GCC diagnostic pop
 
+/* The frame that the thread runs. */
+static inline struct _PyInterpreterFrame *
+thread_frame(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return ts->current_frame;
+#else
+    return ts->cframe->current_frame;
+#endif
+}
+
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
 #error "python/ knows 3.11, 3.12 and 3.13"
 #endif

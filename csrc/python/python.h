@@ -216,6 +216,26 @@ typedef PyObject *(*FrameHandler)(PyThreadState *ts, Frame *frame, void *context
    near. */
 PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, FrameHandler handler, void *context);
+/* Calls the function as the interpreter does; what only the caller's stack holds, the function may
+   end, as it may if the interpreter enters it from an instruction. */
+PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                        PyObject *kwnames);
+/* Tells what finds the function of a callable that stands for one (NULL: it stands for none), and
+   whether the end of an object that has one owner runs no code of the program's. */
+void hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyObject *object));
+
+/* Is there an argument whose end may show, and that only the caller holds? */
+static inline bool
+call_has_temporary(PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (Py_REFCNT(args[i]) == 1 &&
+            (Py_TYPE(args[i])->tp_weaklistoffset != 0 || PyObject_IS_GC(args[i])))
+            return true;
+    return false;
+}
+
 /* True when nothing observes this thread (tracing, profiling, monitoring) and the eval breaker is
    clear: a plan may run without a frame. */
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
@@ -327,9 +347,10 @@ void intercept_end(PyFunctionObject *function);
 void intercept_code_end(PyCodeObject *code);
 /* Calls through `called` take C recursion: is a good part of it used up? */
 bool intercept_is_deep(void);
+bool is_intercepted(PyFunctionObject *function);
 /* Calls the function as the interpreter does, never through `called`. */
-PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-                        PyObject *kwnames);
+PyObject *function_enter(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                         PyObject *kwnames);
 
 /* ---- watch.c: zero-cost guards ---- */
 

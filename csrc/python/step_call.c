@@ -62,13 +62,15 @@ call_pair(Step *s, int n, PyObject *kwnames, int above)
         has_self = true;
     }
     PyObject *function = has_self ? NULL : call_of_object(s, callable);
-    if (function != NULL) {
+    if (function != NULL) { /* CPython calls it from C: the arguments stay on the stack */
         pair[1] = callable;
-        callable = pair[0] = Py_NewRef(function);
+        pair[0] = Py_NewRef(Py_None);
+        callable = Py_NewRef(function);
         has_self = true;
     }
     size_t nargs = (size_t)(n + has_self - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     PyObject *result = call_vector(s, callable, pair + 2 - has_self, nargs, kwnames);
+    if (function != NULL) Py_DECREF(function);
     return step_put(s, n + 2 + above, result);
 }
 

@@ -33,9 +33,10 @@
 enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
-    SPARED = 8000000,      /* of the bound's 30 ms: for a capture that takes longer than expected */
-    SHARE = 12,            /* of the time so far, one part in so many */
-    FIRST_PRICE = 1500000, /* what the first capture of a process needs besides */
+    SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
+    EXPLAINING = 1000000000,
+    SHARE = 12,              /* of the time so far, one part in so many */
+    FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
     FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
@@ -46,7 +47,7 @@ enum {
     SHORT_NS = 20000, /* … and those for which it is not nothing */
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
-    LOOK_EVERY = 1000000,
+    FRESH_NS = 100000,
     COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
@@ -60,17 +61,21 @@ static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
 
 /* Since the first look: the time in which the process ran, as captures are priced, but no more than
-   has gone by, where several threads ran. */
+   has gone by, where several threads ran.  The process's clock takes a system call, a microsecond
+   that a function of less cannot spend at each of its calls: what it said last is a little less. */
 static int64_t
 elapsed(void)
 {
+    static int64_t read_ns, last;
     int64_t now = pretended_ns > 0 ? pretended_ns : clock_ns();
+    if (pretended_ns == 0 && began_ns > 0 && now - read_ns < FRESH_NS) return last;
     int64_t ran = pretended_ns > 0 ? pretended_ns : clock_of(CLOCK_PROCESS_CPUTIME_ID);
     if (began_ns == 0) {
         began_ns = now;
         began_ran_ns = ran;
     }
-    return Py_MIN(now - began_ns, ran - began_ran_ns);
+    read_ns = now;
+    return last = Py_MIN(now - began_ns, ran - began_ran_ns);
 }
 
 bool
@@ -85,6 +90,13 @@ account_counts(int jumps)
 {
     spent_ns += (int64_t)jumps * COUNTED_NS;
     return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
+}
+
+bool
+account_explains(const Config *config)
+{
+    return !report_wanted() || !config->sample || config->fullgraph ||
+           spent_ns <= elapsed() + EXPLAINING;
 }
 
 void
@@ -126,6 +138,13 @@ account_allows(const Account *account, int instrs, bool again)
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
                    spent_ns + price <= ALLOWANCE / 2);
     return earned && account_affords(account, instrs) && background_has_room();
+}
+
+bool
+account_is_hopeless(const Account *account)
+{
+    bool vain = account->tried ? account->fruitless : account->known_ns < 0;
+    return vain && account->stride == CHEAP_STRIDE;
 }
 
 static int64_t
@@ -173,8 +192,8 @@ account_times(Account *account)
     return true;
 }
 
-static int32_t
-most_left(PyObject *const *args, Py_ssize_t nargs)
+int32_t
+account_most_left(PyObject *const *args, Py_ssize_t nargs)
 {
     int32_t most = LEFT_SCALARS;
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -190,15 +209,26 @@ most_left(PyObject *const *args, Py_ssize_t nargs)
 int32_t
 account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (account->stride < CHEAP_STRIDE) return 0;
-    account->left = Py_MIN(2 * account->left + 1, most_left(args, nargs));
+    if (!account->running && account->stride < CHEAP_STRIDE) return 0;
+    account->left = Py_MIN(2 * account->left + 1, account_most_left(args, nargs));
     return account->left;
 }
 
 int32_t
 account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    return account->stride == SHORT_STRIDE ? LEFT_SHORT : account_leaves(account, args, nargs);
+    bool short_calls = !account->running && account->stride == SHORT_STRIDE;
+    return short_calls ? LEFT_SHORT : account_leaves(account, args, nargs);
+}
+
+int32_t
+account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (account->running) return account_leaves(account, args, nargs);
+    if (account->stride == 1) return 0;
+    int32_t calls = account->untimed;
+    account->untimed = 1;
+    return calls;
 }
 
 void
@@ -208,15 +238,6 @@ account_plain(Account *account, int64_t ns)
     account->stride = ns < CHEAP_NS ? CHEAP_STRIDE : ns < SHORT_NS ? SHORT_STRIDE : 1;
     account->untimed = account->stride;
     account->promised_ns = 0;
-}
-
-bool
-account_looks(Account *account)
-{
-    int64_t now = clock_ns();
-    if (now - account->looked_ns < LOOK_EVERY) return false;
-    account->looked_ns = now;
-    return true;
 }
 
 /* ---- what Python sees: the rules under a clock of the test's ---- */

@@ -12,7 +12,6 @@ typedef struct {
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
     int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
-    int64_t looked_ns;   /* when the compiler that it waits for was last looked at */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
     int32_t left;        /* the last result of account_leaves */
@@ -24,11 +23,16 @@ typedef struct {
 /* Does the account decide about captures under this config?  Else they come at once, and the C
    compiler is waited for. */
 bool account_decides(const Config *config);
+/* While reports are collected, each place gets its first plan at once, and its compiler is waited
+   for.  May it get another?  All that takes no longer than the program, and a second. */
+bool account_explains(const Config *config);
 /* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
 bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
    captured last, so that it only has to be afforded. */
 bool account_allows(const Account *account, int instrs, bool again);
+/* Calls of 2 us or less, of which a capture has come to nothing. */
+bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.
    Under a test's clock, which stands still, it takes what it takes. */
 int64_t account_until(const Account *account, int instrs, int64_t began);
@@ -47,16 +51,18 @@ int64_t account_spent(void);
 
 /* Is the next call that CPython runs timed?  Counts the call. */
 bool account_times(Account *account);
-/* How many calls like this one, for which nothing is compiled, need not be looked at.  The more may
-   change in their work while their arguments stay of the same types, the fewer. */
+/* How many calls like this one need not be looked at, at most: the more may change in their work
+   while their arguments stay of the same types, the fewer. */
+int32_t account_most_left(PyObject *const *args, Py_ssize_t nargs);
+/* How many need not, where nothing is compiled for them: more and more.  Inside a timed
+   call of the same function, which is what they are part of, they may take any time. */
 int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* As account_leaves, where nothing is compiled since such calls were refused: to find that again
    costs a microsecond where dicts are guarded. */
 int32_t account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs);
+/* As account_leaves, where nothing may be compiled yet: up to the next one that is timed. */
+int32_t account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
-
-/* Is a compiler that runs for the account's code to be looked at again? */
-bool account_looks(Account *account);
 
 #endif

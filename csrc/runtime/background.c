@@ -22,11 +22,15 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOOK_EVERY = 1000000 };
+
 typedef struct Running Running;
 struct Running {
     CodeWanted wanted; /* without the source; its texts are in `texts` */
     CodeTicket ticket;
     double began;
+    int64_t looked_ns; /* when it was found running; 0: not yet */
+    int ended;         /* 1 and the status that it ended with; 0: it was not found so */
     char *folder, *texts[3];
     Running *next;
 };
@@ -79,7 +83,7 @@ end_group(const Running *r)
 
 /* The compiler's exit status, or -1 while it runs; 1 where it had to be ended. */
 static int
-status_of(const Running *r)
+status_now(const Running *r)
 {
     char path[CACHE_PATH + 16], text[16] = {0};
     snprintf(path, sizeof(path), "%s/ended", r->folder);
@@ -92,12 +96,26 @@ status_of(const Running *r)
     return 1;
 }
 
+/* The same.  Functions that wait for it ask at each of their calls, and a file is opened to know.
+ */
+static int
+status_of(Running *r)
+{
+    int64_t now = r->ended ? 0 : clock_ns();
+    if (r->ended || now - r->looked_ns < LOOK_EVERY) return r->ended - 1;
+    int status = status_now(r);
+    r->looked_ns = now;
+    r->ended = status + 1;
+    return status;
+}
+
 bool
 background_has_room(void)
 {
     int count = 0;
+    if (running == NULL) return true;
     check_owner();
-    for (const Running *r = running; r != NULL; r = r->next) count += status_of(r) < 0;
+    for (Running *r = running; r != NULL; r = r->next) count += status_of(r) < 0;
     return count < threads_count();
 }
 
@@ -153,9 +171,10 @@ background_add(const CodeWanted *wanted, const char *folder)
 bool
 background_runs(CodeTicket ticket)
 {
-    check_owner();
     if (ticket == NO_ROOM) return !background_has_room();
-    for (const Running *r = running; r != NULL; r = r->next)
+    if (running == NULL) return false;
+    check_owner();
+    for (Running *r = running; r != NULL; r = r->next)
         if (r->ticket == ticket) return status_of(r) < 0;
     return false;
 }
@@ -183,7 +202,7 @@ background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     for (const Running *r = running; r != NULL; r = r->next) {
         char file[CACHE_PATH + 16], path[CACHE_PATH];
         snprintf(file, sizeof(file), "%s/k.so", r->folder);
-        if (status_of(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
+        if (status_now(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
         cache_work_end(r->folder);
     }
     Py_RETURN_NONE;

@@ -46,7 +46,7 @@ static bool
 is_past_limit(const Entry *entry, int64_t limit)
 {
     return credit_unpaid(entry) + entry->credit.lost >= limit ||
-           entry->credit.refused >= MAX_REFUSED;
+           (entry->credit.refused >= MAX_REFUSED && entry->credit.refused >= limit);
 }
 
 /* ---- the size of a call ---- */

@@ -198,6 +198,14 @@ earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function, PyObj
     heat->work = (int32_t)Py_MIN(work, note->price);
 }
 
+void
+earn_by_left(CodeNote *note, CodeState *state)
+{
+    Heat *heat = note->installed ? &note->heat : &state->heat;
+    if (heat->calls < INT32_MAX) heat->calls++;
+    if (heat->work < note->price) heat->work++;
+}
+
 int64_t
 earn_promise(CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {

@@ -214,6 +214,7 @@ detach_entries(CodeState *state, Entry *to)
     state->calls = (SampledCalls){0};
     state->account = (Account){0};
     state->planned = state->met = state->told = false;
+    state->barren = 0;
     state->ticket = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
@@ -409,8 +410,8 @@ note_varied(void *of, uint64_t path)
     if (i == PATHS_WATCHED) return;
     if (i == entry->nvaried) entry->varied[entry->nvaried++] = (VariedPath){.path = path};
     VariedPath *varied = &entry->varied[i];
-    if (varied->failed < MAX_VARIED) varied->failed++;
-    varied->unsteady = varied->failed == MAX_VARIED;
+    if (varied->failed < INT32_MAX) varied->failed++;
+    varied->unsteady = varied->failed >= MAX_VARIED;
 }
 
 void

@@ -177,6 +177,8 @@ struct CodeState {
     int32_t leaves;      /* so many of the next calls need not be looked at: CPython runs them … */
     unsigned left_epoch; /* … in this epoch … */
     PyTypeObject *left_type; /* … with a first argument of this type, compared only */
+    bool compared;           /* a plain call is timed, to compare it: those inside are plain, too */
+    int barren;              /* calls in a row with a look for plans, none of which ran */
     bool told;               /* the program was told that it is compiled no more */
     bool met;                /* "eager_then_compile": a call has come that had no plan */
     bool planned;            /* a place of it has, or had, a plan */
@@ -192,6 +194,34 @@ struct CodeState {
 /* Changes when every plan is dropped, so that functions that were left alone are looked at again.
  */
 extern unsigned entry_epoch;
+static inline PyTypeObject *
+first_type(PyObject *const *args, Py_ssize_t nargs)
+{
+    return nargs > 0 ? Py_TYPE(args[0]) : NULL;
+}
+/* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
+   them: it may be an array. */
+static inline bool
+state_leaves(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
+{
+    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
+           state->left_type == first_type(args, nargs);
+}
+/* So many of the next calls, those inside this one included, need not be looked at. */
+static inline void
+state_leave(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
+{
+    state->leaves = calls;
+    state->left_epoch = entry_epoch;
+    state->left_type = first_type(args, nargs);
+}
+/* This one is looked at, before those that were to be left are over: so many less have come. */
+static inline void
+state_looks(CodeState *state)
+{
+    if (state->leaves > 0) state->account.untimed = Py_MIN(state->leaves, state->account.stride);
+    state->leaves = 0;
+}
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);
 /* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */

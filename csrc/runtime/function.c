@@ -44,19 +44,12 @@ current_state(CompiledFunction *self)
     return self->state;
 }
 
-static PyTypeObject *
-first_type(PyObject *const *args, size_t nargsf)
+static inline PyObject *
+call_left(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    return PyVectorcall_NARGS(nargsf) > 0 ? Py_TYPE(args[0]) : NULL;
-}
-
-/* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
-   them: it may be an array. */
-static inline bool
-is_left(CodeState *state, PyObject *const *args, size_t nargsf)
-{
-    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
-           state->left_type == first_type(args, nargsf);
+    return call_has_temporary(args, nargsf, kwnames)
+               ? function_call(function, args, nargsf, kwnames)
+               : function->vectorcall((PyObject *)function, args, nargsf, kwnames);
 }
 
 static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
@@ -69,18 +62,17 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     CodeState *state = current_state(self);
     PyFunctionObject *function = self->function;
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
-    if (is_left(state, args, nargsf)) { /* another function of this code has found that */
+    if (state_leaves(
+            state, args,
+            PyVectorcall_NARGS(nargsf))) { /* another function of this code has found that */
         self->vectorcall = left_vectorcall;
-        return function->vectorcall((PyObject *)function, args, nargsf, kwnames);
+        return call_left(function, args, nargsf, kwnames);
     }
-    state->leaves = 0;
+    state_looks(state);
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
-    if (self->state != state || state->leaves == 0) return result;
-    state->left_epoch = entry_epoch;
-    state->left_type = first_type(args, nargsf);
-    self->vectorcall = left_vectorcall;
+    if (self->state == state && state->leaves > 0) self->vectorcall = left_vectorcall;
     return result;
 }
 
@@ -89,8 +81,8 @@ static PyObject *
 left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    if (is_left(self->state, args, nargsf))
-        return self->function->vectorcall((PyObject *)self->function, args, nargsf, kwnames);
+    if (state_leaves(self->state, args, PyVectorcall_NARGS(nargsf)))
+        return call_left(self->function, args, nargsf, kwnames);
     self->vectorcall = compiled_vectorcall;
     return compiled_vectorcall(object, args, nargsf, kwnames);
 }
@@ -460,9 +452,19 @@ PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The function behind one of them. */
+static PyFunctionObject *
+function_of(PyObject *callable)
+{
+    bool stands = Py_IS_TYPE(callable, &CompiledFunction_Type) ||
+                  Py_IS_TYPE(callable, &DisabledFunction_Type);
+    return stands ? ((CompiledFunction *)callable)->function : NULL;
+}
+
 int
 function_init(PyObject *module)
 {
+    hook_knows(function_of, array_ends_quietly);
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
         PyType_Ready(&DisabledFunction_Type) < 0)
         return -1;

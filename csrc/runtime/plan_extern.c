@@ -108,7 +108,7 @@ extern_result(Run *run, int index, PyObject *object)
         ((run->plan->uses_device && header.device_number != run->plan->device_number) ||
          !(type->loose || header.flags & ARRAY_ALIGNED_16)))
         return ANSWER_NO;
-    if (buffer->written && !(header.flags & ARRAY_WRITEABLE)) return ANSWER_NO;
+    if (header.flags & ARRAY_WRITEABLE ? type->frozen : buffer->written) return ANSWER_NO;
     run->data[index] = header.data;
     return ANSWER_YES;
 }

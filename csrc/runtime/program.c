@@ -15,6 +15,7 @@
 
 enum {
     LOOKS = 8,       /* calls without an array before code is left */
+    SEEN_COST = 4,   /* of a call that is intercepted, in the units of capture/control/worth.c */
     IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
 };
 
@@ -236,12 +237,20 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
     return false;
 }
 
-/* Is the first plan of code without loops still to be earned?  Then nothing else can run. */
+/* Is the first plan of code without loops still to be earned?  Then nothing else can run.  A plan
+   that saves less than it takes to see the calls is not waited for. */
 static bool
-waits(const CodeNote *note, const CodeState *state)
+waits(CodeNote *note, CodeState *state, PyObject *const *args, Py_ssize_t nargs)
 {
     const Entry *entry = entry_peek(state, state->decoded->first_traceable);
-    return state->loops == 0 && entry != NULL && earn_calls(note, state) < entry->earned_at;
+    if (state->loops > 0 || entry == NULL) return false;
+    int64_t calls = entry->earned_at - earn_calls(note, state);
+    if (calls <= 0) return false;
+    if (calls > COMPILE_COST / SEEN_COST)
+        leave(note, state->code);
+    else
+        state_leave(state, (int32_t)Py_MIN(calls, account_most_left(args, nargs)), args, nargs);
+    return true;
 }
 
 /* The state under which a candidate runs; NULL: CPython runs this call. */
@@ -273,7 +282,22 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     if (!note->installed) earn_by_call(note, state, function, args, nargs);
     if (state->plan_runs > 0) return state;
     if (earn_is_hopeless(note)) leave(note, code);
-    return earn_is_hot(note, state) && !waits(note, state) ? state : NULL;
+    return earn_is_hot(note, state) && !waits(note, state, args, nargs) ? state : NULL;
+}
+
+/* One of the calls that nobody looks at?  It counts as they all do. */
+static bool
+is_left(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    CodeState *state = note->states;
+    if (state == NULL || !state_serves(state, function->func_globals, function->func_builtins))
+        return false;
+    bool left = state_leaves(state, args, nargs);
+    if (left)
+        earn_by_left(note, state);
+    else
+        state_looks(state);
+    return left;
 }
 
 /* Ends a call of a candidate. */
@@ -282,9 +306,9 @@ judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
 {
     if (capture_all)
         count(note, code, state, ran);
-    else if (ran != RAN_LEFT)
+    else if (ran != RAN_LEFT && !(ran == RAN_WAITS && account_is_hopeless(&state->account)))
         note->idle = 0;
-    else if (++note->idle >= IDLE_CALLS)
+    else if ((note->idle += 1 + Py_MIN(state->leaves, IDLE_CALLS)) >= IDLE_CALLS)
         leave(note, code);
 }
 
@@ -296,8 +320,10 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (interpreter_ends()) return function_call(function, args, nargsf, kwnames);
     CodeNote *note = verdict_on(function);
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     bool deep = intercept_is_deep();
+    if (note != NULL && !deep && is_left(note, function, args, PyVectorcall_NARGS(nargsf)))
+        return function_call(function, args, nargsf, kwnames);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (note != NULL && !note->called) {
         note->called = true;
         if (note->verdict != VERDICT_LEFT) live_watch(function);

@@ -491,6 +491,10 @@ try_capture(Runner *r, Entry *entry)
         r->waits = true;
         return TURN_RESUME;
     }
+    if (entry->nplans > 0 && !account_explains(r->state->config)) {
+        r->trail = NULL;
+        return TURN_RESUME;
+    }
     bool follows = r->trail != NULL && r->trail != &entry->behind;
     int64_t calls = follows ? 1 + r->trail->passed : 1;
     if (recompile_is_spent(&miss) || !credit_allows(entry, limit, &roots, calls))
@@ -559,6 +563,8 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     else if (!state->aside)
         return run_call(state, function, args, nargsf, kwnames, NULL);
 plain:
+    if (Py_TYPE(callable) == &PyFunction_Type && !is_intercepted((PyFunctionObject *)callable))
+        return function_call((PyFunctionObject *)callable, args, nargsf, kwnames);
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
 }
 

@@ -181,20 +181,11 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
 {
     Account *account = &state->account;
     if (state->planned) return false;
-    if (state->ticket != 0) return !account_looks(account) || background_runs(state->ticket);
+    if (state->ticket != 0) return background_runs(state->ticket);
     if (account->stride > 0 && account->untimed > 1) return true;
-    if (account->stride == 0) learn_prices(state);
+    if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
     return !account_allows(account, state->decoded->count, false);
-}
-
-/* Whole programs do not compare calls in parts with plain ones. */
-static PyObject *
-call_with_frame(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-                PyObject *kwnames)
-{
-    return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
-                         : call_sampled(held, function, args, nargsf, kwnames);
 }
 
 /* There is nothing to compile in such calls: CPython has them. */
@@ -204,35 +195,47 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
 {
     Account *account = &state->account;
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    if (!timed) state->leaves = account_leaves_refused(account, args, PyVectorcall_NARGS(nargsf));
+    if (!timed) state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
+        state->leaves = 0;
         account_plain(account, clock_ns() - began);
     }
     return result;
 }
 
-/* A call that no plan covers: CPython's time in it is what compiling is earned with. */
+enum { BARREN = 8 };
+
+/* A call that no plan covers: CPython's time in it is what compiling is earned with.  Where looking
+   for plans in a frame has come to nothing BARREN times in a row, a few calls are left. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                PyObject *kwnames)
 {
     CodeState *state = held->state;
     Account *account = &state->account;
-    bool plain = waits_for_account(state, function, args, PyVectorcall_NARGS(nargsf));
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    if (plain && !timed && account->stride > 1) state->leaves = account->untimed;
+    if (plain && !timed)
+        state_leave(state, account_leaves_untimed(account, args, nargs), args, nargs);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
-                             : call_with_frame(held, function, args, nargsf, kwnames);
+                             : call_sampled(held, function, args, nargsf, kwnames);
+    if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
+        state->barren = 0;
+    else if (!plain && ++state->barren >= BARREN && !timed)
+        state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
     if (timed) {
         account->running = false;
+        state->leaves = 0;
         if (held->ran != RAN_WHOLE)
             account_plain(account, clock_ns() - began - (account_spent() - spent));
     }
@@ -247,22 +250,25 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
-    if (calls_are_left()) goto plain;
+    if (calls_are_left() || state->compared) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) state->leaves = INT32_MAX;
+    if (state->aside) state_leave(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
         long long runs = state->plan_runs;
         Answer answer =
             run_frameless(held, entry, function, args, nargsf, kwnames, &result, &missed);
-        if (state->plan_runs != runs) held->ran = RAN_WHOLE;
+        if (state->plan_runs != runs) {
+            held->ran = RAN_WHOLE;
+            state->barren = 0;
+        }
         if (answer != ANSWER_NO) return result;
     }
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames)) {
         held->accounts = account_decides(state->config);
         return held->accounts ? call_accounted(held, function, args, nargsf, kwnames)
-                              : call_with_frame(held, function, args, nargsf, kwnames);
+                              : call_sampled(held, function, args, nargsf, kwnames);
     }
     return call_refused(state, function, args, nargsf, kwnames);
 plain:

@@ -11,6 +11,9 @@
    kind each time would cost more than that is worth, so that trials of TRIAL calls come at growing
    intervals, until one finds calls that are faster without plans.
 
+   Calls of the same function inside a plain one that is compared are plain: recursion through plans
+   would be compared with itself.
+
    How long a plain call would take is estimated from the time that the call has spent in kept
    loops, too, as in sample.c. */
 #include "run.h"
@@ -119,13 +122,17 @@ call_plain(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *function,
            PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (way == SAMPLE_LEFT) return function_call(function, args, nargsf, kwnames);
+    CodeState *state = held->state;
+    bool before = state->compared;
+    state->compared = true;
     int64_t began = sample_begin(way);
     PyObject *result = function_call(function, args, nargsf, kwnames);
-    Sample *sample = sample_of(&held->state->calls, kind);
+    state->compared = before;
+    Sample *sample = sample_of(&state->calls, kind);
     if (sample->look == 0) /* forgotten meanwhile */
         call_is_timed = false;
     else
-        sample_judge(sample, held->state->code, way, began, 0, 0, result != NULL);
+        sample_judge(sample, state->code, way, began, 0, 0, result != NULL);
     return result;
 }
 

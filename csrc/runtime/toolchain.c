@@ -1,6 +1,7 @@
 /* The system compiler: found once, asked for its version once per machine, run without a shell.
 
-   1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.
+   1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.  Looked for again
+   when $CC has changed.
    2. Its version comes from a note in the cache folder, made under the file's path, size, inode and
       time; only where there is none it is run with --version.  Note and version are the compiler's
       part of the key, so that what it made is found by them where there is no compiler at all.
@@ -110,6 +111,8 @@ static Compiler compiler;
 static enum { UNKNOWN, FOUND, NONE } state;
 static bool warned;
 static bool from_cc;      /* the compiler is the one that $CC names */
+static char asked[WORDS]; /* $CC when the compiler was looked for */
+static int running;       /* compiles that are waited for without the GIL, and read `compiler` */
 static char broken[1024]; /* why the compiler that was found cannot compile; empty: not known */
 static bool no_folder;    /* no folder to compile in was writable at the last attempt */
 static struct {
@@ -325,12 +328,16 @@ named_compiler(void)
     return own != NULL && own[strspn(own, " \t")] != '\0' ? own : NULL;
 }
 
+/* Unless it has been looked for, with the $CC of now. */
 static void
 find_compiler(void)
 {
     const char *own = named_compiler();
     const char *const candidates[] = {own != NULL ? own : "", "cc", "gcc", "clang"};
     bool there = false; /* the program that $CC names */
+    if (state != UNKNOWN && (running > 0 || strncmp(asked, candidates[0], WORDS - 1) == 0)) return;
+    snprintf(asked, sizeof(asked), "%s", candidates[0]);
+    broken[0] = '\0';
     for (int i = 0; i < COUNT_OF(candidates); i++) {
         bool found = take_command(candidates[i]);
         if (i == 0) there = found;
@@ -391,7 +398,7 @@ identity_of(const char *note, const char *version)
 Answer
 toolchain_identify(KeyParts *parts)
 {
-    if (state == UNKNOWN) find_compiler();
+    find_compiler();
     if (state == NONE) return ANSWER_NO;
     parts->digest[PART_COMPILER] = identity_of(compiler.note, compiler.version);
     parts->compiler = compiler.described;
@@ -602,6 +609,16 @@ compile_in(const char *source, bool straight, const char *folder, char out[CACHE
     return result;
 }
 
+static RunResult
+compile_waiting(const char *source, bool straight, const char *folder, char out[CACHE_PATH])
+{
+    RunResult result;
+    running++;
+    Py_BEGIN_ALLOW_THREADS result = compile_in(source, straight, folder, out);
+    Py_END_ALLOW_THREADS running--;
+    return result;
+}
+
 /* The first line of the compiler's words, cut between two characters; "no output" for none. */
 static void
 first_line(const char *words, char *out, size_t size)
@@ -631,9 +648,8 @@ static bool
 compiler_works(const char *folder)
 {
     char out[CACHE_PATH], path[CACHE_PATH + 16], words[2048];
-    RunResult result;
-    Py_BEGIN_ALLOW_THREADS result = compile_in("int k0(void) { return 0; }\n", false, folder, out);
-    Py_END_ALLOW_THREADS if (result == RUN_TOO_LONG) toolchain_outlasted();
+    RunResult result = compile_waiting("int k0(void) { return 0; }\n", false, folder, out);
+    if (result == RUN_TOO_LONG) toolchain_outlasted();
     if (result != RUN_FAILED) return result != RUN_TOO_LONG;
     snprintf(path, sizeof(path), "%s/words", folder);
     read_text(path, words, sizeof(words));
@@ -691,10 +707,7 @@ toolchain_compile(const char *source, bool straight, const char *folder, char ou
     double start = clock_seconds();
     if (state == NONE) return ANSWER_NO;
     no_folder = false; /* this folder is writable */
-    if (!mem_fault()) {
-        Py_BEGIN_ALLOW_THREADS result = compile_in(source, straight, folder, out);
-        Py_END_ALLOW_THREADS
-    }
+    if (!mem_fault()) result = compile_waiting(source, straight, folder, out);
     if (result == RUN_FAILED) return report_failure(source, folder);
     if (result == RUN_TOO_LONG) {
         toolchain_outlasted();
@@ -769,7 +782,7 @@ static PyObject *
 toolchain_info(void)
 {
     char cpu[256];
-    if (state == UNKNOWN) find_compiler();
+    find_compiler();
     cpu_describe(cpu, sizeof(cpu));
     PyObject *list = flags_list();
     if (list == NULL) return NULL;
@@ -794,7 +807,7 @@ static PyObject *
 py_toolchain_try(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     char folder[CACHE_PATH];
-    if (state == UNKNOWN) find_compiler();
+    find_compiler();
     if (state == FOUND) {
         no_folder = cache_work_begin(folder) < 0;
         bool works = !no_folder && compiler_works(folder);

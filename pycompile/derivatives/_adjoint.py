@@ -64,6 +64,7 @@ class Adjoint(Writer):
         self.roots: dict[int, int] = {}  # versions of an array in a loop: the first
         self.again: dict[int, int] = {}  # what computing a node again costs
         self.unique = 0
+        self.recomputed: list[Node] = []
         self.saves: dict[str, Turns] = {}
         self.turns: dict[int, Turns] = {}
         self.loops: list[Node] = []
@@ -98,6 +99,7 @@ class Adjoint(Writer):
         return text
 
     def write_in_front(self, node: Node, scope: Scope) -> None:
+        self.recomputed.append(node)
         text, inside, self.text = self.text, self.scope, scope.front
         self.scope = scope
         if node.op == "result" and node.args[0].regions:
@@ -165,6 +167,8 @@ class Adjoint(Writer):
     # ---- cotangents ----
 
     def zero(self, node: Node) -> str:
+        if node.form == "object":
+            return f"np.zeros_like({self.ref(node)})"
         if node.form == "array":
             return f"np.zeros({self.shape(node)!r}, {dtype_text(node.dtype)})"
         return f"{dtype_text(node.dtype)}(0.0)"
@@ -219,21 +223,28 @@ class Adjoint(Writer):
         self.text.put(f"t{self.unique} = {expr}")
         return f"t{self.unique}"
 
-    def shaped(self, expr: str, of: Node, to: Node) -> str:
+    def shaped(self, expr: str, of: Node | tuple[int, ...], to: Node) -> str:
         """A cotangent of the shape of `of` as one of `to`, which was broadcast to it."""
-        wide, thin = self.shape(of), self.shape(to)
-        if wide != thin or (of.form == "array") != (to.form == "array"):
-            extra = len(wide) - len(thin)
-            ones = tuple(i + extra for i, n in enumerate(thin) if n == 1 and wide[i + extra] != 1)
-            if extra == len(wide) and extra:
-                expr = f"({expr}).sum()"
-            else:
-                if extra:
-                    expr = f"({expr}).sum(axis={tuple(range(extra))!r})"
-                    ones = tuple(i - extra for i in ones)
-                if ones:
-                    expr = f"({expr}).sum(axis={ones!r}, keepdims=True)"
-        return expr
+        if to.form == "object" or (not isinstance(of, tuple) and of.form == "object"):
+            return self.unspread(expr, to)
+        wide, thin = of if isinstance(of, tuple) else self.shape(of), self.shape(to)
+        if wide == thin:
+            return expr
+        extra = len(wide) - len(thin)
+        if extra == len(wide):
+            return f"({expr}).sum()"
+        if not extra:
+            ones = tuple(i for i, n in enumerate(thin) if n == 1 and wide[i] != 1)
+            return f"({expr}).sum(axis={ones!r}, keepdims=True)"
+        if 1 in thin:
+            return self.unspread(expr, to)
+        return f"({expr}).sum(axis={tuple(range(extra))!r})"
+
+    def unspread(self, expr: str, to: Node) -> str:
+        """As `shaped`, where only the run tells the shapes."""
+        if to.form == "object":
+            return f"unspread({expr}, np.shape({self.ref(to)}))"
+        return f"unspread({expr}, {self.shape(to)!r})" if to.form == "array" else f"np.sum({expr})"
 
     def typed(self, expr: str, to: Node, of: Node | None = None) -> str:
         """An expression as a cotangent of `to`, whose dtype may be another than that of `of`."""

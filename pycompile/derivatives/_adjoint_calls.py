@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
@@ -17,9 +18,13 @@ from pycompile.derivatives._adjoint_ops import Ops
 from pycompile.derivatives._elementwise import ROWS
 from pycompile.derivatives._program import (
     Called,
+    Names,
     Node,
+    Text,
+    Writer,
     called,
     dtype_text,
+    function_of,
     holes_in,
     is_real_valued,
     no_rule,
@@ -39,6 +44,8 @@ _NAMES = {
     "pos": np.positive,
     "abs": np.absolute,
 }
+# Arguments by name of ufuncs that leave the derivative's form as it is.
+_TYPES = {"dtype", "casting", "order", "subok", "signature"}
 OPERATORS = (
     {getattr(operator, name): ufunc for name, ufunc in _NAMES.items()}
     | {getattr(operator, f"i{n}"): u for n, u in _NAMES.items() if hasattr(operator, f"i{n}")}
@@ -51,10 +58,9 @@ class Calls(Ops):
 
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
-        call.function = function = of_method(call.function)
+        function = call.function = function_of(call)
         if isinstance(function, operator.attrgetter):
-            part = function.__reduce__()[1][0]
-            self.pull_part(node, part, str(g))
+            self.pull_attribute(node, function.__reduce__()[1][0], str(g))
         elif function is _C._pick:  # a number as one of two classes
             a, b, test = node.args
             self.add(a, f"np.where({self.ref(test)}, 0.0, {g})[()]", node)
@@ -65,7 +71,7 @@ class Calls(Ops):
             self.pull_item(node, call, str(g))
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
-        elif function is np.matmul:
+        elif function in (np.matmul, operator.matmul):
             self.pull_matmul(node, g or "")
         elif call.function is _steps.build:
             self.pull_build(node, g)
@@ -75,11 +81,16 @@ class Calls(Ops):
             isinstance(function, Hashable)
             and function in OPERATORS
             and call.changed in ((), (0,))
-            and len(node.args) <= 2
+            and len(call.args) <= 2
         ):
-            self.pull_ufunc_of(node, OPERATORS[function], g or "")
-        elif isinstance(function, np.ufunc) and not call.changed:
-            self.pull_ufunc_of(node, function, g or "")
+            self.pull_ufunc_of(node, OPERATORS[function], g or "", self.operands(call))
+        elif (
+            isinstance(function, np.ufunc)
+            and function not in rules.RULES
+            and not call.changed
+            and not {*call.kwargs} - _TYPES
+        ):
+            self.pull_ufunc_of(node, function, g or "", self.operands(call))
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:
@@ -95,6 +106,8 @@ class Calls(Ops):
             self.pull_select(node, call, g)
         elif function in (_steps.max_of, _steps.min_of, _steps.sum_of, _steps.exact_sum_of):
             self.pull_number(node, call, g)
+        elif function in rules.FILLS_SET and len(call.changed) == 1:
+            self.pull_move(node, call, g)
         elif call.changed:
             raise no_rule(
                 node, f"{getattr(function, '__name__', function)}, which writes its argument"
@@ -102,43 +115,76 @@ class Calls(Ops):
         else:
             self.pull_function(node, call, g)
 
+    def pull_attribute(self, node: Node, name: str, g: str) -> None:
+        (x,) = node.args
+        if name in ("real", "imag"):
+            self.pull_part(node, name, g)
+        elif name in ("T", "mT"):
+            self.add(x, f"{g}.{name}", node)
+        else:
+            raise no_rule(node, f"the attribute {name}")
+
+    def operands(self, call: Called) -> list[Node | str]:
+        """The arguments: nodes, and the texts of others."""
+        holes = _Holes(self, call)
+        return [
+            call.nodes[item.number] if type(item) is _calls.Hole else self.template(item, holes)
+            for item in call.args
+        ]
+
     pull_compress = pull_extern
     pull_store = pull_extern
 
     def pull_function(self, node: Node, call: Called, g: str | None) -> None:
         name = getattr(call.function, "__qualname__", repr(call.function))
         module = getattr(call.function, "__module__", "")
-        try:
-            backs = rules.RULES.get(call.function)
-        except TypeError:
-            backs = None
-        if backs is None:
-            raise no_rule(node, f"{module}.{name}" if module else name)
+        backs = rules.RULES.get(call.function) if isinstance(call.function, Hashable) else None
+        code = rules.own_code(call.function)
         if g is None:
             parts = self.multi[node.id]
             count = max(len(call_results(node)), max(parts) + 1)
             g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
-        first = next(iter(backs.values()))
-        bound = (
-            inspect.signature(first).bind_partial(None, None, *call.args, **call.kwargs).arguments
-        )
-        done = set()
-        for parameter, back in backs.items():
+        bound = {}
+        if backs is not None:
+            first = inspect.signature(next(iter(backs.values())))
+            bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
+            bound |= bound.get("kwargs", {})
+        has_rule = {*holes_in([bound[name] for name in backs or () if name in bound])}
+        missing = [
+            i for i, arg in enumerate(call.nodes) if arg in self.active and i not in has_rule
+        ]
+        if missing and code is not None:
+            self.pull_code(node, call, code, g)
+            return
+        if missing:
+            what = f"{module}.{name}" if module else name
+            raise no_rule(node, what + (" by this argument" if backs is not None else ""))
+        for parameter, back in (backs or {}).items():
             template = bound.get(parameter)
             if isinstance(template, (list, tuple)):
-                done.update(self.pull_list(node, call, g, back, bound, parameter))
-                continue
-            if type(template) is not _calls.Hole:
-                continue
-            done.add(template.number)
-            arg = call.nodes[template.number]
-            if arg not in self.active:
-                continue
-            text = self.by_rule(node, call, g, back, bound, {})
-            self.add(arg, self.typed(text, arg, node), node)
-        for number, arg in enumerate(call.nodes):
-            if arg in self.active and number not in done:
-                raise no_rule(node, f"{module}.{name} by this argument")
+                self.pull_list(node, call, g, back, bound, parameter)
+            elif type(template) is _calls.Hole and call.nodes[template.number] in self.active:
+                arg = call.nodes[template.number]
+                text = self.by_rule(node, call, g, back, bound, {})
+                self.add(arg, self.typed(text, arg, node), node)
+
+    def pull_code(self, node: Node, call: Called, code: Any, g: str) -> None:
+        """Of a function of NumPy's that is Python code: that code is differentiated, too."""
+        active = [i for i, arg in enumerate(call.nodes) if arg in self.active]
+        others = [i for i in {*holes_in(call.args), *holes_in(call.kwargs)} if i not in active]
+        call.function = code
+        params = {i: f"a{i}" for i in (*active, *others)}
+        namespace: dict[str, Any] = {}
+        names = Names()
+        text = Writer(names, {}, Text()).call(call, params)
+        source = f"def {code.__name__}({', '.join(params.values())}):\n    return {text}\n"
+        exec(source, names.objects | {"np": np, "math": math}, namespace)
+        back = self.names.bind(rules.code_back(namespace[code.__name__], len(active)), "code_back")
+        args = "".join(f", {self.ref(call.nodes[i])}" for i in params)
+        parts = self.local(f"{back}({g}{args})")
+        for k, i in enumerate(active):
+            arg = call.nodes[i]
+            self.add(arg, self.typed(f"{parts}[{k}]", arg, node), node)
 
     def by_rule(
         self,
@@ -154,6 +200,8 @@ class Calls(Ops):
         args = [g, self.ref(node) if "o" in reads else "None"]
         holes, parameters = _Holes(self, call), inspect.signature(back).parameters
         for key, item in list(bound.items())[2:]:
+            if key not in parameters:  # named in **kwargs, too
+                continue
             kind = parameters[key].kind
             if kind is inspect.Parameter.VAR_POSITIONAL:
                 args += [self.template(x, holes) for x in item]
@@ -177,18 +225,17 @@ class Calls(Ops):
         back: Callable[..., Any],
         bound: dict[str, Any],
         parameter: str,
-    ) -> set[int]:
+    ) -> None:
         """Of an argument that is a list of arrays or numbers: as of the array that NumPy makes of it."""
         places = list(places_in(bound[parameter]))
         if not any(call.nodes[number] in self.active for number, _ in places):
-            return set()
+            return
         array = self.local(f"np.array({self.template(bound[parameter], _Holes(self, call))})")
         text = self.local(self.by_rule(node, call, g, back, bound, {parameter: array}))
         for number, place in places:
             arg = call.nodes[number]
             if arg in self.active:
                 self.add(arg, self.typed(f"{text}[{', '.join(map(str, place))}]", arg), node)
-        return {number for number, _ in places}
 
     def pull_build(self, node: Node, g: str | None) -> None:
         places = list(rules.holes_of(node.args[0].object))
@@ -205,17 +252,8 @@ class Calls(Ops):
         if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
             to = call.nodes[value.number]
             once = self.names.bind(rules.last_writes, "last_writes")
-            part = self.local(f"{once}({g}, {key})")
-            thin = self.shape(to)
-            self.add(
-                to,
-                self.typed(
-                    f"unspread({part}, {thin!r})" if to.form == "array" else f"{part}.sum()",
-                    to,
-                    node,
-                ),
-                node,
-            )
+            part = self.unspread(self.local(f"{once}({g}, {key})"), to)
+            self.add(to, self.typed(part, to, node), node)
         if old in self.active:
             name = self.local(f"{g}.copy()")
             self.text.put(f"{name}[{key}] = 0.0", node)
@@ -231,13 +269,8 @@ class Calls(Ops):
             if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
                 to = call.nodes[value.number]
                 sign = "-" if ufunc is np.subtract else ""
-                expr = f"{g}[{key}]"
-                expr = (
-                    f"unspread({expr}, {self.shape(to)!r})"
-                    if to.form == "array"
-                    else f"{expr}.sum()"
-                )
-                self.add(to, self.typed(sign + expr, to, node), node)
+                expr = self.unspread(f"{sign}{g}[{key}]", to)
+                self.add(to, self.typed(expr, to, node), node)
             return
         table = {"reduce": rules.REDUCE, "accumulate": rules.ACCUMULATE}.get(method, {})
         rule = table.get(ufunc)
@@ -250,14 +283,16 @@ class Calls(Ops):
             return
         if method == "outer" and ufunc.__name__ in ROWS:
             x, y = call.nodes
-            extra = ", None" * len(self.shape(y))
-            wide = f"{self.ref(x)}[...{extra}]" if extra else self.ref(x)
+            wide = self.local(
+                f"np.reshape({self.ref(x)}, np.shape({self.ref(x)}) + (1,) * np.ndim({self.ref(y)}))"
+            )
             texts = {"x": wide, "y": self.ref(y), "o": self.ref(node), "g": str(g)}
             for i, (arg, row) in enumerate(zip((x, y), ROWS[ufunc.__name__], strict=True)):
                 if arg in self.active and row is not None:
-                    nx, ny = len(self.shape(x)), len(self.shape(y))
-                    axes = tuple(range(nx, nx + ny)) if i == 0 else tuple(range(nx))
-                    self.add(arg, f"({row.format(**texts)}).sum(axis={axes!r})", node)
+                    shape = f"np.shape({wide if i == 0 else self.ref(y)})"
+                    expr = f"unspread({row.format(**texts)}, {shape})"
+                    expr = f"np.reshape({expr}, {self.extent(arg)})"
+                    self.add(arg, self.typed(expr, arg, node), node)
             return
         raise no_rule(node, f"np.{ufunc.__name__}.{method}")
 
@@ -290,38 +325,59 @@ class Calls(Ops):
         """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i
         has come to is the cotangent of element i."""
         texts: dict[int, str] = {}
-        places: dict[int, tuple[int, int]] = {}
-        total = 1
+        places: dict[int, str] = {}
+        total: int | str = 1
+        without_dtype(call)
         for number, arg in enumerate(call.nodes):
             if arg in self.active:
-                size = int(np.prod(self.shape(arg)))
-                places[number] = total, total + size
-                shape = self.shape(arg)
-                texts[number] = self.local(f"np.arange({total}, {total + size}).reshape({shape!r})")
-                total += size
+                start, total = total, self.plus(total, self.count(arg))
+                places[number] = f"{start}:{total}"
+                numbers = f"np.arange({start}, {total}).reshape({self.extent(arg)})"
+                texts[number] = self.local(numbers)
             elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
                 is_data = is_real_valued(arg) and arg.form == "array"
                 texts[number] = (
-                    self.local(f"np.zeros({self.shape(arg)!r}, np.int64)")
+                    self.local(f"np.zeros({self.extent(arg)}, np.int64)")
                     if is_data
                     else self.ref(arg)
                 )
-        moved = self.local(self.call(call, texts))
-        if call.function in rules.JOINS and has_numbers(call):
+        moved = self.moved(node, call, texts)
+        if call.changed or (call.function in rules.JOINS and has_numbers(call)):
             # Those that come with the elements: what does not grow when all elements' numbers do.
-            for number in places:
-                texts[number] = f"({texts[number]} + {total})"
-            again = self.call(call, texts)
+            again = self.moved(node, call, texts | {n: f"({texts[n]} + {total})" for n in places})
             moved = self.local(
                 f"np.where({again} - {moved} == {total}, {moved}, 0).astype(np.int64)"
             )
         back = self.local(f"np.zeros({total}, np.result_type({g}))")
         self.text.put(f"np.add.at({back}, {moved}, {g})", node)
-        for number, (start, stop) in places.items():
+        for number, place in places.items():
             arg = call.nodes[number]
-            expr = f"{back}[{start}:{stop}].reshape({self.shape(arg)!r})"
-            expr = expr if arg.form == "array" else f"{back}[{start}]"
+            expr = f"{back}[{place}].reshape({self.extent(arg)})"
+            expr = expr if arg.form in ("array", "object") else f"{expr}[()]"
             self.add(arg, self.typed(expr, arg, node), node)
+
+    def moved(self, node: Node, call: Called, texts: dict[int, str]) -> str:
+        """Where the numbers come to.  What else the function writes may be no integer."""
+        if not call.changed:
+            return self.local(self.call(call, texts))
+        (target,) = call.changed
+        out = self.local(f"{texts[target]}.astype(np.float64)")
+        self.text.put(self.call(call, texts | {target: out}), node)
+        return out
+
+    def plus(self, one: int | str, other: int | str) -> int | str:
+        if isinstance(one, int) and isinstance(other, int):
+            return one + other
+        return self.local(f"{one} + {other}")
+
+    def extent(self, node: Node) -> str:
+        """The shape, as a text."""
+        return f"np.shape({self.ref(node)})" if node.form == "object" else repr(self.shape(node))
+
+    def count(self, node: Node) -> int | str:
+        if node.form == "object":
+            return f"np.size({self.ref(node)})"
+        return math.prod(self.shape(node))
 
     def pull_item(self, node: Node, call: Called, g: str) -> None:
         """Of array.item(i) and array.item(i, j)."""
@@ -338,11 +394,7 @@ class Calls(Ops):
             if type(template) is _calls.Hole and call.nodes[template.number] in self.active:
                 arg = call.nodes[template.number]
                 text = str(row).format(x=self.template(call.args[0], holes), g=g)
-                if node.form != "object":
-                    text = self.shaped(text, node, arg)
-                elif arg.form == "array":
-                    text = f"unspread({text}, {self.shape(arg)!r})"
-                self.add(arg, self.typed(text, arg, node), node)
+                self.add(arg, self.typed(self.shaped(text, node, arg), arg, node), node)
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)
@@ -382,12 +434,20 @@ def places_in(template: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[int, tu
             yield from places_in(item, (*at, i))
 
 
+def without_dtype(call: Called) -> None:
+    """Numbers that are moved stay integers."""
+    call.kwargs = {name: item for name, item in call.kwargs.items() if name != "dtype"}
+    if call.function in (np.array, np.asarray, np.ascontiguousarray, np.asfortranarray):
+        call.args = call.args[:1]
+
+
 def has_numbers(call: Called) -> bool:
-    """Does a call that moves elements place numbers among them?"""
+    """Does a call that moves elements place numbers among them, of which no derivative is asked?"""
 
     def any_in(template: Any) -> bool:
         if type(template) is _calls.Hole:
-            return call.nodes[template.number].form != "array"
+            node = call.nodes[template.number]
+            return node.form != "array" or not is_real_valued(node)
         if isinstance(template, (tuple, list)):
             return any(map(any_in, template))
         return isinstance(template, (int, float, complex, np.ndarray, np.generic, slice))
@@ -404,16 +464,9 @@ class _Holes:
     def __getitem__(self, number: int) -> str:
         node = self.call.nodes[number]
         text = self.adjoint.ref(node)
-        if node.form == "python" and is_real_valued(node):
+        if node.form in ("python", "scalar") and is_real_valued(node):
             return f"np.array({text})"  # rules ask for ranks and shapes
         return text
-
-
-def of_method(function: Any) -> Any:
-    """NumPy's function that does what a method of arrays does."""
-    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
-        return getattr(np, function.__name__, function)
-    return function
 
 
 def call_results(node: Node) -> Sequence[Any]:

@@ -16,19 +16,20 @@ from pycompile.derivatives._program import UFUNCS, Node, dtype_text, no_rule, st
 class Ops(Adjoint):
     """Of operations on arrays and numbers."""
 
-    def pull_row(self, node: Node, g: str, row: Sequence[str | None]) -> None:
-        for text, arg in zip(row, node.args, strict=False):
-            if arg not in self.active or text is None:
+    def pull_row(
+        self, node: Node, g: str, row: Sequence[str | None], args: Sequence[Node | str]
+    ) -> None:
+        for text, arg in zip(row, args, strict=False):
+            if isinstance(arg, str) or arg not in self.active or text is None:
                 continue
-            names = _Lazy(self, node, g)
-            if node.args[0].op != "const" and "**" in text and len(node.args) > 1:
-                text = self.const_power(node, text)
+            names = _Lazy(self, node, g, args)
+            if "**" in text and len(args) > 1:
+                text = self.const_power(node, text, args[1])
             expr = self.shaped(text.format_map(names), node, arg)
             self.add(arg, self.typed(expr, arg, node), node)
 
-    def const_power(self, node: Node, text: str) -> str:
-        base, exponent = node.args
-        if exponent.op != "const" or node.dtype[0:1] == "c" or "power_base" in text:
+    def const_power(self, node: Node, text: str, exponent: Node | str) -> str:
+        if isinstance(exponent, str) or exponent.op != "const" or node.dtype[0:1] == "c":
             return text
         y = float(np.asarray(exponent.object))
         if y == 2.0:
@@ -56,13 +57,15 @@ class Ops(Adjoint):
         row = row or ROWS.get(name)
         if row is None:
             raise no_rule(node, f"np.{UFUNCS.get(name, name)}")
-        self.pull_row(node, g, row)
+        self.pull_row(node, g, row, node.args)
 
     def pull_part(self, node: Node, part: str, g: str) -> None:
         """Of x.real and x.imag."""
         (arg,) = node.args
         if part == "real":
             self.add(arg, self.typed(g, arg, node), node)
+        elif arg.form == "object":
+            self.add(arg, f"imag_back({g}, {self.ref(arg)})", node)
         elif np.dtype(arg.dtype).kind == "c":
             self.add(arg, self.typed(f"-1j * {g}", arg, node), node)
 
@@ -77,20 +80,21 @@ class Ops(Adjoint):
         row = ROWS.get(node.op)
         if row is None:
             raise no_rule(node, node.op[3:])
-        self.pull_row(node, g, row)
+        self.pull_row(node, g, row, node.args)
 
     def pull_kind_ufunc(self, node: Node, g: str) -> None:
-        self.pull_ufunc_of(node, node.object, g)
+        self.pull_ufunc_of(node, node.object, g, node.args)
 
-    def pull_ufunc_of(self, node: Node, ufunc: Any, g: str) -> None:
-        name = ufunc.__name__
-        row = COMPLEX_ROWS.get(name) if np.dtype(node.args[0].dtype).kind in "cO" else None
+    def pull_ufunc_of(self, node: Node, ufunc: Any, g: str, args: Sequence[Node | str]) -> None:
+        name, first = ufunc.__name__, args[0]
+        is_complex = isinstance(first, str) or np.dtype(first.dtype).kind in "cO"
+        row = COMPLEX_ROWS.get(name) if is_complex else None
         row = row or ROWS.get(name)
         if row is None:
             if name in DISCRETE:
                 return
             raise no_rule(node, f"np.{name}")
-        self.pull_row(node, g, row)
+        self.pull_row(node, g, row, args)
 
     def pull_kind_reduction(self, node: Node, g: str) -> None:
         (x,) = node.args
@@ -180,25 +184,17 @@ class Ops(Adjoint):
         view = self.written(node)
         if value in self.active:
             part = self.local(f"{view.text(g)}.copy()")
-            expr = self.unspread(part, view.shape, value)
+            expr = self.shaped(part, view.shape, value)
             self.add(value, self.typed(expr, value, node), node)
-        if old in self.active:
+        if old in self.active and node.shape:
             name = self.local(f"{g}.copy()")
             self.text.put(f"{store_text(name, view)} = 0.0", node)
             self.add(old, name, node)
 
-    def unspread(self, expr: str, wide: tuple[int, ...], to: Node) -> str:
-        thin = self.shape(to)
-        if wide == thin:
-            return expr
-        if to.form != "array":
-            return f"{expr}.sum()"
-        return f"unspread({expr}, {thin!r})"
-
     def pull_commit(self, node: Node, g: str) -> None:
         value = node.args[1]
         shape = self.written_shape(node)
-        self.add(value, self.typed(self.unspread(g, shape, value), value, node), node)
+        self.add(value, self.typed(self.shaped(g, shape, value), value, node), node)
 
     def pull_choose(self, node: Node, g: str) -> None:
         c, a, b = node.args
@@ -222,11 +218,14 @@ class Ops(Adjoint):
 class _Lazy(dict[str, str]):
     """{x} {y} {z} {o} {g} of a row: only what the text names is read."""
 
-    def __init__(self, adjoint: Adjoint, node: Node, g: str) -> None:
+    def __init__(self, adjoint: Adjoint, node: Node, g: str, args: Sequence[Node | str]) -> None:
         super().__init__(g=g)
-        self.adjoint, self.node = adjoint, node
+        self.adjoint, self.node, self.args = adjoint, node, args
 
     def __missing__(self, name: str) -> str:
         if name == "o":
             return self.adjoint.ref(self.node)
-        return self.adjoint.operand(self.node.args["xyz".index(name)], self.node.args)
+        arg = self.args["xyz".index(name)]
+        if isinstance(arg, str):
+            return f"({arg})"
+        return self.adjoint.operand(arg, [each for each in self.args if not isinstance(each, str)])

@@ -11,6 +11,7 @@ import numpy as np
 from pycompile import _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _run, _tape, _trees
+from pycompile.derivatives._program import Function, Text
 from pycompile.derivatives._tape import Tape
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
@@ -126,7 +127,7 @@ class Pass:
 
     def as_leaf(self, value: Any, ct: Any) -> Any:
         if ct is None:
-            return (
+            return _tape.handed_out(
                 np.zeros(np.shape(value), value.dtype)
                 if isinstance(value, np.ndarray)
                 else type(value)(0)
@@ -359,29 +360,28 @@ def _scalar(ct: Any, value: Any) -> Any:
     return out
 
 
-def _basis(value: Any) -> Any:
-    """The unit cotangents of a result, or tangents of an argument."""
-    dtype = np.asarray(value).dtype
-    for i in range(np.size(value)):
-        unit = np.zeros(np.size(value), dtype)
-        unit[i] = 1
-        yield unit.reshape(np.shape(value)) if isinstance(value, np.ndarray) else unit[0]
+def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
+    """What `call` gives for each of the unit vectors of a value: for each leaf an array of all, along
+    an axis."""
+    dtype, n = np.asarray(value).dtype, np.size(value)
+    columns = []
+    for i in range(n):
+        flat = np.zeros(n, dtype)
+        flat[i] = 1
+        unit = flat.reshape(np.shape(value)) if isinstance(value, np.ndarray) else flat[0]
+        columns.append([leaf for _, leaf in _trees.leaves(call(unit))])
+    return [_stacked(list(column), axis) for column in zip(*columns, strict=True)]
 
 
-def _stacked(rows: list[Any], shape: tuple[int, ...], behind: bool) -> Any:
-    """Rows as one array, whose leading (or, behind, last) axes have that shape."""
-    text = _STACK[behind]
-    from pycompile.derivatives._program import Function, Text
-
-    if text is None:
-        lines = Text()
-        lines.put(f"return np.stack(rows, axis={-1 if behind else 0}).reshape(shape)")
-        text = _STACK[behind] = Function("stack", ["shape", "*rows"], lines, {})
-    whole = np.shape(rows[0]) + shape if behind else shape + np.shape(rows[0])
-    return Tape().call(text, [whole, *rows], False)
+def _stacked(rows: list[Any], axis: int) -> Any:
+    if axis not in _STACK:
+        text = Text()
+        text.put(f"return np.stack(rows, axis={axis})")
+        _STACK[axis] = Function("stack", ["*rows"], text, {})
+    return Tape().call(_STACK[axis], rows, False)
 
 
-_STACK: dict[bool, Any] = {False: None, True: None}
+_STACK: dict[int, Function] = {}
 
 
 def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -394,16 +394,14 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         ran = Pass(derived, args, kwargs, numbers, False, False)
         blocks = []
         for i, (value, _) in enumerate(ran.outs):
-            rows = []
-            for unit in _basis(value):
-                seeds = [None] * len(ran.outs)
-                seeds[i] = unit
-                rows.append(ran.pull(seeds))
+
+            def pulled(unit: Any, i: int = i) -> Any:
+                return ran.pull([unit if k == i else None for k in range(len(ran.outs))])
+
+            rows = _for_units(pulled, value, 0) if np.size(value) else ran.leaves
             parts = [
-                _stacked([row[k] for row in rows], np.shape(value), False)
-                if rows
-                else np.zeros(np.shape(value) + np.shape(ran.leaves[k]))
-                for k in range(len(ran.leaves))
+                np.reshape(row, np.shape(value) + np.shape(leaf))
+                for row, leaf in zip(rows, ran.leaves, strict=True)
             ]
             out = _in_trees(ran.trees, parts)
             blocks.append(out[0] if single else tuple(out))
@@ -425,22 +423,18 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
     def made(*args: Any, **kwargs: Any) -> Any:
         ran = Pass(derived, args, kwargs, numbers, False, False)
         outs = [value for value, _ in ran.outs]
-        columns: list[list[Any]] = []  # by leaf of the arguments: tangents of the results
+        columns = []  # by leaf of the arguments: tangents of the results
         for i, leaf in enumerate(ran.leaves):
-            column = []
-            for unit in _basis(leaf):
-                tangents = [
-                    unit if k == i else np.zeros(np.shape(x), np.asarray(x).dtype)
-                    for k, x in enumerate(ran.leaves)
-                ]
-                column.append([value for _, value in _trees.leaves(_transposed(ran, tangents))])
-            columns.append(column)
+
+            def pushed(unit: Any, i: int = i) -> Any:
+                zeros = [np.zeros(np.shape(x), np.asarray(x).dtype) for x in ran.leaves]
+                return _transposed(ran, [*zeros[:i], unit, *zeros[i + 1 :]])
+
+            columns.append(_for_units(pushed, leaf, -1) if np.size(leaf) else outs)
         blocks = []
         for i, value in enumerate(outs):
             parts = [
-                _stacked([row[i] for row in column], np.shape(leaf), True)
-                if column
-                else np.zeros(np.shape(value) + np.shape(leaf))
+                np.reshape(column[i], np.shape(value) + np.shape(leaf))
                 for leaf, column in zip(ran.leaves, columns, strict=True)
             ]
             out = _in_trees(ran.trees, parts)

@@ -177,9 +177,10 @@ class Backward(Calls):
             if params[i + 1] in self.active:
                 self.add(result, f"c{params[i + 1].id}", node)
         self.pull_all(body.nodes)
-        for param in carried:
-            if param.id not in self.ct:
-                self.text.put(f"g{param.id} = {self.zero(param)}")
+        ends = [(f"g{p.id}", self.ct.get(p.id, self.zero(p))) for p in carried]
+        ends = [(name, text) for name, text in ends if name != text]
+        if ends:
+            self.text.put(", ".join(a for a, _ in ends) + " = " + ", ".join(b for _, b in ends))
         inner, self.text = self.text, text
         self.text.lines += scope.front.lines + inner.lines
         self.text.places += scope.front.places + inner.places

@@ -13,9 +13,17 @@ import numpy as np
 
 from pycompile import _C, _calls
 from pycompile.derivatives import _views
-from pycompile.derivatives._adjoint_calls import explicit, of_method, subscripts_of
+from pycompile.derivatives._adjoint_calls import explicit, subscripts_of
 from pycompile.derivatives._plan import Forward
-from pycompile.derivatives._program import UFUNCS, Called, Names, Node, called, dtype_text
+from pycompile.derivatives._program import (
+    UFUNCS,
+    Called,
+    Names,
+    Node,
+    called,
+    dtype_text,
+    function_of,
+)
 
 
 class NotBatched(Exception):
@@ -313,7 +321,8 @@ class Batched(Forward):
         array, *index = node.args
         if any(map(self.has_axis, index)):
             raise NotBatched
-        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}]"
+        # A copy: what was read stays as it is when the loop writes there.
+        return f"{self.ref(array)}[:, {', '.join(map(self.ref, index))}].copy()"
 
     def batch_element_store(self, node: Node) -> None:
         array, *index, value = node.args
@@ -327,7 +336,7 @@ class Batched(Forward):
 
     def batch_extern(self, node: Node) -> str:
         call = called(node)
-        function = of_method(call.function)
+        function = function_of(call)
         if call.changed:
             raise NotBatched
         if function is operator.getitem:

@@ -74,7 +74,7 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "rad2deg": (f"{{g}} * {180 / math.pi!r}",),
     "radians": (f"{{g}} * {math.pi / 180!r}",),
     "deg2rad": (f"{{g}} * {math.pi / 180!r}",),
-    "heaviside": (ZERO, ZERO),
+    "heaviside": (ZERO, "np.where({x} == 0.0, {g}, 0.0)"),
     "conjugate": ("np.conjugate({g})",),
     "sin": ("{g} * np.cos({x})",),
     "cos": ("-({g} * np.sin({x}))",),

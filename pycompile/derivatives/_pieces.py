@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from pycompile._errors import DerivativeError
+
 
 def order_of(numbers):
     """np.argsort of a tuple of numbers that differ, as a tuple."""
@@ -84,6 +86,20 @@ def as_dtype(g, dtype):
     if np.iscomplexobj(g) and np.dtype(dtype).kind != "c":
         g = g.real
     return np.asarray(g).astype(dtype)
+
+
+def imag_back(g, x):
+    """Of x.imag, where only the run tells whether x is complex."""
+    return -1j * g if np.iscomplexobj(x) else 0.0 * g
+
+
+def of_shape(array, shape, place):
+    if isinstance(array, np.ndarray) and array.shape != shape:  # or else it is several results
+        raise DerivativeError(
+            f"the shape of an array is decided by a value ({place}): compute with an array of that "
+            "shape that does not depend on what is differentiated, np.arange(n) say"
+        )
+    return array
 
 
 def unspread(g, shape):

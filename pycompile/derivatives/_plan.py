@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _eager
+from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
 from pycompile.derivatives._backward import Backward
@@ -60,6 +60,13 @@ class Forward(Writer):
         for i, node in enumerate(nodes):
             self.now = i
             self.write(node)
+
+    def op_extern(self, node: Node) -> str | None:
+        """What a value decides may be another than the graph takes for granted."""
+        out = super().op_extern(node)
+        if out is None or node.form != "array":
+            return out
+        return f"of_shape({out}, {self.shape(node)!r}, {where(node)!r})"
 
     def nodes(self, nodes: Sequence[Node]) -> None:
         self.inside += 1
@@ -127,6 +134,7 @@ class Case:
         self.kept: dict[int, Node] = {}
         self.kept = self.write_back(tuple(self.outputs)).kept
         self.backs: dict[tuple[int, ...], Function] = {}
+        self.again: dict[tuple[int, ...], list[Node]] = {}  # what each of them computes again
         forward = Forward(self.names, sizes, graph, self.kept)
         forward.run(graph.nodes)
         bases = [written_input(node) for node in graph.outputs]
@@ -186,6 +194,7 @@ class Case:
             ]
             params = [*names, *(f"ct{i}" for i in mask)]
             self.backs[mask] = Function("backward", params, back.text, self.names.objects)
+            self.again[mask] = back.recomputed
         return self.backs[mask]
 
 
@@ -221,6 +230,13 @@ class Plan:
             return self.run(tape, inputs)
         except FloatingPointError:
             raise
+        except ArithmeticError as error:  # what the graph asserts is not so
+            place = where(self.graph.nodes[-1])
+            tape.error = DerivativeError(
+                f"the graph around {place} does not hold for these values: an index in a loop that is "
+                "negative in some of its turns, say, or an exception that the function catches"
+            )
+            raise FloatingPointError from error
         except Exception as error:
             tape.error = error
             raise FloatingPointError from error
@@ -250,6 +266,7 @@ class Plan:
         case = self.cases[key]
         outputs, kept = tape.call(case.forward, inputs, True)
         outputs = list(map(case.laid_out, self.graph.outputs, outputs))
+        _told.forward(case, kept)
         self.record(tape, case, inputs, slots, outputs, kept)
         tape.plans.append(self)
         if self.followed is not False:
@@ -320,6 +337,7 @@ def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Seq
     mask = tuple(i for i, ct in zip(mine, cts, strict=True) if ct is not None)
     given = [ct for ct in cts if ct is not None]
     back = case.backward(mask)
+    _told.backward(case, back, case.again[mask])
     try:
         return tape.call(back, [*kept, *given], False)
     except NoRule as error:

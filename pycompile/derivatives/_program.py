@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _calls, _eager, _steps
+from pycompile import _C, _calls, _eager, _elision, _steps
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _pieces, _views, rules
 from pycompile.derivatives._elementwise import DISCRETE
@@ -218,6 +218,27 @@ def called(node: Node) -> Called:
     return out
 
 
+def function_of(call: Called) -> Any:
+    """What is called; of a method, NumPy's function that does the same, and of an operator that
+    says where its result lies, the operator."""
+    function = call.function
+    if isinstance(function, _elision.Operator):
+        return function.function
+    if isinstance(function, _elision.Into):
+        return function.ufunc
+    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
+        return getattr(np, function.__name__, function)
+    return function
+
+
+def is_flat(node: Node) -> bool:
+    """Is it a call of what has no derivative but zero, by definition?"""
+    function = function_of(called(node))
+    if isinstance(function, np.ufunc):
+        return function.__name__ in DISCRETE
+    return function in rules.ZERO_SET
+
+
 def holes_in(template: Any) -> Iterable[int]:
     if type(template) is _calls.Hole:
         yield template.number
@@ -264,7 +285,7 @@ class Activity:
                 if node.args[0].regions
                 else node.args[0].id in self.ids
             )
-        if node.op == "extern" and node.object in rules.ZERO_SET:
+        if node.op == "extern" and is_flat(node):
             return False
         if node.form != "object" and not is_real_valued(node):
             return False
@@ -506,6 +527,9 @@ class Writer:
         if view is None or view.spread or view.part:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
+        if not node.shape:  # NumPy's operations make numbers of such arrays
+            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)})", node)
+            return
         whole = not view.index and view.axes == tuple(range(len(view.axes))) and not view.new
         alike = value.form == "array" and self.shape(value) == self.shape(node)
         if whole and alike and self.strides(value) == self.strides(node):

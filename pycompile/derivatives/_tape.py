@@ -131,6 +131,8 @@ class Tape:
         if id(value) in self.constants and not self.was_written(value):
             return True, None
         if isinstance(value, np.ndarray):
+            if not value.size:
+                return True, None  # it has no elements that could depend on anything
             if id(value) in self.lost:
                 raise DerivativeError(
                     "an array shares memory with one that was written in between: "
@@ -151,6 +153,7 @@ class Tape:
         base, slot = memory_of(self.known, value)
         if base is None:
             return None
+        self.require_unchanged(base, "a view of it was used")
         view = _views.find(place(base), place(value))
         places = _views.places(place(base), place(value)) if view is None else None
         if view is None and places is None:
@@ -258,6 +261,7 @@ class Tape:
         """The array is being written: it gets the slot of what is written, in the part `view`."""
         old = self.known.get(id(target), (target, None))[1]
         self.written.append(target)
+        self.prints.pop(id(target), None)
         for entry in self.entries:
             entry.kept = tuple(_own(each, target) for each in entry.kept)
         if view is not None and (old is not None or slot is not None):

@@ -4,6 +4,7 @@ A program is a setup, which is executed before each call, and the body of `f(x)`
 change.  Where it is made plain in `# …`, the place of the end.
 """
 
+import functools
 import textwrap
 
 import numpy as np
@@ -51,6 +52,11 @@ REPLACED = {
     "of a class": ("c = type('C', (), {'v': Noisy()})", STORED),
     "of a module": ("c = sys.modules['mm'] = types.ModuleType('mm'); c.v = Noisy()", STORED),
     "of a function": ("def c(): pass\nc.v = Noisy()", STORED),
+    "under a key of another class": (
+        "class K(str):\n    __hash__, __eq__ = str.__hash__, str.__eq__\n"
+        "c = holder(0); del c.v; vars(c)[K('v')] = Noisy()",
+        STORED,
+    ),
     "a slot": ("c = Slotted(); c.v = Noisy()", STORED),
     "an attribute deleted": ("c = holder(Noisy())", "del c.v; return x + G.n"),
     "a slot deleted": ("c = Slotted(); c.v = Noisy()", "del c.v; return x + G.n"),
@@ -336,3 +342,84 @@ def test_two_that_hold_the_same():
     body = "c.v = 0; y = x + G.n; d.v = 0; return y + G.n"
     plain, ours = (Side(setup, body, compiled).call() for compiled in (False, True))
     assert ours[:2] == plain[:2]
+
+
+# ---- arguments that the callee rebinds ----
+
+
+class Told:
+    """Its end is noted."""
+
+    def __init__(self, ended, name):
+        self.ended, self.name = ended, name
+
+    def __del__(self):
+        self.ended.append(self.name)
+
+    def method(self, other):
+        ended, self = self.ended, None
+        ended.append("self is rebound")
+        other = None
+        ended.append("other is rebound")
+        return other
+
+
+def rebinds(x, told, ended):
+    x = x.sum() + 1
+    told = None
+    ended.append("told is rebound")
+    return x, told
+
+
+def clears(ended, *args, **kwargs):
+    args = ()
+    ended.append("args are rebound")
+    kwargs.clear()
+    ended.append("kwargs are cleared")
+    return args
+
+
+def by_position(x, ended):
+    return rebinds(x + 1, Told(ended, "told"), ended)
+
+
+def by_keyword(x, ended):
+    return x + 1, rebinds(ended=ended, told=Told(ended, "told"), x=x)
+
+
+def by_star(x, ended):
+    return x * 2, clears(ended, Told(ended, "told"), name=Told(ended, "named"))
+
+
+def by_method(x, ended):
+    return x + 1, Told(ended, "self").method(Told(ended, "other"))
+
+
+def by_bound_method(x, ended):
+    return x + 1, [Told(ended, "self").method][0](Told(ended, "other"))
+
+
+def by_partial(x, ended):
+    return x + 1, functools.partial(rebinds, x)(Told(ended, "told"), ended)
+
+
+@pytest.mark.parametrize("compiled", ["caller", "callee", "both"])
+@pytest.mark.parametrize(
+    "caller",
+    [by_position, by_keyword, by_star, by_method, by_bound_method, by_partial],
+)
+def test_an_argument_that_the_callee_rebinds(caller, compiled, monkeypatch):
+    def ends(function):
+        ended = []
+        function(np.ones(3), ended)
+        return ended
+
+    plain = ends(caller)
+    compile_ = pycompile.compile(options={"plan_always": True})
+    if compiled != "caller":
+        for name in ("rebinds", "clears"):
+            monkeypatch.setitem(globals(), name, compile_(globals()[name]))
+        monkeypatch.setattr(Told, "method", compile_(Told.method))
+    function = caller if compiled == "callee" else compile_(caller)
+    for _ in range(3):
+        assert ends(function) == plain

@@ -1,6 +1,8 @@
 """What trials have found is remembered, for calls that types and constants decide."""
 
+import gc
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -97,6 +99,63 @@ def test_what_minds_flags(writeable):
     compiled = pycompile.compile(required)
     compiled(np.arange(6.0))
     assert not compiled(x)[1] or writeable
+
+
+def test_a_trial_that_raises_keeps_nothing():
+    class Owner:
+        pass
+
+    def step(owner):
+        owner.x = owner.x - owner.rate * owner.x
+
+    def caller(held):
+        with pytest.raises(TypeError):
+            compiled(held)
+
+    compiled = pycompile.compile(step, options={"plan_always": True})
+    gc.disable()
+    try:
+        owner, dead = Owner(), []
+        weakref.finalize(owner, dead.append, 1)
+        owner.x, owner.rate = np.ones(3), "a"
+        caller(owner)
+        del owner
+        assert dead
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("by", [("A", "C", "O"), ["owndata"], "CO"])
+def test_whether_it_copies_depends_on_who_owns_the_memory(by):
+    def required(x):
+        y = np.require(x, None, by)
+        return y is x, y * 2, np.require(x, requirements=by) is x
+
+    check(required, np.arange(6.0))
+    compiled = pycompile.compile(required, options={"capture_all": True})
+    memory = np.arange(6.0)
+    for x in (memory, memory[:], memory):
+        assert compiled(x)[::2] == required(x)[::2]
+
+
+@pytest.mark.parametrize("text", ["b'abcd'", "bytearray(b'abcd')"])
+def test_a_new_array_that_may_not_be_written(text):
+    scope = {"np": np}
+    exec(  # of a constant, the call is part of the plan
+        f"""def changed(part):
+            x = np.frombuffer({text}, np.uint8)
+            x[part] += 1
+            return x * 2
+
+def read(part):
+            x = np.frombuffer({text}, np.uint8)
+            return x[part] * 2, x.flags.writeable, x, x[part]
+""",
+        scope,
+    )
+    for function in (scope["changed"], scope["read"]):
+        check(function, slice(1, 3))
+        check(function, 1, captured=False)
 
 
 def test_integers_in_a_fit():

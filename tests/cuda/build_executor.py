@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 # Kernels are many and small: what each is compiled with counts.  They find C's functions in the process.
-KERNEL_OPTIONS = "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-threadsafe-statics -nostdlib"
+KERNEL_OPTIONS = "-std=c++17 -O0 -w -fPIC -ffp-contract=off -fno-threadsafe-statics -nostdlib"
 
 
 def executor_folder(cache):

@@ -166,7 +166,7 @@ def test_pullbacks_can_be_called_again():
         (lambda x: None, X, TypeError, "NoneType"),
         (lambda x: (x * 1j).sum(), X, TypeError, "complex"),
         (
-            lambda x: np.polynomial.chebyshev.chebval(X, np.linalg.eig(np.diag(x))[0].real).sum(),
+            lambda x: np.spacing(x).sum(),
             X,
             pycompile.DerivativeError,
             "no derivative",
@@ -181,9 +181,9 @@ def test_what_raises(f, arg, error, match):
 def test_the_line_of_a_missing_rule():
     def f(x):
         y = x * 2
-        return np.linalg.eigvals(np.diag(y)).sum().real
+        return np.spacing(y).sum()
 
-    with pytest.raises(pycompile.DerivativeError, match=r"eigvals.*test_api.py:\d+.*custom_vjp"):
+    with pytest.raises(pycompile.DerivativeError, match=r"spacing.*test_api.py:\d+.*custom_vjp"):
         grad(f)(X)
 
 

@@ -192,3 +192,22 @@ def test_a_number_whose_value_is_taken_for_granted_raises():
 
     with pytest.raises(pycompile.DerivativeError, match="granted"):
         pycompile.grad(f)(np.array([0.1, 0.2]))
+
+
+def test_a_write_in_python_is_seen_in_views():
+    """The store ends a graph, since another array shows the memory; a loop's graph follows."""
+
+    def f(m, r):
+        a = r * m
+        eval("1")
+        view = a[:, ::-1]
+        eval("1")
+        a[1:, 2] = r[1]
+        s = 0.1
+        for i in range(1, 4):
+            for k in range(i):
+                s += r[k] * r[i - k]
+        return view
+
+    with pytest.raises(pycompile.DerivativeError, match="written where no graph follows"):
+        pycompile.vjp(f, np.ones((3, 4)), np.arange(1.0, 5.0))

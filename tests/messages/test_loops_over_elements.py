@@ -278,6 +278,16 @@ def divides(a):
     return out
 
 
+def has_two_reasons(x):
+    total = 0.0
+    for i in range(len(x)):
+        element = x[i]
+        total += element
+        del element
+        total += len(f"{i}") * x[i]  # here
+    return total
+
+
 def divides_quietly(a):
     out = np.zeros(len(a))
     for i in range(len(a)):
@@ -311,6 +321,7 @@ REASONS = [
     ),
     (sums_with_a_list, (F64,), "goes over other things than the elements of arrays", False),
     (divides_quietly, (F64,), "it contains a with block", True),
+    (has_two_reasons, (F64,), "and text that is made, line", True),
 ]
 
 

@@ -205,6 +205,23 @@ def test_explain_compiles_at_once():
     assert told == ["1"]
 
 
+def test_explaining_has_a_limit():
+    """Each place is told of; another plan there has to be afforded by the program's time, and a second."""
+    told = child("""
+        import numpy as np, pycompile
+        from pycompile import _C
+        _C.test_account(1)
+        f = pycompile.compile(lambda x: np.sqrt(x * x + 1) - x * 0.5)
+        _C.report_begin()
+        f(np.linspace(0, 1, 100_000))
+        _C.test_account_lost(2_000_000_000)
+        f(np.ones((100, 1000)))
+        f(np.ones(100_000))
+        print(sum(record["kind"] == "plan" for record in _C.report_end()), f.stats()["plan_runs"])
+    """)
+    assert told == ["1", "2"]
+
+
 def test_a_call_with_a_long_loop_is_compiled_at_once(tmp_path):
     """In a folder of its own, where no former process has noted what such a capture costs."""
     code = """
@@ -253,7 +270,7 @@ def test_what_paid_in_a_former_process_is_used_at_once(tmp_path):
 
 
 def test_functions_left_alone_do_what_they_did():
-    """Calls that nobody looks at: other types, keywords, a changed code, a reset in between."""
+    """Calls that nobody looks at: other types, keywords, a changed code, a reset, recursion."""
     told = child("""
         import numpy as np, pycompile
         calls = []
@@ -273,6 +290,17 @@ def test_functions_left_alone_do_what_they_did():
         assert g(7) == -7
         a = np.arange(3.0)
         assert np.array_equal(g(a), -a)
+        @pycompile.compile
+        def total(tree, depth=0):
+            calls.append(depth)
+            return sum(total(at, depth + 1) for at in tree) if isinstance(tree, list) else tree * 2
+        def plain(tree):
+            return sum(map(plain, tree)) if isinstance(tree, list) else tree * 2
+        calls.clear()
+        tree = [[1, 2.5, [a, [3]]], a, [[[4]]]] * 3
+        for _ in range(300):
+            assert np.array_equal(total(tree), plain(tree))
+        assert len(calls) == 300 * 37
         print("same")
     """)
     assert told == ["same"]

@@ -16,6 +16,8 @@ import pytest
 import pycompile
 from pycompile import _C
 
+pytestmark = pytest.mark.optimised  # how soon is a promise about kernels as users have them
+
 SOON = 0.05  # seconds from the signal to the handler
 LONG = 10**12
 

@@ -57,6 +57,21 @@ def test_broken_compiler(tmp_path):
     assert f"PycompileWarning: CC={cc} cannot compile: sorry (correct or unset CC; " in err
 
 
+def test_a_compiler_that_is_named_later(tmp_path):
+    broken = script(tmp_path / "broken", 'test "$1" = --version && echo broken 1.0\n')
+    logged = script(tmp_path / "cc", f'echo >>{tmp_path}/calls\nexec cc "$@"\n')
+    code = f"""
+        import os
+        {RUN}
+        os.environ["CC"] = "{logged}"
+        {RUN}
+        del os.environ["CC"]
+        {RUN}
+    """
+    out, _ = child(code, CC=broken, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
+    assert out == "None\n41\n41\n" and (tmp_path / "calls").exists()
+
+
 def test_compiler_that_gives_no_output(tmp_path):
     cc = script(tmp_path / "cc", "exit 0\n")
     out, err = child(RUN, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))

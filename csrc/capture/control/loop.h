@@ -212,6 +212,8 @@ Answer loop_makes_a_turn(Interp *in, const Value *iterator, bool *out);
 /* The item at a position, in the body. */
 Answer loop_item(Interp *in, const Value *iterator, Value *position, Value **out);
 
+/* May the instruction stand in the body of a kept loop? */
+bool loop_follows(const Instr *instr);
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan);
 /* As loop_scan, for what it stores alone, whatever its instructions are. */

@@ -4,8 +4,8 @@
 
 /* May the instruction stand in the body of a loop?  Jumps lead to the next iteration, to an exit,
    or to the head of a loop inside. */
-static bool
-is_followed(const Instr *instr)
+bool
+loop_follows(const Instr *instr)
 {
     switch (instr->kind) {
     case I_NOP:
@@ -185,7 +185,7 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan
         if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;
         bool shared = d->instrs[i].kind == I_STORE_DEREF;
         if (shared) scan->shared = d->instrs[i].arg;
-        if (shared || !is_followed(&d->instrs[i])) return scan_refuses(scan, i, NULL);
+        if (shared || !loop_follows(&d->instrs[i])) return scan_refuses(scan, i, NULL);
         if (!scan_instr(d, scan, i, at)) return 0;
     }
     int uses = scan->subscripts > 0 || in->loop != NULL ? 1 : loop_calls_use_elements(in, shape);

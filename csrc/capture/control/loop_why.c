@@ -120,6 +120,19 @@ shares_in_words(Interp *in, const Scan *scan)
                         lambda ? "" : "'", by->co_firstlineno, line_at(d, scan->refused));
 }
 
+/* The next instruction of the loop that is not followed, on another line: what is in the way when
+   the first is mended.  0: there is none. */
+static int
+refused_next(const Decoded *d, const Scan *scan)
+{
+    const char *words = in_words(d, scan->refused);
+    for (int i = scan->refused + 1; i < d->count; i++)
+        if (scan->shape->inside[i] && !loop_follows(&d->instrs[i]) &&
+            line_at(d, i) != line_at(d, scan->refused) && strcmp(in_words(d, i), words) != 0)
+            return i;
+    return 0;
+}
+
 /* Why a loop has not the form. */
 static const char *
 form_in_words(Interp *in, const Scan *scan)
@@ -130,8 +143,12 @@ form_in_words(Interp *in, const Scan *scan)
     InstrKind kind = d->instrs[scan->refused].kind; /* one inside would begin with another Instr */
     if (kind == I_SET_ADD || kind == I_MAP_ADD)
         return "it is a comprehension (store into an array in a `for` loop: out = np.zeros(n))";
-    return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan->refused),
-                        line_at(d, scan->refused));
+    int next = refused_next(d, scan);
+    const char *words = in_words(d, scan->refused);
+    if (next == 0)
+        return arena_printf(in->arena, "it contains %s, line %d", words, line_at(d, scan->refused));
+    return arena_printf(in->arena, "it contains %s, line %d, and %s, line %d", words,
+                        line_at(d, scan->refused), in_words(d, next), line_at(d, next));
 }
 
 Answer

@@ -5,14 +5,17 @@
    int.  What Python computes from such ints in sums, products and quotients becomes an expression,
    so that lengths can be compared.  A loop's variable is bounded by the range that it goes over.
    What bounds do not show is asserted: the plan is left to CPython where it is not so. */
+#include "../../config.h"
 #include "core.h"
 
 enum { NO_HINT = 64, MOST_DEEP = 16 };
 
+/* Another backend is given sizes that are known before the graph runs. */
 bool
 sizes_may_vary(const Interp *in)
 {
-    return in->turn != NULL && in->loop == NULL;
+    const Config *config = in->request->config;
+    return in->turn != NULL && in->loop == NULL && (config == NULL || config->backend_call == NULL);
 }
 
 /* ---- ints as sizes ---- */

@@ -239,7 +239,10 @@ trial_type(Interp *in, PyObject *value, Type *out)
     DType dtype;
     StepForm form = step_form(value);
     switch (form) {
-    case STEP_ARRAY: return trial_array_type(in, value, out);
+    case STEP_ARRAY:
+        TRY(trial_array_type(in, value, out));
+        out->frozen = step_part(value, PART_writeable) == Py_False;
+        return ANSWER_YES;
     case STEP_DEVICE:
         TRY(trial_array_type(in, value, out));
         out->device = DEVICE_CUDA;

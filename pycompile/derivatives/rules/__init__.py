@@ -14,28 +14,32 @@ from pycompile.derivatives.rules import (  # fill RULES
     series,
     sums,
 )
-from pycompile.derivatives.rules._table import JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules._table import FILLS_SET, JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
 from pycompile.derivatives.rules.methods import (
     ACCUMULATE,
     REDUCE,
     holes_of,
     last_writes,
 )
+from pycompile.derivatives.rules.own_code import code_back, own_code
 from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
     "ACCUMULATE",
+    "FILLS_SET",
     "JOINS",
     "MOVES_SET",
     "REDUCE",
     "RULES",
     "ZERO_SET",
     "NoRule",
+    "code_back",
     "einsum_back",
     "fourier",
     "holes_of",
     "last_writes",
     "linalg",
+    "own_code",
     "places",
     "products",
     "series",

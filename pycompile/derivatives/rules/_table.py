@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,18 @@ JOINS: set[Any] = {
     _calls.join_columns,
 }
 
+# What writes elements of its other arguments, as they are, into the first one.
+FILLS: set[Any] = {
+    np.copyto,
+    np.put,
+    np.putmask,
+    np.place,
+    np.put_along_axis,
+    np.fill_diagonal,
+    np.ndarray.fill,
+    _calls.flat_set,
+}
+
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
     np.argsort,
@@ -106,10 +119,14 @@ ZERO: set[Any] = {
     np.any,
     np.all,
     np.lexsort,
-    np.bincount,
     np.isin,
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
     np.linalg.matrix_rank,
-    np.arange,
     np.indices,
     np.shape,
     np.rint,
@@ -142,4 +159,4 @@ class _Functions:
             return False
 
 
-ZERO_SET, MOVES_SET = _Functions(ZERO), _Functions(MOVES)
+ZERO_SET, MOVES_SET, FILLS_SET = _Functions(ZERO), _Functions(MOVES), _Functions(FILLS)

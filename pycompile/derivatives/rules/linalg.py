@@ -145,6 +145,10 @@ def svd_a(g, o, a, full_matrices=True, compute_uv=True, hermitian=False):
 
 @rule(np.linalg.qr, "a")
 def qr_a(g, o, a, mode="reduced"):
+    if np.iscomplexobj(a):
+        raise NoRule("np.linalg.qr of complex numbers")
+    if not a.size:
+        return np.zeros(a.shape, a.dtype)
     q, r = o[0], o[1]
     gq = g[0] if g[0] is not None else np.zeros(q.shape, q.dtype)
     gr = np.triu(g[1]) if g[1] is not None else np.zeros(r.shape, r.dtype)
@@ -230,8 +234,25 @@ def norm_x(g, o, x, ord=None, axis=None, keepdims=False):
     return np.moveaxis(g * np.conjugate(u @ vt), (-2, -1), over)
 
 
+@rule(np.linalg.cond, "x")
+def cond_x(g, o, x, p=None):
+    if p not in (None, 2):
+        raise NoRule(f"np.linalg.cond with p={p!r}")
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    most, least = s[..., :1], s[..., -1:]
+    ends = np.eye(s.shape[-1], dtype=s.dtype)
+    parts = ends[0] / least - ends[-1] * most / (least * least)
+    return np.reshape(g, (*np.shape(g), 1, 1)) * np.conjugate((u * parts[..., None, :]) @ vt)
+
+
 @rule(np.trace, "a")
 def trace_a(g, o, a, offset=0, axis1=0, axis2=1):
     eye = np.eye(a.shape[axis1], a.shape[axis2], offset, dtype=a.dtype)
     rest = np.reshape(g, (*np.shape(g), 1, 1)) * eye
     return np.moveaxis(rest, (-2, -1), (axis1, axis2))
+
+
+@rule(np.linalg.eigvals, "a")
+def eigvals_a(g, o, a):
+    vectors = np.linalg.eig(a)[1]
+    return _t(np.linalg.inv(vectors)) @ (g[..., None] * _t(vectors))

@@ -16,7 +16,7 @@ def _along(g, o, array, axis):
     """The cotangent, the result, and the axes that are left, in the array's rank."""
     over = tuple(range(array.ndim)) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
-    over = tuple(i % array.ndim for i in over)
+    over = tuple(i % array.ndim for i in over) if array.ndim else ()  # axis 0 is taken, too
     shape = tuple(1 if i in over else n for i, n in enumerate(array.shape))
     return np.reshape(g, shape), np.reshape(o, shape), over
 
@@ -74,6 +74,8 @@ REDUCE: dict[np.ufunc, Rule] = {
     np.multiply: _product,
     np.maximum: _most,
     np.minimum: _most,
+    np.fmax: _most,
+    np.fmin: _most,
     np.logaddexp: _logaddexp,
     np.logaddexp2: _logaddexp2,
     np.hypot: _hypot,

@@ -4,7 +4,8 @@ import operator
 
 import numpy as np
 
-from pycompile.derivatives._pieces import unspread
+from pycompile import _calls
+from pycompile.derivatives._pieces import clamp_high, clamp_low, clamp_x, unspread
 from pycompile.derivatives.rules._table import NoRule, rule
 
 
@@ -35,6 +36,8 @@ def broadcast_to_array(g, o, array, shape, subok=False):
 
 def _joined(g, o, axis):
     """Of a split: its parts' cotangents, one behind the other."""
+    if not isinstance(g, tuple):  # of one part
+        g, o = (g,), (o,)
     parts = [np.zeros_like(part) if ct is None else ct for ct, part in zip(g, o, strict=True)]
     return np.concatenate(parts, axis=axis)
 
@@ -104,8 +107,8 @@ def getitem_a(g, o, a, b):
 
 @rule(np.repeat, "a")
 def repeat_a(g, o, a, repeats, axis=None):
-    flat = a.reshape(-1) if axis is None else a
-    along = 0 if axis is None else axis
+    whole = axis is None or a.ndim == 0
+    flat, along = (a.reshape(-1), 0) if whole else (a, axis)
     where = np.repeat(np.arange(flat.shape[along]), repeats)
     back = np.zeros(flat.shape, g.dtype)
     np.add.at(np.moveaxis(back, along, 0), where, np.moveaxis(g, along, 0))
@@ -180,11 +183,36 @@ def nan_to_num_x(g, o, x, copy=True, nan=0.0, posinf=None, neginf=None):
     return np.where(np.isfinite(x), g, 0.0)
 
 
+def _limits(a_min, a_max, kwargs):
+    """The limits, which NumPy has two names for, as numbers."""
+    low, high = kwargs.get("min", a_min), kwargs.get("max", a_max)
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
 @rule(np.clip, "a")
 def clip_a(g, o, a, a_min=None, a_max=None, out=None, **kwargs):
-    if a_max is not None:
-        most = np.maximum(a, a_min) if a_min is not None else a
-        g = np.where(most < a_max, g, np.where(most == a_max, 0.5 * g, 0.0))
-    if a_min is not None:
-        g = np.where(a > a_min, g, np.where(a == a_min, 0.5 * g, 0.0))
-    return unspread(g, np.shape(a))
+    return unspread(clamp_x(g, a, *_limits(a_min, a_max, kwargs)), np.shape(a))
+
+
+@rule(np.clip, "a_min", "min")
+def clip_a_min(g, o, a, a_min=None, a_max=None, out=None, **kwargs):
+    low, high = _limits(a_min, a_max, kwargs)
+    return unspread(clamp_low(g, a, low, high), np.shape(low))
+
+
+@rule(np.clip, "a_max", "max")
+def clip_a_max(g, o, a, a_min=None, a_max=None, out=None, **kwargs):
+    low, high = _limits(a_min, a_max, kwargs)
+    return unspread(clamp_high(g, a, low, high), np.shape(high))
+
+
+@rule(_calls.flat_get, "array")
+def flat_get_array(g, o, array, key):
+    back = np.zeros(array.size, np.result_type(g))
+    np.add.at(back, key, g)
+    return back.reshape(array.shape)
+
+
+@rule(np.bincount, "weights")
+def bincount_weights(g, o, x, weights=None, minlength=0):
+    return g[x]

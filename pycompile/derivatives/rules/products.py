@@ -169,3 +169,16 @@ def einsum_back(g, o, subscripts, operands, which):
     back = np.zeros(array.shape, part.dtype)
     np.einsum(f"{mine}->{unique}", back)[...] = part
     return back
+
+
+def _vecdot_x1(g, o, x1, x2, *, axis=-1, **kwargs):
+    return unspread(np.conjugate(np.expand_dims(g, axis) * x2), np.shape(x1))
+
+
+def _vecdot_x2(g, o, x1, x2, *, axis=-1, **kwargs):
+    return unspread(np.expand_dims(g, axis) * np.conjugate(x1), np.shape(x2))
+
+
+if hasattr(np, "vecdot"):  # NumPy 2.0 on
+    rule(np.vecdot, "x1")(_vecdot_x1)
+    rule(np.vecdot, "x2")(_vecdot_x2)

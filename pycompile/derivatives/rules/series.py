@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pycompile.derivatives._pieces import unspread
 from pycompile.derivatives.rules._table import NoRule, rule
 
 
@@ -28,12 +29,12 @@ def _convolve_back(g, a, v, mode, which):
 
 @rule(np.correlate, "a")
 def correlate_a(g, o, a, v, mode="valid"):
-    return _convolve_back(g, a, v[::-1], mode, 0)
+    return _convolve_back(g, a, np.conjugate(v[::-1]), mode, 0)
 
 
 @rule(np.correlate, "v")
 def correlate_v(g, o, a, v, mode="valid"):
-    return _convolve_back(g, a, v[::-1], mode, 1)[::-1]
+    return np.conjugate(_convolve_back(g, a, v, mode, 1)[::-1])
 
 
 def _segments(x, xp):
@@ -77,7 +78,7 @@ def interp_xp(g, o, x, xp, fp, left=None, right=None, period=None):
 def polyval_p(g, o, p, x):
     n = p.shape[0]
     powers = x ** np.arange(n - 1, -1, -1).reshape((n,) + (1,) * np.ndim(x))
-    return (g * powers).reshape((n, -1)).sum(axis=1)
+    return (g * powers).sum(axis=tuple(range(1, powers.ndim)))
 
 
 @rule(np.polyval, "x")
@@ -110,3 +111,38 @@ def vander_x(g, o, x, N=None, increasing=False):
     powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
     lower = np.where(powers == 0, 0.0, powers * x[:, None] ** np.where(powers == 0, 0, powers - 1))
     return (g * lower).sum(axis=1)
+
+
+@rule(np.arange, "start")
+def arange_start(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return 0.0 if stop is None else g.sum()  # np.arange(stop)
+
+
+@rule(np.arange, "stop")
+def arange_stop(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return 0.0
+
+
+@rule(np.arange, "step")
+def arange_step(g, o, start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    return (g * np.arange(g.shape[0])).sum()
+
+
+@rule(np.modf, "x")
+def modf_x(g, o, x):
+    return 0.0 * x if g[0] is None else g[0]
+
+
+@rule(np.frexp, "x")
+def frexp_x(g, o, x):
+    return np.ldexp(g[0], -o[1])
+
+
+@rule(np.divmod, "x")
+def divmod_x(g, o, x, y):
+    return 0.0 * x if g[1] is None else unspread(g[1], np.shape(x))
+
+
+@rule(np.divmod, "y")
+def divmod_y(g, o, x, y):
+    return 0.0 * y if g[1] is None else unspread(-g[1] * o[0], np.shape(y))

@@ -9,7 +9,7 @@ from pycompile.derivatives.rules._table import NoRule, rule
 def _spread(g, a, axis):
     over = tuple(range(np.ndim(a))) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
-    over = tuple(i % a.ndim for i in over)
+    over = tuple(i % a.ndim for i in over) if np.ndim(a) else ()  # axis 0 is taken, too
     return np.reshape(g, tuple(1 if i in over else n for i, n in enumerate(np.shape(a)))), over
 
 
@@ -105,12 +105,14 @@ def average_weights(g, o, a, axis=None, weights=None, returned=False, *, keepdim
 
 @rule(np.cumsum, "a")
 def cumsum_a(g, o, a, axis=None, dtype=None, out=None):
-    return cumsum_back(g.reshape(-1), 0).reshape(a.shape) if axis is None else cumsum_back(g, axis)
+    if axis is None or a.ndim == 0:
+        return cumsum_back(g.reshape(-1), 0).reshape(a.shape)
+    return cumsum_back(g, axis)
 
 
 @rule(np.cumprod, "a")
 def cumprod_a(g, o, a, axis=None, dtype=None, out=None):
-    if axis is None:
+    if axis is None or a.ndim == 0:
         return cumprod_back(g.reshape(-1), a.reshape(-1), 0).reshape(a.shape)
     return cumprod_back(g, a, axis)
 
@@ -119,7 +121,7 @@ def cumprod_a(g, o, a, axis=None, dtype=None, out=None):
 def prod_a(g, o, a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
     over = tuple(range(a.ndim)) if axis is None else axis
     over = (over,) if isinstance(over, int) else over
-    over = tuple(i % a.ndim for i in over)
+    over = tuple(i % a.ndim for i in over) if a.ndim else ()
     return _where(where, prod_back(g * initial, _where(where, a, 1), over), 0.0)
 
 
@@ -135,6 +137,8 @@ def most_a(g, o, a, axis=None, out=None, keepdims=False, initial=None, where=Tru
 @rule(np.trapezoid, "y")
 def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
     n = y.shape[axis]
+    if not n:
+        return np.zeros(y.shape, y.dtype)
     steps = np.full(n - 1, dx) if x is None else np.diff(x)
     if steps.ndim != 1:
         raise NoRule("np.trapezoid with an x of more than one axis")
@@ -146,6 +150,8 @@ def trapezoid_y(g, o, y, x=None, dx=1.0, axis=-1):
 def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
     if y.ndim != 1 or x.ndim != 1:
         raise NoRule("np.trapezoid by an x, of more than one axis")
+    if not x.size:
+        return np.zeros(0, x.dtype)
     means = 0.5 * g * (y[1:] + y[:-1])
     return np.concatenate((np.zeros(1), means)) - np.concatenate((means, np.zeros(1)))
 
@@ -212,7 +218,7 @@ def cov_m(
     centred = rows - rows.mean(axis=1, keepdims=True)
     count = rows.shape[1] - (ddof if ddof is not None else (0 if bias else 1))
     g = np.reshape(g, (rows.shape[0], rows.shape[0]))
-    back = (g + g.T) @ centred / count
+    back = (g @ np.conjugate(centred) + np.conjugate(g.T @ centred)) / count
     back = back - back.mean(axis=1, keepdims=True)
     return (back if rowvar or m.ndim == 1 else back.T).reshape(m.shape)
 

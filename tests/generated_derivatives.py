@@ -1,0 +1,151 @@
+"""Programs of the fuzzers of arrays and loops, differentiated, for derivatives/test_fuzz.py: the value has
+plain's bits, and the gradient is right wherever the function is smooth enough around its arguments for
+differences to tell.  What is refused with a DerivativeError is no fault."""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import array_programs
+import nest_programs
+import numpy as np
+import repeat_programs
+import turn_programs
+from differences import inner, laid_like, same, scalar, weights_of
+
+import pycompile
+
+LAYOUTS = ("C", "F", "strided", "reversed", "reversed rows")
+
+
+def drawn(seed: int) -> Callable[[Any], Any]:
+    """What array_programs.py draws by, without hypothesis."""
+    rng = random.Random(seed)
+
+    def draw(strategy: Any) -> Any:
+        bounds = [int(number) for number in re.findall(r"-?\d+", repr(strategy))]
+        return rng.randint(*bounds) if bounds else rng.random() < 0.5
+
+    return draw
+
+
+def array_program(number: int) -> tuple[str, list[Any]]:
+    """Some statements over two to four arrays, most of them of doubles of tame values."""
+    program = array_programs.Program(drawn(number))
+    for i, (shape, dtype, seed, how) in enumerate(array_programs.small_inputs(program)):
+        dtype = {"f4": "f8", "f2": "f8"}.get(dtype, dtype)
+        how = how if how in LAYOUTS else "C"
+        program.inputs.append((shape, "f8" if i == 0 else dtype, 4 * seed + 1, how))
+        program.arrays.append(f"x{i}")
+    given = list(array_programs.arguments(program.inputs))
+    program.scope |= zip(program.arrays, copy.deepcopy(given))
+    for _ in range(program.draw(array_programs.st.integers(4, 14))):
+        program.statement()
+    body = "\n    ".join(["pass", *program.lines])
+    body = re.sub("'f[24]'", "'f8'", body)  # which differences of small steps do not see
+    params = ", ".join(f"x{i}" for i in range(len(given)))
+    results = ", ".join([*program.arrays, *program.scalars])
+    return f"def f({params}):\n    {body}\n    return {results}\n", given
+
+
+def loop_program(number: int) -> tuple[str, list[Any]]:
+    """Nests over elements, loops over arrays, turns of whole statements; their planes are of floats."""
+    module = (nest_programs, repeat_programs, turn_programs)[number % 3]
+    given = [
+        arg.astype("f8") if isinstance(arg, np.ndarray) and arg.ndim == 2 else arg
+        for arg in module.arguments(number)
+    ]
+    return module.program(number), given
+
+
+def program(number: int) -> tuple[str, list[Any]]:
+    return (array_program if number % 2 else loop_program)(number // 2)
+
+
+def is_active(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
+
+
+class Differences:
+    """The derivative along a line, and whether differences tell it."""
+
+    def __init__(self, f: Callable[[float], float]) -> None:
+        self.f = f
+        self.value = f(0.0)
+
+    def slopes(self, h: float) -> tuple[float, float]:
+        up, down = self.f(h), self.f(-h)
+        return (up - self.value) / h, (self.value - down) / h
+
+    def derivative(self) -> tuple[float, float] | None:
+        """It and its error; None near a jump or a kink, or where the numbers are too large."""
+        found = []
+        for h in (1e-4, 1e-5, 1e-6):
+            right, left = self.slopes(h)
+            noise = 1e-15 * abs(self.value) / h
+            size = max(1.0, abs(right), abs(left))
+            if (
+                not np.isfinite([right, left]).all()
+                or abs(right - left) > 1e3 * h * size + 4 * noise
+            ):
+                return None
+            found.append((0.5 * (right + left), size))
+        (a, size), (b, _), (c, _) = found
+        error = 4 * max(abs(a - b), abs(b - c)) + 1e-7 * size + 1e-9 * abs(self.value)
+        return (b, error) if error < 1e-3 * size else None
+
+
+def along(f: Any, args: Sequence[Any], active: Sequence[int], directions: Sequence[Any]) -> Any:
+    def at(t: float) -> float:
+        moved = copy.deepcopy(list(args))
+        for number, d in zip(active, directions, strict=True):
+            moved[number] = laid_like(args[number] + t * d, args[number])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return float(scalar(f(*moved)))
+
+    return at
+
+
+def differ(f: Any, args: Sequence[Any], seed: int) -> str:
+    """What is wrong; "" where nothing is, "refused", "unknown" where there is nothing to compare."""
+    active = [i for i, value in enumerate(args) if is_active(value) and value.size]
+    if not active:
+        return "unknown"
+
+    def part(*values: Any) -> Any:
+        rest = copy.deepcopy(list(args))
+        for number, value in zip(active, values, strict=True):
+            rest[number] = value
+        return f(*rest)
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            expected = f(*copy.deepcopy(list(args)))
+        except Exception:
+            return "unknown"
+        try:
+            out, pullback = pycompile.vjp(part, *copy.deepcopy([args[i] for i in active]))
+            gradient = pullback(weights_of(out)) if expected is not None else None
+        except pycompile.DerivativeError:
+            return "refused"
+    if not same(out, expected):
+        return f"the result is {out}, and plain's {expected}"
+    rng = np.random.default_rng(seed)
+    told = "unknown"
+    for _ in range(2):
+        directions = [rng.standard_normal(args[i].shape) for i in active]
+        wanted = Differences(along(f, args, active, directions)).derivative()
+        found = inner(gradient, directions) if gradient is not None else 0.0
+        if wanted is None or not np.isfinite(found):
+            continue
+        told = ""
+        if abs(found - wanted[0]) > wanted[1] + 1e-5 * max(1.0, abs(wanted[0])):
+            return f"the derivative is {found}, and by differences {wanted[0]} +- {wanted[1]}"
+    return told
