@@ -78,8 +78,6 @@ void text_put(Text *text, const char *string);
 /* The other text's contents; fails if that one has. */
 void text_add(Text *text, const Text *other);
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_vprintf(Text *text, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
 /* A line of code: indented by four spaces each, and ended by `end`, newline included. */
 void text_vline(Text *text, int indent, const char *end, const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));

@@ -15,7 +15,6 @@ typedef struct Config {
 #define OPTION_CHOICE(name) const char *name;
 #define OPTION(name, type, ...) OPTION_##type(name)
 #include "config.def"
-#undef OPTION
     PyObject *backend_call; /* owned; a Python backend, or NULL */
     PyObject *dims;         /* owned; declared lengths, see capture/core/dims.c, or NULL */
 } Config;

@@ -89,8 +89,8 @@ print_simple(Text *text, const char *format, va_list args)
     return true;
 }
 
-void
-text_vprintf(Text *text, const char *format, va_list args)
+static void __attribute__((format(printf, 2, 0)))
+put_formatted(Text *text, const char *format, va_list args)
 {
     size_t begin = text->len;
     va_list again, twice;
@@ -115,7 +115,7 @@ text_printf(Text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    text_vprintf(text, format, args);
+    put_formatted(text, format, args);
     va_end(args);
 }
 
@@ -123,7 +123,7 @@ void
 text_vline(Text *text, int indent, const char *end, const char *format, va_list args)
 {
     for (int i = 0; i < indent; i++) text_put(text, "    ");
-    text_vprintf(text, format, args);
+    put_formatted(text, format, args);
     text_put(text, end);
 }
 

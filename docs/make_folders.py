@@ -125,7 +125,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Slices in loops",
-                "section section_each section_store section_grid section_select section_reduce",
+                "section section_each section_store section_select section_reduce",
             ),
             (
                 "Loops over whole arrays",
@@ -159,7 +159,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("The whole", "lower"),
             (
                 "Groups",
-                "schedule fit group late access reduction arms repeat measure drive writes commit flag_bounds sized stored",
+                "schedule fit group late access apart reduction arms repeat measure drive writes commit flag_bounds sized stored",
             ),
             (
                 "Kernels",

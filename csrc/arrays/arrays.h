@@ -181,8 +181,6 @@ typedef enum {
 #define DRAW(function, result) DRAW_##function,
 #define METHOD(...)
 #include "draws.def"
-#undef DRAW
-#undef METHOD
     DRAW_COUNT
 } ArrayDraw;
 

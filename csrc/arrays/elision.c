@@ -29,7 +29,6 @@ array_elision_bytes(void)
 const ArrayOperator array_operators[IN_PLACE] = {
 #define ARRAY_OPERATOR(name, ...) [OPERATOR_##name] = {__VA_ARGS__},
 #include "operators.def"
-#undef ARRAY_OPERATOR
 };
 
 bool

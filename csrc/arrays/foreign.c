@@ -12,8 +12,6 @@ static const struct {
 #define LIBRARY(module, states) {module, states},
 #define FOREIGN(module, name)
 #include "foreign.def"
-#undef LIBRARY
-#undef FOREIGN
 };
 
 static const struct {
@@ -22,8 +20,6 @@ static const struct {
 #define LIBRARY(module, states)
 #define FOREIGN(module, name) {module, name},
 #include "foreign.def"
-#undef LIBRARY
-#undef FOREIGN
 };
 
 bool

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 PyArray_Descr *numpy_descr[DT_COUNT];
-PyTypeObject *numpy_scalar_type[DT_COUNT];
+static PyTypeObject *numpy_scalar_type[DT_COUNT];
 
 /* The C types behind the DTypes; `long` or `long long`, whichever NumPy calls int64. */
 static const int number_of_dtype[DT_COUNT] = {

@@ -23,11 +23,10 @@
    ndarraytypes.h (1 << 31). */
 #define WARN_ON_WRITE (1u << 31)
 
-/* NumPy's own descriptor and scalar type of each DType; immortal references made by arrays_init.
-   Those of bfloat16 are NULL until numpy_bfloat16 has found it; that returns NULL, without an
+/* NumPy's own descriptor of each DType; immortal references made by arrays_init.  That of bfloat16
+   is NULL until numpy_bfloat16 has found it; that returns NULL, without an
    error, while the program has not imported it. */
 extern PyArray_Descr *numpy_descr[DT_COUNT];
-extern PyTypeObject *numpy_scalar_type[DT_COUNT];
 PyArray_Descr *numpy_bfloat16(void);
 
 /* The DType of a descriptor of native byte order, without metadata and of a supported type number;

@@ -514,8 +514,6 @@ static const AnyFunction functions[] = {
 #define DRAW(name, ...) (AnyFunction) draw_##name,
 #define METHOD(...)
 #include "draws.def"
-#undef DRAW
-#undef METHOD
 };
 
 const char *
@@ -525,8 +523,6 @@ array_draw_name(ArrayDraw draw)
 #define DRAW(name, result) #name,
 #define METHOD(...)
 #include "draws.def"
-#undef DRAW
-#undef METHOD
     };
     return names[draw];
 }
@@ -538,8 +534,6 @@ array_draw_dtype(ArrayDraw draw)
 #define DRAW(name, result) result,
 #define METHOD(...)
 #include "draws.def"
-#undef DRAW
-#undef METHOD
     };
     return dtypes[draw];
 }

@@ -66,7 +66,6 @@ source_path(uint64_t base, SourceKind kind, int32_t index, PyObject *key)
 typedef enum {
 #define GUARD(name, ...) GUARD_##name,
 #include "guards.def"
-#undef GUARD
     GUARD_COUNT
 } GuardKind;
 /* Does it compare with a second source? */

@@ -18,7 +18,6 @@
 static const char *const op_texts[OP_COUNT] = {
 #define BOUNDS(op, text) [OP_##op] = text,
 #include "../lower/flag_bounds.def"
-#undef BOUNDS
 };
 
 /* ---- helpers ----

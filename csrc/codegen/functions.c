@@ -19,8 +19,9 @@ function_arity(const char *name)
 
 /* ---- helpers with long texts ---- */
 
-void
-prelude_body(Prelude *p, const char *name, size_t bytes, bool single)
+/* Notes such a helper; beyond MAX_BODIES there is no choice. */
+static void
+note_body(Prelude *p, const char *name, size_t bytes, bool single)
 {
     if (p->bodies == MAX_BODIES) return;
     LongHelper *body = &p->body[p->bodies++];
@@ -29,8 +30,9 @@ prelude_body(Prelude *p, const char *name, size_t bytes, bool single)
     body->single = single;
 }
 
-size_t
-prelude_body_bytes(const Prelude *p, const char *name)
+/* 0: there is none of this name. */
+static size_t
+bytes_of_body(const Prelude *p, const char *name)
 {
     for (int i = 0; i < p->bodies; i++)
         if (strcmp(p->body[i].name, name) == 0) return p->body[i].bytes;
@@ -123,7 +125,7 @@ define_short(Prelude *p, const ShortFunction *f, int lanes)
     text_printf(p->head, ", 0)) return of_pycompile_%s(a);\n    ", name);
     text_put(p->head, f->plain[wide]);
     text_put(p->head, "\n}\n");
-    prelude_body(p, name, strlen(f->plain[wide]), false);
+    note_body(p, name, strlen(f->plain[wide]), false);
 }
 
 /* The function by one of more lanes, which repeat those that there are: they raise no other
@@ -157,14 +159,14 @@ define_by_wider(Prelude *p, const char *name, DType dtype, int lanes, int wide)
     prelude_define_type(p, dtype, wide);
     put_by_wider(p, "", name, dtype, lanes, wide);
     snprintf(other, sizeof other, "%s_%sx%d", name, dtype_name(dtype), wide);
-    size_t bytes = prelude_body_bytes(p, other);
+    size_t bytes = bytes_of_body(p, other);
     if (bytes == 0) return;
     put_by_wider(p, "called_", name, dtype, lanes, wide);
     if (lanes > 1)
         snprintf(own, sizeof own, "%s_%sx%d", name, dtype_name(dtype), lanes);
     else
         snprintf(own, sizeof own, "%s_%s", name, dtype_name(dtype));
-    prelude_body(p, own, bytes, lanes == 1);
+    note_body(p, own, bytes, lanes == 1);
 }
 
 /* ---- special.h ---- */
@@ -308,7 +310,7 @@ define_special(Prelude *p, int at, DType dtype, int lanes)
     put_special(p, at, "", "plain", dtype, lanes);
     put_special(p, at, "called_", "called", dtype, lanes);
     snprintf(called, sizeof called, "%s_%sx%d", name, t, lanes);
-    prelude_body(p, called, strlen(special_functions[at].plain[p->vector_bytes == 64]), false);
+    note_body(p, called, strlen(special_functions[at].plain[p->vector_bytes == 64]), false);
 }
 
 static bool

@@ -78,10 +78,6 @@ void prelude_lanewise(Prelude *p, const char *name, int arity, DType dtype, int 
    none, or has no text. */
 bool prelude_function(Prelude *p, const char *name, DType dtype, int lanes);
 
-/* Notes such a helper; beyond MAX_BODIES there is no choice. */
-void prelude_body(Prelude *p, const char *name, size_t bytes, bool single);
-size_t prelude_body_bytes(const Prelude *p, const char *name); /* 0: there is none of this name */
-
 /* ---- machine.c ---- */
 
 /* The text of a helper for floats in terms of the machine's instructions; false: there is none for

@@ -87,7 +87,6 @@ typedef enum {
 typedef enum {
 #define TARGET(NAME, ...) DEVICE_##NAME,
 #include "targets.def"
-#undef TARGET
     DEVICE_COUNT
 } Device;
 
@@ -178,7 +177,6 @@ typedef enum {
 typedef enum {
 #define OP(name, ...) OP_##name,
 #include "ops.def"
-#undef OP
     OP_COUNT
 } Op;
 
@@ -316,6 +314,7 @@ typedef struct {
     bool view;    /* an array object of its own over its root's memory */
     bool frozen;  /* a view that the program may not write through */
     bool input;   /* an input itself: the same object */
+    bool written; /* into an input, and else nothing: it need be no array object */
     bool at_once; /* written into an input, and no code of the program runs between the first such
                      write and this one; false: not known */
 } Output;
@@ -424,17 +423,17 @@ SizeId size_mul(Graph *g, SizeId a, SizeId b);
 SizeId size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b); /* FLOOR_DIV, MOD */
 /* a // b for a b that divides a and is not 0. */
 SizeId size_ratio(Graph *g, SizeId a, SizeId b);
+/* id is *quotient * by + *rest: each term is divided by itself.  False: not known. */
+bool size_split(Graph *g, SizeId id, int64_t by, SizeId *quotient, SizeId *rest);
 SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b); /* MIN, MAX */
 /* An expression of this kind of two values. */
 int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
-/* Has it a number that only the run tells? */
-bool size_varies(const Graph *g, SizeId id);
 /* Is there a length of an input that is bounded, not known? */
 bool graph_has_symbols(const Graph *g);
-/* Has it one that only a step of the run tells? */
+/* Has it a number that only a step of the run tells? */
 bool size_varies_in_run(const Graph *g, SizeId id);
 /* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is
    as it was seen. */

@@ -34,7 +34,6 @@ _Static_assert(COUNT_OF(dtypes) == DT_COUNT, "a row per dtype");
 static const char *const device_names[] = {
 #define TARGET(NAME, name, title) [DEVICE_##NAME] = name,
 #include "targets.def"
-#undef TARGET
 };
 
 const char *
@@ -114,7 +113,6 @@ dtype_is_signed(DType dtype)
 static const OpInfo ops[] = {
 #include "ops.def"
 };
-#undef OP
 
 /* What users of the table rely on. A pointwise op has a C expression exactly where `exact` names
    dtypes, but for those of fast graphs; other kinds may have either alone. */
@@ -129,7 +127,6 @@ _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table")
                    #name ": a C expression, and the dtypes for which it is exact");                \
     _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
 #include "ops.def"
-#undef OP
 
 const OpInfo *
 op_info(Op op)

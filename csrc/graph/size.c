@@ -422,13 +422,14 @@ size_upper(Graph *g, SizeId id, int64_t *out)
     return bound(g, id, true, 0, out);
 }
 
-bool
-size_varies(const Graph *g, SizeId id)
+/* Has it a number that only the run tells? */
+static bool
+varies(const Graph *g, SizeId id)
 {
     if (size_is_const(g, id)) return false;
     const Size *size = &g->sizes.at[id];
     if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER || size->a != NO_SIZE;
-    return size_varies(g, size->a) || size_varies(g, size->b);
+    return varies(g, size->a) || varies(g, size->b);
 }
 
 bool
@@ -451,7 +452,7 @@ graph_has_symbols(const Graph *g)
 bool
 size_is_single(const Graph *g, SizeId id)
 {
-    return size_value(g, id) == 1 && !size_varies(g, id);
+    return size_value(g, id) == 1 && !varies(g, id);
 }
 
 int64_t
@@ -518,6 +519,23 @@ size_quotient(Graph *g, SizeKind kind, SizeId a, SizeId b)
         size_at_most(g, a, size_const(g, by - 1)))
         return a;
     return pair(g, kind, a, b);
+}
+
+bool
+size_split(Graph *g, SizeId id, int64_t by, SizeId *quotient, SizeId *rest)
+{
+    Sum all = {0}, whole = {0}, left = {0};
+    sum_size(g, &all, 1, id);
+    if (all.full) return false;
+    whole.constant = all.constant / by;
+    left.constant = all.constant % by;
+    for (int i = 0; i < all.n; i++) {
+        sum_add(&whole, (Term){all.at[i].factor / by, all.at[i].of});
+        sum_add(&left, (Term){all.at[i].factor % by, all.at[i].of});
+    }
+    *quotient = sum_made(g, &whole);
+    *rest = sum_made(g, &left);
+    return *quotient != NO_SIZE && *rest != NO_SIZE;
 }
 
 /* Of products that have factors in common, these go: (a * b) // a is b where a is not 0. */

@@ -12,7 +12,6 @@
 static const bool has_bounds[OP_COUNT] = {
 #define BOUNDS(op, text) [OP_##op] = true,
 #include "flag_bounds.def"
-#undef BOUNDS
 };
 
 static bool

@@ -53,4 +53,8 @@ void group_drop_to(Lowering *lw, int number, int count);
 /* A new group at the end, with its first member.  `fuses`: other nodes may join it. */
 int group_open(Lowering *lw, NodeId id, bool external, bool fuses);
 
+/* ---- apart.c ---- */
+/* Have the two parts of a storage of type `whole` no element in common?  False: not known. */
+bool parts_are_apart(Graph *g, const Type *whole, const Type *a, const Type *b);
+
 #endif

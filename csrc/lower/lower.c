@@ -143,13 +143,24 @@ need_scalars_of_empty(Lowering *lw)
     }
 }
 
+/* Is it memory that turns of a repeat have written, and that a commit writes into an input?  In the
+   arena it is there for the next call, too, while a new array begins with pages that are not. */
+static bool
+is_turned_memory(const Graph *g, const Output *output)
+{
+    const Node *node = graph_node(g, graph_node(g, output->node)->storage);
+    return output->written && node->op == OP_result &&
+           graph_node(g, node->args[0])->op == OP_again && node->type.device == DEVICE_HOST &&
+           type_is_known(g, &node->type);
+}
+
 static void
 mark_outputs(Lowering *lw)
 {
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) {
         const Node *node = graph_node(g, g->outputs.at[i].node);
-        lw->is_output[node->storage] = true;
+        if (!is_turned_memory(g, &g->outputs.at[i])) lw->is_output[node->storage] = true;
         lw->needed[node->storage] = true;
     }
 }

@@ -69,38 +69,13 @@ is_free_since(const Lowering *lw, NodeId storage, int at)
     return true;
 }
 
-/* Where a part of a storage begins, and behind which byte it ends.  False: that is not known. */
-static bool
-part_ends(Graph *g, const Type *part, SizeId *low, SizeId *high)
-{
-    *low = part->offset == NO_SIZE ? size_const(g, 0) : part->offset;
-    *high = size_add(g, *low, size_const(g, (int64_t)dtype_size((DType)part->dtype)));
-    for (int axis = 0; axis < part->rank; axis++) {
-        SizeId stride = part->stride[axis];
-        if (stride == NO_SIZE) continue;
-        if (!size_is_const(g, stride) || size_value(g, stride) < 0) return false;
-        SizeId last = size_add(g, part->shape[axis], size_const(g, -1));
-        *high = size_add(g, *high, size_mul(g, last, stride));
-    }
-    if (*low != NO_SIZE && *high != NO_SIZE) return true;
-    PyErr_Clear();
-    return false;
-}
-
-static bool
-parts_are_apart(Graph *g, const Type *a, const Type *b)
-{
-    SizeId low[2], high[2];
-    return part_ends(g, a, &low[0], &high[0]) && part_ends(g, b, &low[1], &high[1]) &&
-           (size_at_most(g, high[0], low[1]) || size_at_most(g, high[1], low[0]));
-}
-
 /* Does the group read the old version only at the element that the scatter writes, and apart from
    all of these? Then it can load and store there. */
 static bool
 reads_same(const Lowering *lw, const Group *g, NodeId scatter, NodeId old)
 {
     const Graph *graph = lw->graph;
+    const Type *whole = &graph_node(graph, old)->type;
     Access written, read;
     if (g->external || g->columns || g->reduced != 0 || g->reductions > 0 || g->calls > 0 ||
         g->device != DEVICE_HOST || !domain_matches(lw, g, scatter, false))
@@ -113,7 +88,8 @@ reads_same(const Lowering *lw, const Group *g, NodeId scatter, NodeId old)
             if (arg->storage != old) continue;
             access_of(lw, g, g->nodes.at[i], &arg->type, old, &read);
             if (!access_equal(lw, g, &written, &read) &&
-                !parts_are_apart(lw->graph, graph_node(graph, scatter)->attrs.view, &arg->type))
+                !parts_are_apart(lw->graph, whole, graph_node(graph, scatter)->attrs.view,
+                                 &arg->type))
                 return false;
         }
     }

@@ -8,7 +8,6 @@ static const struct {
 } names[] = {
 #define INSTR(name, arg, arg2, stack) {#name, arg, arg2},
 #include "instructions.def"
-#undef INSTR
 };
 
 const char *

@@ -15,7 +15,6 @@
 typedef enum {
 #define INSTR(name, ...) I_##name,
 #include "instructions.def"
-#undef INSTR
     I_COUNT
 } InstrKind;
 
@@ -171,7 +170,6 @@ typedef enum {
 enum {
 #define OPERATOR(name, ...) OPERATOR_##name,
 #include "operators.def"
-#undef OPERATOR
     IN_PLACE,
 };
 typedef struct {

@@ -47,14 +47,12 @@ static const binaryfunc binary_operators[] = {
 #define OPERATOR(name, symbol, method, function, in_place, call, call_in_place)                    \
     [OPERATOR_##name] = call, [IN_PLACE + OPERATOR_##name] = call_in_place,
 #include "operators.def"
-#undef OPERATOR
 };
 
 const Operator operators[IN_PLACE] = {
 #define OPERATOR(name, symbol, method, function, in_place, ...)                                    \
     [OPERATOR_##name] = {symbol, method, function, in_place},
 #include "operators.def"
-#undef OPERATOR
 };
 
 const char *const comparison_names[6] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",

@@ -51,7 +51,6 @@ options_digest(const Config *config)
 #define OPTION(name, type, default_, variable, in_key, ...)                                        \
     KEY_##in_key(ADD_##type(name); hash_add_string(&hash, text);)
 #include "../config.def"
-#undef OPTION
     return hash_end(&hash);
 }
 

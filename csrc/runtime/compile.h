@@ -35,7 +35,6 @@ void begin_record(Job *job);
 void stage_done(Job *job, const char *stage);
 /* Starts a stage's time: the time until now, spent on logging, belongs to none. */
 void stage_begin(Job *job);
-const char *where_of(const Job *job); /* "f (file.py:12)" */
 void tell_breaks(Job *job);
 void tell_exit(Job *job);
 void tell_graph(Job *job);

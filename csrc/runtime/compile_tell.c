@@ -59,7 +59,8 @@ begin_record(Job *job)
     if (job->cause != NULL) record_object(job->record, "cause", Py_NewRef(job->cause));
 }
 
-const char *
+/* "f (file.py:12)" */
+static const char *
 where_of(const Job *job)
 {
     return job->where.data ? job->where.data : "?";

@@ -100,7 +100,6 @@ set_option(Config *config, const char *name, PyObject *value)
 #define OPTION(option, type, ...)                                                                  \
     if (strcmp(name, #option) == 0) return set_##type(name, &config->option, value);
 #include "../config.def"
-#undef OPTION
     PyErr_Format(PyExc_TypeError, "unknown option %s", name);
     return -1;
 }
@@ -154,7 +153,6 @@ check(const Config *config)
     if (config->name < low || config->name > high) return refuse(#name, config->name, low, high);
 #define OPTION(name, type, value, variable, in_key, low, high, ...) RANGE_##type(name, low, high)
 #include "../config.def"
-#undef OPTION
     return 0;
 }
 
@@ -167,7 +165,6 @@ equal(const Config *a, const Config *b)
 #define OPTION(name, type, ...)                                                                    \
     if (a->name != b->name) return false;
 #include "../config.def"
-#undef OPTION
     return a->backend_call == b->backend_call && a->dims == b->dims;
 }
 
@@ -335,7 +332,6 @@ option_meant(const char *variable, size_t length)
         {"fullgraph", NULL, "fullgraph=..."},
 #define OPTION(name, type, value, variable, ...) {#name, variable, "options={'" #name "': ...}"},
 #include "../config.def"
-#undef OPTION
     };
     const char *asked = NULL;
     int least = MISSPELT + 1;
@@ -375,7 +371,6 @@ tell_unknown(void)
         "PYCOMPILE_CACHE_BYTES", "PYCOMPILE_COMPILE_TIMEOUT",
 #define OPTION(name, type, value, variable, ...) variable,
 #include "../config.def"
-#undef OPTION
     };
     for (char **variable = environ; *variable != NULL; variable++) {
         size_t length = strcspn(*variable, "=");
@@ -418,7 +413,6 @@ config_init(void)
 #define OPTION(name, type, value, variable, in_key, low, high, ...)                                \
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
-#undef OPTION
     number_from("PYCOMPILE_COMPILE_TIMEOUT", 0, 1, 1 << 20, true); /* toolchain.c, likewise */
     number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX, true); /* cache.c reads it when needed */
     tell_unknown();
@@ -472,7 +466,6 @@ config_describe(void)
 #define OPTION(name, type, value, variable, in_key, low, high, help)                               \
     if (describe(list, #name, box_##type(defaults.name), variable, help) < 0) goto fail;
 #include "../config.def"
-#undef OPTION
     return list;
 fail:
     Py_DECREF(list);

@@ -6,7 +6,6 @@
 static const char *const remedies[][2] = {
 #define GUARD(name, sources, text, given, made) {given, made},
 #include "../capture/guards.def"
-#undef GUARD
 };
 
 /* ---- where it comes from ---- */

@@ -5,7 +5,6 @@
 static const char *const templates[] = {
 #define GUARD(name, sources, text, given, made) text,
 #include "../capture/guards.def"
-#undef GUARD
 };
 
 /* ---- arrays ---- */

@@ -770,6 +770,7 @@ drive(Runner *r, Turn turn)
     while (turn == TURN_GO) turn = take_turn(r, r->held);
     end_trail(r);
     PyObject *result = end_frame(r, r->held, turn);
+    turns_end(&r->turns);
     end_watch(r, result != NULL);
     r->state->running--;
     return result;

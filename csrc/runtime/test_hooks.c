@@ -217,7 +217,6 @@ test_guard(Capture *c, PyObject *row)
     static const char *const names[] = {
 #define GUARD(name, ...) #name,
 #include "../capture/guards.def"
-#undef GUARD
     };
     const char *name;
     Guard guard = {0};

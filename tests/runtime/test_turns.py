@@ -3,6 +3,8 @@
 How long turns take is pretended (test_sample), so nothing here depends on the clock.
 """
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,22 @@ def test_not_compared(took, function, options):
     """Where the clock may decide nothing, and where CPython would run other loops, too."""
     took(SLOW, FAST)
     assert min(runs(compiled(function, **options), 3)) > N - 100
+
+
+def stops(cum, numbers, items):
+    for i in items:
+        u = numbers.pop()
+        j = 0
+        while cum[j] < u:
+            j += 1
+        if i == 1500:
+            return j
+
+
+def test_what_the_loop_goes_over_is_let_go(took):
+    took(FAST, SLOW)
+    f, items = compiled(stops), list(range(N))
+    before = sys.getrefcount(items)
+    for _ in range(5):
+        f(CUM, [k * 0.37 % 1 for k in range(N)], items)
+    assert sys.getrefcount(items) == before

@@ -439,7 +439,6 @@ static BuildId (*const builders[])(Interp *, Value *) = {
              subscript, attribute, store, call, build, merges, leave, parts)                       \
     [V_##name] = build,
 #include "../core/value_kinds.def"
-#undef KIND
 };
 
 static BuildId

@@ -254,7 +254,6 @@ static Answer (*const leavers[])(Merge *, int, Value *, Value **) = {
              subscript, attribute, store, call, build, merges, leave, parts)                       \
     [V_##name] = leave,
 #include "../core/value_kinds.def"
-#undef KIND
 };
 
 Answer

@@ -262,6 +262,8 @@ Answer section_unary(Interp *in, InstrKind operator_, Value *operand, Value **ou
 /* Why the turns of an outermost loop over the range are better kernels of their own: they may be
    done by several threads, and fuse with what is around.  NULL: they are not. */
 const char *section_turns_apart(Interp *in, const Loop *loop, const NodeId *range);
+/* Is the range known to have a few items? */
+bool section_few_turns(Interp *in, const NodeId *range);
 const char *describe_section(Interp *in, Value *value);
 /* section_reduce.c.  `at`: the operator, which raises what np.dot does not. */
 Answer section_product(Interp *in, bool at, Value *left, Value *right, Value **out);

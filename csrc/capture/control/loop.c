@@ -17,7 +17,7 @@
    In the first turn, and where an inner loop makes none, such a local has the type that it had
    before.  The value is the same number in both types, and may be used where the type makes no
    difference (Loop.either). */
-#include "loop.h"
+#include "repeat.h"
 
 /* ---- 2. before the body ---- */
 
@@ -418,6 +418,18 @@ begin_loop(Interp *in, Body *b)
     return b->node == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A loop of many turns over slices that move, in which something has no native form, is tried as a
+   repeat: unrolled, it would have the kernels of each turn. */
+static Answer
+learn_moving_slices(Interp *in, const Body *b)
+{
+    bool outermost = in->loop == NULL && in->top == in->bottom;
+    if (!outermost || in->attempt.again || !b->loop->moves || section_few_turns(in, b->args))
+        return ANSWER_YES;
+    if (repeat_note(in, b->scan.number) != NULL) return ANSWER_YES;
+    return repeat_note_new(in, b->scan.shape) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* Follows the body and closes the region. */
 static Answer
 end_loop(Interp *in, Body *b)
@@ -432,6 +444,7 @@ end_loop(Interp *in, Body *b)
     Answer answer = follow_body(in, b, &leaves);
     if (answer == ANSWER_YES) answer = loop_attributes_end(in, b);
     if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_BREAK) TRY(learn_moving_slices(in, b));
     if (answer != ANSWER_YES || in->writes.effects.len != effects || world_changed(&before))
         return loop_learn_effect(in, number, effects, &turn);
     NodeId odd = loop_odd_node(in->graph, b->region);

@@ -84,8 +84,6 @@ static const DrawMethod methods[] = {
 #define METHOD(class, name, parameters, first, second, function, form)                             \
     {DRAWS_##class, #name, parameters, {first, second}, DRAW_##function, form},
 #include "../../arrays/draws.def"
-#undef DRAW
-#undef METHOD
 };
 
 static const DrawMethod *

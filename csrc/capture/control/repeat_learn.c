@@ -1,7 +1,8 @@
 /* Which loops are tried as repeats, and what attempts have found out about them.
 
    One is tried where a branch that ends it would end the graph, where it would be unrolled to more
-   than the budget, and where a turn breaks at a number that turns may have as it comes. */
+   than the budget, where a turn breaks at a number that turns may have as it comes, and where
+   slices that move cannot be those of a kept loop (loop.c). */
 #include "repeat.h"
 
 /* In one graph: each takes an attempt, which follows again all that is before it. */

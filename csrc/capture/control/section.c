@@ -247,6 +247,15 @@ bounds(Interp *in, Value *key, Value *length, Value **start, Value *ends[3])
 
 /* ---- sections ---- */
 
+/* Is one of the slice's bounds computed in the loop? */
+static void
+note_moves(Interp *in, const Value *slice)
+{
+    for (int i = 0; i < 3 && slice->items != NULL; i++)
+        in->loop->moves |= slice->items[i] != NULL && slice->items[i]->kind == V_NODE &&
+                           slice->items[i]->node > in->loop->top;
+}
+
 static Answer
 axis_length(Interp *in, Value *array, int axis, Value **out)
 {
@@ -314,6 +323,7 @@ section_take(Interp *in, Value *array, Value *key, Value **out)
 {
     Value *keys[LOOP_RANK], *whole = part_whole(array);
     int before = part_axis(array), rank = before + part_rank(in, array), axis = -1;
+    bool several = false;
     int given = key == NULL ? 0 : key->kind == V_TUPLE ? key->nitems : 1, n = before + given;
     if (rank > LOOP_RANK || n > rank)
         return section_fails(in, "a subscript of an array with other axes");
@@ -324,10 +334,11 @@ section_take(Interp *in, Value *array, Value *key, Value **out)
                                          : key;
         if (keys[k] == NULL) return ANSWER_ERROR;
         if (keys[k]->kind != V_SLICE) continue;
-        if (axis >= 0 && rank == 2) return grid_take(in, whole, keys, out);
-        if (axis >= 0) return section_fails(in, "a slice of several axes");
+        note_moves(in, keys[k]);
+        several |= axis >= 0;
         axis = k;
     }
+    if (several) return section_fails(in, "a slice of several axes");
     if (axis < 0) return section_fails(in, "a subscript that gives no part of one axis");
     return section_new(in, whole, rank, keys, axis, out);
 }
@@ -369,8 +380,9 @@ section_operand(Interp *in, Value *value, Value **out)
                : section_fails(in, "a row together with what is no row or number");
 }
 
-Value *
-section_copy(Interp *in, const Value *part)
+/* The same part, not read yet. */
+static Value *
+copied(Interp *in, const Value *part)
 {
     Value *copy = value_sequence(in, (ValueKind)part->kind, part->nitems, part->items);
     if (copy == NULL) return NULL;
@@ -386,7 +398,7 @@ section_read_now(Interp *in, Value *part, Value **out)
 {
     *out = part;
     if (part->of == NULL || part->node != NO_NODE) return ANSWER_YES;
-    if ((*out = section_copy(in, part)) == NULL) return ANSWER_ERROR;
+    if ((*out = copied(in, part)) == NULL) return ANSWER_ERROR;
     return loop_array_now(in, part->of, &(*out)->node);
 }
 
@@ -452,8 +464,6 @@ Answer
 section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *both[2] = {left, right};
-    if (left->kind == V_GRID || right->kind == V_GRID)
-        return grid_binary(in, operator_, left, right, out);
     if (!value_is_section(in, left) && !value_is_section(in, right)) return ANSWER_NO;
     if (operator_ == OPERATOR_MATMUL) return section_product(in, true, left, right, out);
     int64_t power;
@@ -496,9 +506,8 @@ section_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
 
 /* ---- the loop ---- */
 
-/* Is the range known to have a few items? */
-static bool
-makes_few_turns(Interp *in, const NodeId *range)
+bool
+section_few_turns(Interp *in, const NodeId *range)
 {
     enum { FEW = 8 };
     int64_t ends[2];
@@ -514,7 +523,7 @@ section_turns_apart(Interp *in, const Loop *loop, const NodeId *range)
     if (!loop->sections) return NULL;
     if (!loop->moves) return "all slices in it are the same in each turn";
     if (loop->long_rows) return "the rows that it writes are long";
-    return makes_few_turns(in, range) ? "it makes a few turns that compute with rows" : NULL;
+    return section_few_turns(in, range) ? "it makes a few turns that compute with rows" : NULL;
 }
 
 /* ---- as values ---- */

@@ -43,8 +43,6 @@ bool section_arithmetic(int operator_); /* + - * / */
 /* The index as an int that is checked; a negative constant is counted from the end. */
 Answer section_index(Interp *in, Value *array, int axis, Value *index, Value **out);
 Answer section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value **out);
-/* The same part, a V_SECTION or V_GRID that is not read yet; NULL with the error set. */
-Value *section_copy(Interp *in, const Value *part);
 /* A part as it is now, whatever is written later; operations stay as they are. */
 Answer section_read_now(Interp *in, Value *part, Value **out);
 /* It is computed here. */
@@ -100,11 +98,5 @@ bool section_gathers(const Value *value, const Value *array);
 
 /* section_store.c: target[...] = value, or target op= value where operator_ is not -1. */
 Answer section_store(Interp *in, Value *target, int operator_, Value *value);
-
-/* section_grid.c: slices of both axes of an array. */
-Answer grid_take(Interp *in, Value *array, Value *const *keys, Value **out);
-Answer grid_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer grid_outer(Interp *in, Value *left, Value *right, Value **out);
-Answer grid_store(Interp *in, Value *target, int operator_, Value *value);
 
 #endif

@@ -275,8 +275,6 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     if (nargs == 3 && callable == numpy_object("where")) return section_where(in, args, out);
     if (nargs == 2 && callable == numpy_object("dot"))
         return section_product(in, false, args[0], args[1], out);
-    if (nargs == 2 && callable == numpy_object("outer"))
-        return grid_outer(in, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
     if (nargs == 1 && callable == python_builtin("abs"))

@@ -53,7 +53,7 @@ Answer
 section_masked(Interp *in, Value *array, Value *mask, Value *value)
 {
     Value *target, *chosen, *parts[3] = {mask, value, NULL};
-    if (part_rank(in, array) != 1 || value_is_section(in, value) || value->kind == V_GRID)
+    if (part_rank(in, array) != 1 || value_is_section(in, value))
         return section_fails(in, "a store to what a mask selects, other than of a number");
     TRY(section_take(in, array, NULL, &target));
     parts[2] = target;

@@ -177,7 +177,6 @@ section_store(Interp *in, Value *target, int operator_, Value *value)
     Each each = {
         .target = target, .operator_ = operator_, .value = value, .reads = {.origin = target}};
     Value *row;
-    if (target->kind == V_GRID) return grid_store(in, target, operator_, value);
     TRY(section_operand(in, value, &row));
     if (row != NULL && operator_ < 0 && is_itself(in, target, row)) return ANSWER_YES;
     TRY(loop_writes(in, target->of));

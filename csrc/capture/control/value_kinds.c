@@ -7,7 +7,6 @@ const KindOfValue value_kinds[] = {
     [V_##name] = {exact,    type,      describe,  known, truth, iterate, next, length,             \
                   contains, subscript, attribute, store, call,  merges,  parts},
 #include "../core/value_kinds.def"
-#undef KIND
 };
 
 const Above things_above = {

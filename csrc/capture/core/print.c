@@ -4,7 +4,6 @@
 static const char *const guard_names[] = {
 #define GUARD(name, ...) #name,
 #include "../guards.def"
-#undef GUARD
 };
 
 static const char *const build_names[] = {

@@ -35,7 +35,6 @@ guard_has_other(GuardKind kind)
     static const uint8_t sources[] = {
 #define GUARD(name, sources, ...) sources,
 #include "../guards.def"
-#undef GUARD
     };
     return sources[kind] == TWO;
 }

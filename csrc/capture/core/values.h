@@ -13,7 +13,6 @@ typedef struct Interp Interp;
 typedef enum {
 #define KIND(name, ...) V_##name,
 #include "value_kinds.def"
-#undef KIND
 } ValueKind;
 
 typedef struct Value Value;

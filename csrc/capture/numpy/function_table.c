@@ -14,13 +14,6 @@ static const Rule rules[] = {
 #define DRAW(name, method) {name, "f", DONE_BY_DRAW, NULL, 0, "", method, 0},
 #define PYTHON(name, traits) {name, "p", DONE_BY_PYTHON, NULL, 0, "", "", traits},
 #include "numpy_functions.def"
-#undef RULE
-#undef STEP
-#undef DECOMPOSED
-#undef UFUNC
-#undef TEXT
-#undef DRAW
-#undef PYTHON
 };
 
 static Arena *arena;       /* of the map, for the life of the process */
@@ -238,7 +231,6 @@ function_table_module(PyObject *module)
     } traits[] = {
 #define TRAIT(name, meaning) {#name, FN_##name},
 #include "numpy_traits.def"
-#undef TRAIT
     };
     if (row_type == NULL) row_type = PyStructSequence_NewType(&description);
     if (row_type == NULL || PyModule_AddObjectRef(module, "NumpyFunction", (PyObject *)row_type))

@@ -28,12 +28,10 @@ enum { MAX_ARGS = 12 };
 enum {
 #define TRAIT(name, meaning) FN_BIT_##name,
 #include "numpy_traits.def"
-#undef TRAIT
 };
 enum {
 #define TRAIT(name, meaning) FN_##name = 1 << FN_BIT_##name,
 #include "numpy_traits.def"
-#undef TRAIT
 };
 
 /* How a call is captured; see numpy_functions.def. */
@@ -71,13 +69,6 @@ struct Rule {
 #define DRAW STEP
 #define PYTHON STEP
 #include "numpy_functions.def"
-#undef RULE
-#undef STEP
-#undef DECOMPOSED
-#undef UFUNC
-#undef TEXT
-#undef DRAW
-#undef PYTHON
 
 /* ---- numpy_names.c: NumPy's objects by name ---- */
 /* Borrowed: numpy.NAME (dots allowed; "" is numpy itself), or NULL without an exception.  Never

@@ -8,9 +8,6 @@ static PyStructSequence_Field value_fields[] = {
 #define FIELD(name, meaning) {#name, meaning},
 #define ASKED FORM
 #include "step_values.def"
-#undef FORM
-#undef FIELD
-#undef ASKED
     {NULL, NULL},
 };
 static PyStructSequence_Field asked_fields[] = {
@@ -18,9 +15,6 @@ static PyStructSequence_Field asked_fields[] = {
 #define FIELD FORM
 #define ASKED(name, meaning) {#name, meaning},
 #include "step_values.def"
-#undef FORM
-#undef FIELD
-#undef ASKED
     {NULL, NULL},
 };
 static PyStructSequence_Desc value_description = {
@@ -543,9 +537,6 @@ trial_module(PyObject *module)
 #define FIELD(name, meaning)
 #define ASKED FIELD
 #include "step_values.def"
-#undef FORM
-#undef FIELD
-#undef ASKED
     };
     if (add_type(module, &step_value_type, &value_description, "StepValue") < 0) return -1;
     for (int i = 0; i < COUNT_OF(forms); i++) {

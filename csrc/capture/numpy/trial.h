@@ -9,9 +9,6 @@ typedef enum {
 #define FIELD(name, meaning)
 #define ASKED FIELD
 #include "step_values.def"
-#undef FORM
-#undef FIELD
-#undef ASKED
 } StepForm;
 
 typedef enum {
@@ -19,9 +16,6 @@ typedef enum {
 #define FIELD(name, meaning) PART_##name,
 #define ASKED FORM
 #include "step_values.def"
-#undef FORM
-#undef FIELD
-#undef ASKED
 } StepPart;
 
 /* The call that is tried; objects are borrowed.  See step_values.def. */

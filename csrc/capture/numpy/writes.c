@@ -340,10 +340,10 @@ is_quiet(BuildKind kind)
     return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
 }
 
-/* Notes which of the graph's outputs are written at once (Output.at_once).  All effects are built.
+/* Notes which of the graph's outputs are written (Output.written, at_once).  All effects are built.
  */
 static void
-note_at_once(Interp *in)
+note_written(Interp *in)
 {
     const Capture *out = in->out;
     bool wrote = false, over = false;
@@ -356,7 +356,9 @@ note_at_once(Interp *in)
             over = over || (wrote && !is_quiet(build->kind));
             continue;
         }
-        in->graph->outputs.at[build->output].at_once = !over && build->when == 0;
+        Output *output = &in->graph->outputs.at[build->output];
+        output->written = true;
+        output->at_once = !over && build->when == 0;
         wrote = true;
     }
 }
@@ -374,7 +376,7 @@ writes_finish(Interp *in)
         group[n++] = input;
         if (storage->commit == 0 && commit_storage(in, i) < 0) return ANSWER_ERROR;
     }
-    note_at_once(in);
+    note_written(in);
     nwritten = n;
     for (int i = 0; nwritten > 0 && i < in->memory.inputs.len; i++) {
         Value *input = in->memory.inputs.at[i];

@@ -705,12 +705,6 @@ static const Row rows[] = {
 #define VALUE(name, handler, ...) {ROW_VALUE, name, NULL, handler, __VA_ARGS__},
 #define VALUE_TYPE(type, handler, ...) {ROW_VALUE, "", &type, handler, __VA_ARGS__},
 #include "builtins.def"
-#undef ABOUT
-#undef ABOUT_TYPE
-#undef OBJECT
-#undef OBJECT_TYPE
-#undef VALUE
-#undef VALUE_TYPE
 };
 
 /* list(), set() … of an object known only when the plan runs. */

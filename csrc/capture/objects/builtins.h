@@ -22,12 +22,6 @@ typedef struct {
 #define VALUE ABOUT
 #define VALUE_TYPE ABOUT
 #include "builtins.def"
-#undef ABOUT
-#undef ABOUT_TYPE
-#undef OBJECT
-#undef OBJECT_TYPE
-#undef VALUE
-#undef VALUE_TYPE
 
 /* The break of a builtin that has no rule for what it is called with. */
 Answer builtin_unknown(const BuiltinCall *call, const char *name);
