@@ -77,9 +77,10 @@ extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
     return run_new_array(dtype, type->rank, shape, stride, run->data[place.buffer] + offset);
 }
 
-/* Takes `object` (stolen) as the contents of a buffer, if it is what was predicted. */
+/* Takes `object` (stolen) as the contents of a buffer, if it is what was predicted.  What a backend
+   made is given to the program as the program's own call would: perhaps read-only. */
 static Answer
-extern_result(Run *run, int index, PyObject *object)
+extern_result(Run *run, const PlanExtern *step, int index, PyObject *object)
 {
     const PlanBuffer *buffer = &run->plan->buffers[index];
     const Type *type = &buffer->type;
@@ -108,7 +109,11 @@ extern_result(Run *run, int index, PyObject *object)
         ((run->plan->uses_device && header.device_number != run->plan->device_number) ||
          !(type->loose || header.flags & ARRAY_ALIGNED_16)))
         return ANSWER_NO;
-    if (header.flags & ARRAY_WRITEABLE ? type->frozen : buffer->written) return ANSWER_NO;
+    bool writeable = header.flags & ARRAY_WRITEABLE;
+    if (writeable && type->frozen && step->backend != NULL)
+        array_freeze(object);
+    else if (writeable ? type->frozen : buffer->written)
+        return ANSWER_NO;
     run->data[index] = header.data;
     return ANSWER_YES;
 }
@@ -138,13 +143,13 @@ results_are_apart(const Run *run, const PlanExtern *step, PyObject *const *args)
 static Answer
 extern_results(Run *run, const PlanExtern *step, PyObject *value)
 {
-    if (!step->sequence) return extern_result(run, step->results[0], Py_NewRef(value));
+    if (!step->sequence) return extern_result(run, step, step->results[0], Py_NewRef(value));
     PyObject *items = PySequence_Fast(value, "a list of results is expected");
     if (items == NULL) return ANSWER_ERROR;
     Answer answer = PySequence_Fast_GET_SIZE(items) == step->nresults ? ANSWER_YES : ANSWER_NO;
     for (int i = 0; answer == ANSWER_YES && i < step->nresults; i++)
-        answer =
-            extern_result(run, step->results[i], Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
+        answer = extern_result(run, step, step->results[i],
+                               Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
     Py_DECREF(items);
     return answer;
 }
@@ -213,7 +218,7 @@ put_difference(Text *out, Run *run, const PlanExtern *step, PyObject *value)
     }
     for (int i = 0; i < step->nresults; i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(value, i);
-        if (extern_result(run, step->results[i], Py_NewRef(item)) == ANSWER_YES) continue;
+        if (extern_result(run, step, step->results[i], Py_NewRef(item)) == ANSWER_YES) continue;
         PyErr_Clear();
         text_printf(out, "returned as result %d ", i);
         put_found(out, item);
@@ -307,7 +312,7 @@ run_appended(Run *run, const PlanExtern *step)
     const char *rows = run->data[step->args[0].buffer] + run_size(run, step->args[0].offset);
     run->why = "a signal, while a list was made";
     PyObject *list = array_rows_list(step->appended, (const int64_t *)(const void *)rows);
-    return list == NULL ? ANSWER_ERROR : extern_result(run, step->results[0], list);
+    return list == NULL ? ANSWER_ERROR : extern_result(run, step, step->results[0], list);
 }
 
 Answer

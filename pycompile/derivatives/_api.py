@@ -130,7 +130,8 @@ class Pass:
             return _tape.handed_out(
                 np.zeros(np.shape(value), value.dtype)
                 if isinstance(value, np.ndarray)
-                else type(value)(0)
+                else type(value)(0),
+                constant=True,
             )
         if isinstance(value, np.ndarray) and not (
             isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None

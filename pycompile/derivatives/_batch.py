@@ -33,7 +33,6 @@ class Batch(_tape.Tape):
     def __init__(self, count: int) -> None:
         super().__init__()
         self.count = count
-        self.broken = False
         self.columns: dict[int, Any] = {}
 
     def put(self, value: Any, column: Any) -> None:

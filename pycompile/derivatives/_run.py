@@ -51,7 +51,7 @@ def whole(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     try:
         return function(*args)
     except GraphBreakError:
-        tape.broken = True  # type: ignore[attr-defined]
+        tape.broken = True
         return function.__wrapped__(*args)
 
 

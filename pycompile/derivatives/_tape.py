@@ -51,11 +51,13 @@ def alias(old: Any, new: Any) -> None:
             tape.known[id(new)] = (new, slot)
 
 
-def handed_out(value: Any) -> Any:
+def handed_out(value: Any, constant: bool = False) -> Any:
     """A result of a derivative, of which those around it that do not know it need not know more: it
-    depends on nothing that they differentiate."""
+    depends on nothing that they differentiate.  For a batch that is sure of a `constant` alone: where
+    no graph follows a result it may be another for each item."""
     for tape in _running.tapes:
         if is_number(value) and not tape.find(value)[0]:
+            tape.broken |= tape.is_batch and not constant
             tape.know_constant(value)
     return value
 
@@ -93,6 +95,7 @@ def number_text(value: Any) -> str:
 
 class Tape:
     is_batch = False  # or else it is of a derivative
+    broken = False  # of a batch: the other items are gone through one by one
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, int | None]] = {}
