@@ -45,7 +45,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("NumPy", "library numpy numpy_make numpy_oracle numpy_kinds"),
             (
                 "Functions",
-                "foreign gufunc elementary short special libm_tables verdicts",
+                "foreign gufunc elementary short special libm_tables findings",
             ),
             ("Memory", "copy overlap select bare pool rows streams"),
             ("What a program may see", "errors warnings elision ends"),
@@ -219,7 +219,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Code and the disk cache",
-                "target code background cache cache_folder cache_record cache_import verdict_note hash toolchain cpu "
+                "target code background cache cache_folder cache_record cache_import findings_note hash toolchain cpu "
                 "threads divided",
             ),
             (

@@ -307,20 +307,20 @@ bool foreign_is_shared(PyObject *ufunc); /* a row of foreign.def */
    them, which takes about a microsecond.  Never sets an error. */
 bool foreign_is_silent(void);
 
-/* ---- verdicts.c: what trials have shown, kept from one process to the next ---- */
-enum { VERDICT_NAME = 48, VERDICTS_TEXT = 2048 };
-/* `key` is a text that tells of all that verdicts depend on but the processor; its first line tells
+/* ---- findings.c: what probes have shown, kept from one process to the next ---- */
+enum { FINDING_NAME = 48, FINDINGS_TEXT = 2048 };
+/* `key` is a text that tells of all that findings depend on but the processor; its first line tells
    whose they are, and stays the same when a library is replaced by another version.  Neither sets
    an error; `read` gives false where there is nothing, or nothing that can be trusted. */
 typedef struct {
-    bool (*read)(const char *key, char text[VERDICTS_TEXT]);
+    bool (*read)(const char *key, char text[FINDINGS_TEXT]);
     void (*write)(const char *key, const char *text);
-} VerdictKeeper;
-void verdicts_kept_by(const VerdictKeeper *by);
+} FindingsKeeper;
+void findings_kept_by(const FindingsKeeper *by);
 /* Writes what was noted since the last time; never sets an error. */
-void verdicts_keep(void);
+void findings_keep(void);
 /* For tests: as though the process began; where they are not kept, they are not read, either. */
-void verdicts_forget(bool kept);
+void findings_forget(bool kept);
 
 /* ---- elementary.c: vector functions that have the bits of NumPy's loops, or SciPy's ---- */
 
@@ -334,10 +334,10 @@ const char *elementary_symbol(const char *function, DType dtype);
 /* Sets the pointers of_numpySYMBOL and those of short_link and special_link that a kernel's file
    has; `place` finds one or gives NULL. */
 void elementary_link(void *(*place)(void *context, const char *name), void *context);
-/* For tests: forgets all that is known; how many trials were made so far. */
+/* For tests: forgets all that is known; how many probes were made so far. */
 void elementary_forget(void);
-int elementary_trials(void);
-/* For tests: trials try the code of this function; "": the right one. */
+int elementary_probes(void);
+/* For tests: probes try the code of this function; "": the right one. */
 void elementary_pretend(const char *function);
 
 /* ---- gufunc.c: calls of gufuncs, divided among threads ---- */

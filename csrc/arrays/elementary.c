@@ -10,7 +10,7 @@
    Which function a loop is, this file does not believe but tries, when the process first asks: it
    compares the candidates with NumPy's loop on some thousand arguments, flags included.  NaNs
    count: the loop for tanh of float32 differs from SVML's function in their signs alone.  Which
-   candidate it was is a verdict (verdicts.c), and a process that finds it tries that candidate with
+   candidate it was is a finding (findings.c), and a process that finds it tries that candidate with
    the odd arguments alone. */
 #include "numpy_api.h"
 
@@ -254,17 +254,17 @@ typedef struct {
 static Known found[64];
 static int nfound;
 
-static int trials;
+static int probes;
 
-/* The name of the verdict; false: it has none. */
+/* The name of the finding; false: it has none. */
 static bool
-verdict_name(const Known *known, char out[VERDICT_NAME])
+finding_name(const Known *known, char out[FINDING_NAME])
 {
     uint64_t file = 0;
-    if (!ufunc_is_library(known->ufunc) && (file = verdict_of_file(known->ufunc)) == 0)
+    if (!ufunc_is_library(known->ufunc) && (file = finding_of_file(known->ufunc)) == 0)
         return false;
-    return snprintf(out, VERDICT_NAME, "%s.%s.%" PRIx64, known->function, dtype_name(known->dtype),
-                    file) < VERDICT_NAME;
+    return snprintf(out, FINDING_NAME, "%s.%s.%" PRIx64, known->function, dtype_name(known->dtype),
+                    file) < FINDING_NAME;
 }
 
 static char pretended[32]; /* for tests: the function whose code is tried; empty: the right one */
@@ -279,41 +279,41 @@ try_candidate(Known *known, int i, const UfuncLoop *loop, int n)
            is_the_loop(loop, &candidate, known->dtype, n);
 }
 
-/* Sets known->known and the symbol by a verdict: the number behind the candidate's, 0 for none.
-   False: there is no verdict that holds. */
+/* Sets known->known and the symbol by a finding: the number behind the candidate's, 0 for none.
+   False: there is no finding that holds. */
 static bool
-by_verdict(Known *known, const char *name, const UfuncLoop *loop)
+by_finding(Known *known, const char *name, const UfuncLoop *loop)
 {
     int64_t candidate;
-    if (!verdict_known(name, &candidate) || candidate < 0 || candidate > CANDIDATES) return false;
+    if (!finding_known(name, &candidate) || candidate < 0 || candidate > CANDIDATES) return false;
     known->known = candidate > 0 && try_candidate(known, (int)candidate - 1, loop, FEW);
     return candidate == 0 || known->known;
 }
 
 static void
-by_trial(Known *known, const char *name, const UfuncLoop *loop)
+by_probe(Known *known, const char *name, const UfuncLoop *loop)
 {
     int candidate = 0;
-    trials++;
+    probes++;
     for (int i = 0; i < CANDIDATES && !known->known; i++) {
         known->known = try_candidate(known, i, loop, ARGUMENTS);
         candidate = known->known ? i + 1 : 0;
     }
-    if (name != NULL) verdict_note(name, candidate);
+    if (name != NULL) finding_note(name, candidate);
 }
 
 static void
 find(Known *known)
 {
     UfuncLoop loop = {0};
-    char name[VERDICT_NAME];
+    char name[FINDING_NAME];
     DType dtypes[] = {known->dtype, known->dtype};
     bool is_there = ufunc_loop(known->ufunc, 1, 1, dtypes, &loop) == ANSWER_YES && !loop.needs_api;
     if (is_there && ufunc_is_library(known->ufunc))
         short_by_loop(known->function, known->dtype, &loop);
-    bool named = is_there && verdict_name(known, name);
-    if (is_there && !(named && by_verdict(known, name, &loop)))
-        by_trial(known, named ? name : NULL, &loop);
+    bool named = is_there && finding_name(known, name);
+    if (is_there && !(named && by_finding(known, name, &loop)))
+        by_probe(known, named ? name : NULL, &loop);
     Py_XDECREF(loop.owner);
     PyErr_Clear();
     fp_flags_clear();
@@ -383,9 +383,9 @@ elementary_pretend(const char *function)
 }
 
 int
-elementary_trials(void)
+elementary_probes(void)
 {
-    return trials;
+    return probes;
 }
 
 #else
@@ -435,7 +435,7 @@ elementary_pretend(const char *function)
 }
 
 int
-elementary_trials(void)
+elementary_probes(void)
 {
     return 0;
 }

@@ -5,7 +5,7 @@
    bits of complex products. NumPy temp_elide.c, number.c.
 
    NumPy examines its callers' return addresses to know that the interpreter called, which it cannot
-   do on some platforms; so a trial shows whether it does so here. */
+   do on some platforms; so a probe shows whether it does so here. */
 #include "../python/python.h"
 #include "numpy_api.h"
 

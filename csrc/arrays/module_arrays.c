@@ -243,27 +243,27 @@ test_ufunc_loop(PyObject *Py_UNUSED(self), PyObject *args)
     return Py_BuildValue("(iii)", result, loop.needs_api, loop.no_float_error);
 }
 
-/* As though the process began: nothing that trials have shown is known. */
+/* As though the process began: nothing that probes have shown is known. */
 static PyObject *
-test_verdicts_forget(PyObject *Py_UNUSED(self), PyObject *kept)
+test_findings_forget(PyObject *Py_UNUSED(self), PyObject *kept)
 {
     int keep = PyObject_IsTrue(kept);
     if (keep < 0) return NULL;
-    verdicts_forget(keep);
+    findings_forget(keep);
     elementary_forget();
     Py_RETURN_NONE;
 }
 
 static PyObject *
-test_verdicts_key(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+test_findings_key(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     Text key = {0};
-    PyObject *text = verdicts_key(&key) < 0 ? NULL : text_to_str(&key);
+    PyObject *text = findings_key(&key) < 0 ? NULL : text_to_str(&key);
     text_free(&key);
     return text;
 }
 
-/* From now on trials try the code of this function, whatever they are to try; None: no longer. */
+/* From now on probes try the code of this function, whatever they are to try; None: no longer. */
 static PyObject *
 test_elementary_pretend(PyObject *Py_UNUSED(self), PyObject *function)
 {
@@ -274,9 +274,9 @@ test_elementary_pretend(PyObject *Py_UNUSED(self), PyObject *function)
 }
 
 static PyObject *
-test_elementary_trials(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+test_elementary_probes(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
-    return PyLong_FromLong(elementary_trials());
+    return PyLong_FromLong(elementary_probes());
 }
 
 static PyObject *
@@ -407,12 +407,12 @@ static PyMethodDef methods[] = {
     {"test_vector_loop", test_vector_loop, METH_VARARGS,
      "test_vector_loop(function, x, y, bytes): flags, of a loop of kernels' from x to y."},
     {"test_ufunc_loop", test_ufunc_loop, METH_VARARGS, "A ufunc's loop from one array to another."},
-    {"test_verdicts_forget", test_verdicts_forget, METH_O,
-     "As though no trial was made; whether verdicts are read and kept from now on."},
-    {"test_verdicts_key", test_verdicts_key, METH_NOARGS, "What verdicts depend on."},
+    {"test_findings_forget", test_findings_forget, METH_O,
+     "As though no probe was made; whether findings are read and kept from now on."},
+    {"test_findings_key", test_findings_key, METH_NOARGS, "What findings depend on."},
     {"test_elementary_pretend", test_elementary_pretend, METH_O,
      "Tries the code of another function."},
-    {"test_elementary_trials", test_elementary_trials, METH_NOARGS, "How many were made."},
+    {"test_elementary_probes", test_elementary_probes, METH_NOARGS, "How many were made."},
     {"test_error_mask", test_error_mask, METH_NOARGS, "array_error_mask()."},
     {"test_errors_raise", test_errors_raise, METH_O, "Calls with floating-point errors raised."},
     {"test_fp_flags", test_fp_flags, METH_VARARGS, "Flags raised by a / b, and after clearing."},

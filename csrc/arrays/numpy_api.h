@@ -46,11 +46,11 @@ int numpy_errors_init(void); /* errors.c */
 bool select_dense(const char *from, const char *mask, npy_intp n, char *to, size_t item,
                   npy_intp count);
 
-/* verdicts.c: a name has no blanks */
-bool verdict_known(const char *name, int64_t *value);
-void verdict_note(const char *name, int64_t value);
-uint64_t verdict_of_file(PyObject *ufunc);
-int verdicts_key(Text *out); /* 0, or -1 with the error set */
+/* findings.c: a name has no blanks */
+bool finding_known(const char *name, int64_t *value);
+void finding_note(const char *name, int64_t value);
+uint64_t finding_of_file(PyObject *ufunc);
+int findings_key(Text *out); /* 0, or -1 with the error set */
 
 /* elementary.c: the bytes of vectors in which kernels compute elementary functions, as in
    codegen/c.c, machine_vector_bytes; 0: in none. */

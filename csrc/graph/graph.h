@@ -95,7 +95,7 @@ typedef struct {
     uint8_t form;   /* Form */
     uint8_t rank;   /* 0 for scalars */
     uint8_t device; /* Device */
-    bool loose;     /* an input on a device that may begin anywhere: other arrays there begin at a
+    bool unaligned; /* an input on a device that may begin anywhere: other arrays there begin at a
                        multiple of 16 bytes */
     bool long_long; /* NumPy's `long long`, which differs from `long` by its name alone: what CuPy's
                        arg-reductions give */

@@ -309,18 +309,18 @@ type(Parser *p, Type *out)
     word(p, name, sizeof name);
     int dtype = dtype_from_name(name);
     int device = DEVICE_HOST;
-    bool loose = false;
+    bool unaligned = false;
     if (accept(p, "@")) {
         char where[16];
         word(p, where, sizeof where);
         if ((device = device_from_name(where)) < 0) return fail(p, "unknown device");
-        loose = accept(p, "~");
+        unaligned = accept(p, "~");
     }
     if (*p->at == '[') {
         if (dtype < 0) return fail(p, "unknown dtype");
         if (layout(p, (DType)dtype, out) < 0) return -1;
         out->device = (uint8_t)device;
-        out->loose = loose;
+        out->unaligned = unaligned;
         return 0;
     }
     for (int i = 0; i < COUNT_OF(forms); i++)

@@ -121,7 +121,8 @@ put_type(Printer *p, const Type *type)
     case FORM_ARRAY:
         text_put(p->out, dtype_name(dtype));
         if (type->device != DEVICE_HOST)
-            text_printf(p->out, "@%s%s", device_name((Device)type->device), type->loose ? "~" : "");
+            text_printf(p->out, "@%s%s", device_name((Device)type->device),
+                        type->unaligned ? "~" : "");
         put_layout(p, type);
         break;
     case FORM_SCALAR: text_put(p->out, dtype == DT_BOOL ? "bool_" : dtype_name(dtype)); break;

@@ -69,7 +69,7 @@ alignment(const Telling *t, NodeId id, int which)
     const Node *storage = graph_node(t->g, graph_node(t->g, id)->storage);
     int64_t item = (int64_t)dtype_size((DType)type->dtype), aligned = ALIGNED;
     int64_t offset = size_value(t->g, type->offset), step = t->out->step[which] * item;
-    if (storage->type.loose) return item;
+    if (storage->type.unaligned) return item;
     while (aligned > item && (offset % aligned != 0 || step % aligned != 0)) aligned /= 2;
     return aligned;
 }
@@ -156,7 +156,7 @@ product_has_bias(const Graph *g, NodeId row, const Type *result)
     int64_t item = (int64_t)dtype_size((DType)type->dtype);
     if (type->form != FORM_ARRAY || type->rank < 1 || type->rank > result->rank ||
         type->device != result->device || type->dtype != result->dtype || !type_is_known(g, type) ||
-        !size_is_const(g, type->offset) || storage->type.loose ||
+        !size_is_const(g, type->offset) || storage->type.unaligned ||
         size_value(g, type->offset) % ALIGNED != 0)
         return false;
     for (int axis = 0; axis < type->rank - 1; axis++)

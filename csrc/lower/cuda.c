@@ -121,7 +121,7 @@ is_packed(const Nest *n, const Operand *o, int along, int count)
     const Buffer *buffer = &n->lw->program->buffers.at[place->buffer];
     int64_t size = (int64_t)dtype_size(o->dtype), bytes = count * size;
     int64_t offset = place->offset == NO_SIZE ? 0 : nest_value(n, place->offset);
-    if (step_of(n, o, along) != size || buffer->type.loose || offset % bytes != 0) return false;
+    if (step_of(n, o, along) != size || buffer->type.unaligned || offset % bytes != 0) return false;
     for (int i = 0; i < n->nloops; i++)
         if (i != along && step_of(n, o, i) % bytes != 0) return false;
     return true;

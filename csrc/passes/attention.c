@@ -141,7 +141,7 @@ has_aligned_rows(const Graph *g, NodeId id, int across)
 {
     const Type *type = &graph_node(g, id)->type;
     if (!type_is_known(g, type) || !size_is_const(g, type->offset) ||
-        graph_node(g, graph_node(g, id)->storage)->type.loose ||
+        graph_node(g, graph_node(g, id)->storage)->type.unaligned ||
         size_value(g, type->offset) % ALIGNED != 0 ||
         size_value(g, type->stride[across]) != (int64_t)dtype_size((DType)type->dtype))
         return false;

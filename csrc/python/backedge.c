@@ -42,14 +42,14 @@ set_current_frame(PyThreadState *ts, Frame *frame)
 
 /* The interpreter calls no tool while one is called.  Here the program's own code may run, for as
    long as it likes, and what observes that must be told. */
-static EdgeVerdict
+static EdgeResult
 offer(PyThreadState *ts, Frame *frame, int from, int to)
 {
     int tracing = ts->tracing;
     ts->tracing = 0;
-    EdgeVerdict verdict = edges->taken(ts, frame, from, to);
+    EdgeResult result = edges->taken(ts, frame, from, to);
     ts->tracing = tracing;
-    return verdict;
+    return result;
 }
 
 static PyObject *

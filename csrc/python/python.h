@@ -277,12 +277,12 @@ typedef enum {
     EDGE_GO,    /* the interpreter goes on where the frame says now */
     EDGE_DONE,  /* the same, and no more is wanted of this jump */
     EDGE_ERROR, /* the error that is set is raised as if by the instruction jumped to */
-} EdgeVerdict;
+} EdgeResult;
 
 typedef struct {
     /* After a jump back from the idx `from` to `to` in the current frame, whose stack and
        instruction are valid; they may be changed.  `ended`: before no more are told. */
-    EdgeVerdict (*taken)(PyThreadState *ts, Frame *frame, int from, int to);
+    EdgeResult (*taken)(PyThreadState *ts, Frame *frame, int from, int to);
     void (*ended)(void);
     void (*rested)(void); /* the time of backedge_rest is over */
 } BackEdges;

@@ -15,8 +15,8 @@
      - The balance has a ceiling, so that a good past does not hide a bad present.  It begins next
        to empty: a plan that was not measured yet pauses at its first undone run.
      - A paused plan is tried again, since the data may be clean by then.  Each pause is twice as
-       long as the one before, until trials that fail cost one part in MOST_SHARE of the time, and
-       no shorter than makes them cost one part in LEAST_SHARE.  A trial ends with the first run
+       long as the one before, until retries that fail cost one part in MOST_SHARE of the time, and
+       no shorter than makes them cost one part in LEAST_SHARE.  A retry ends with the first run
        that takes the balance below 0; one that takes the balance to the ceiling ends the doubling.
 
    A plan keeps its guards while it pauses, which say what calls these are.  Where the clock may
@@ -33,7 +33,7 @@ enum {
     CEILING_UNTIMED = 8,
     FIRST_PAUSE = 4, /* calls */
     MOST_PAUSE = 1 << 16,
-    MOST_UNTIMED = 256, /* where it is not known what a trial costs */
+    MOST_UNTIMED = 256, /* where it is not known what a retry costs */
     LEAST_SHARE = 16,
     MOST_SHARE = 128,
 };
@@ -74,7 +74,7 @@ balance_way(Plan *plan)
     if (b->pause > 0) {
         if (report_wanted()) return SAMPLE_NONE;
         if (--b->pause > 0) return SAMPLE_PAUSED;
-        return b->timed > 0 ? SAMPLE_PAUSED_TIMED : SAMPLE_PAUSED; /* the next is a trial */
+        return b->timed > 0 ? SAMPLE_PAUSED_TIMED : SAMPLE_PAUSED; /* the next is a retry */
     }
     if (b->timed > 0) {
         b->timed--;
@@ -125,7 +125,7 @@ tell_paused(const CodeState *state, const Balance *b, bool timed)
         log_emit(LOG_PERF_HINTS, "%s: a plan pauses: too many of its runs met %s", name, what);
 }
 
-/* The calls that CPython runs before the next trial. */
+/* The calls that CPython runs before the next retry. */
 static int32_t
 next_pause(const Balance *b)
 {
@@ -175,7 +175,7 @@ balance_judge(const CodeState *state, Plan *plan, int64_t took)
     Balance *b = &plan->balance;
     bool timed = sample_allowed(state->config);
     if (took > 0) balance_plain(plan, took);
-    if (b->pause > 0) return; /* no trial: a report is collected, for which it runs */
+    if (b->pause > 0) return; /* no retry: a report is collected, for which it runs */
     b->timed = !timed ? 0 : b->lost_ns > 0 ? TIMED : TIMED_FIRST;
     if (!enter_undone(plan, timed)) {
         b->balance = 0;

@@ -406,7 +406,7 @@ cache_info(void)
 static void
 remove_notes(void)
 {
-    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, TRIAL_NOTES, WAKE_UP_NOTES,
+    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, PROBE_NOTES, WAKE_UP_NOTES,
                                         PRICE_NOTES};
     enum { ROOM = 64 };
     CacheNoteName names[ROOM];

@@ -98,14 +98,14 @@ typedef char CacheNoteName[64];
 /* What their names begin with. */
 #define COMPILER_NOTES "compiler-"
 #define PRODUCT_NOTES "product-"
-#define TRIAL_NOTES "trials-"
+#define PROBE_NOTES "probes-"
 #define WAKE_UP_NOTES "wake-up-"
 #define PRICE_NOTES "prices-"
 /* The notes whose names begin with `prefix`, in no order; returns how many. */
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
 
-/* ---- verdict_note.c ---- */
-extern const VerdictKeeper verdict_note_keeper;
+/* ---- findings_note.c ---- */
+extern const FindingsKeeper findings_note_keeper;
 
 /* ---- cache_record.c: the text about an entry; never set an exception ---- */
 void cache_record_made(const CodeWanted *wanted, double seconds);

@@ -400,7 +400,7 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     counts.plans += answer == ANSWER_YES;
     counts.postponed += job.postponed;
     end_job(&job);
-    verdicts_keep();
+    findings_keep();
     counts.seconds += clock_seconds() - began;
     depth--;
     return answer;

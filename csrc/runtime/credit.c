@@ -13,7 +13,7 @@
      - bit by bit: by a share of what the calls without a plan would have saved with one, and of
        what plans save.  What that has to come to doubles with each try until a plan pays again.
 
-   Stepping from a refusal to what may be worth a plan is on trial likewise: where it has paid
+   Stepping from a refusal to what may be worth a plan is judged likewise: where it has paid
    nothing a few times in a row, CPython runs such calls, until one has far more work, or waits that
    double are over.
 

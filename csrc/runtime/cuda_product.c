@@ -197,20 +197,20 @@ multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream
                         c->found.algorithm, workspace, c->found.workspace, stream);
 }
 
-/* ---- a trial ---- */
+/* ---- a probe ---- */
 
 enum { SIDE = 64, ELEMENTS = SIDE * SIDE, HALF = 2 };
 
-/* The arrays of a trial in host memory, in the order of a product's places. */
+/* The arrays of a probe in host memory, in the order of a product's places. */
 typedef struct {
     const Product *product;
     double of[PRODUCT_FIXED + 2][ELEMENTS]; /* what they hold, after rounding to the dtype */
     char bytes[ELEMENTS * sizeof(float)];   /* one of them as it is on the device */
     uint64_t at[MOST_PRODUCT_PLACES];       /* … where it is */
-} Trial;
+} Probe;
 
 static void
-put_element(const Trial *t, char *bytes, int i, double *value)
+put_element(const Probe *t, char *bytes, int i, double *value)
 {
     float number = (float)*value;
     if (t->product->dtype == DT_BF16) {
@@ -229,7 +229,7 @@ put_element(const Trial *t, char *bytes, int i, double *value)
 }
 
 static double
-get_element(const Trial *t, int i)
+get_element(const Probe *t, int i)
 {
     float number;
     uint16_t bits;
@@ -246,7 +246,7 @@ get_element(const Trial *t, int i)
 /* A matrix with one element in each row; values from -2 to 2 that repeat only after long, and some
    special ones.  What gelu makes of infinity differs between its own formulas. */
 static double
-trial_value(const Product *p, int place, int i)
+probe_value(const Product *p, int place, int i)
 {
     if (place == PRODUCT_LEFT) return i % SIDE == (i / SIDE * 7 + 3) % SIDE ? 1.25 : 0;
     if (i == 5) return p->flags & PRODUCT_GELU ? 1e4 : INFINITY;
@@ -256,7 +256,7 @@ trial_value(const Product *p, int place, int i)
 }
 
 static double
-trial_result(const Trial *t, int row, int column)
+probe_result(const Probe *t, int row, int column)
 {
     const Product *p = t->product;
     double sum = 0;
@@ -273,14 +273,14 @@ trial_result(const Trial *t, int row, int column)
 
 /* Is the result in t->bytes what it should be? */
 static bool
-trial_agrees(const Trial *t)
+probe_agrees(const Probe *t)
 {
     double tolerance = t->product->dtype == DT_F16    ? 1.0 / 1024
                        : t->product->dtype == DT_BF16 ? 1.0 / 128
                        : t->product->tf32             ? 5e-3
                                                       : 2e-6;
     for (int i = 0; i < ELEMENTS; i++) {
-        double wanted = trial_result(t, i / SIDE, i % SIDE), found = get_element(t, i);
+        double wanted = probe_result(t, i / SIDE, i % SIDE), found = get_element(t, i);
         if (isnan(wanted) != isnan(found)) return false;
         if (isnan(wanted) || wanted == found) continue;
         if (!(fabs(wanted - found) <= tolerance * (1 + fabs(wanted)))) return false;
@@ -289,7 +289,7 @@ trial_agrees(const Trial *t)
 }
 
 static int
-trial_run(const CudaDriver *driver, const CublasLt *lt, Trial *t, CudaProduct *c, void *stream)
+probe_run(const CudaDriver *driver, const CublasLt *lt, Probe *t, CudaProduct *c, void *stream)
 {
     int places = product_places(t->product, (int64_t)c->found.workspace), failed = 0;
     int filled = places - (c->found.workspace > 0);
@@ -298,7 +298,7 @@ trial_run(const CudaDriver *driver, const CublasLt *lt, Trial *t, CudaProduct *c
         failed = driver->memory_take(&t->at[place], place < filled ? bytes : c->found.workspace);
         if (failed || place >= filled || place == PRODUCT_RESULT) continue;
         for (int i = 0; i < ELEMENTS; i++) {
-            t->of[place][i] = trial_value(t->product, place, i);
+            t->of[place][i] = probe_value(t->product, place, i);
             put_element(t, t->bytes, i, &t->of[place][i]);
         }
         failed = driver->copy_to_device(t->at[place], t->bytes, bytes, stream);
@@ -324,7 +324,7 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
     small.batch = 1;
     for (int i = 0; i < PRODUCT_MATRICES; i++) small.lead[i] = SIDE, small.aligned[i] = 16;
     c.product = small;
-    Trial *t = mem_alloc(sizeof(Trial));
+    Probe *t = mem_alloc(sizeof(Probe));
     if (t == NULL) {
         PyErr_Clear();
         return false;
@@ -334,8 +334,8 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
     if (!failed) failed = choose(lt, &c);
     bool agrees = !failed && c.there && driver->capture_mode(&mode) == 0;
     if (agrees) {
-        failed = trial_run(driver, lt, t, &c, devices[device].stream);
-        agrees = !failed && trial_agrees(t);
+        failed = probe_run(driver, lt, t, &c, devices[device].stream);
+        agrees = !failed && probe_agrees(t);
         driver->capture_mode(&mode);
     }
     if (!agrees)
@@ -468,7 +468,7 @@ note_name(const CudaDriver *driver, const CublasLt *lt, const CudaProduct *c, ch
 }
 
 /* What was chosen for the product by another process, which has tried it, too: without the question
-   that takes cuBLASLt 100 ms, and without trials.  The note is sealed: no other bytes may reach
+   that takes cuBLASLt 100 ms, and without probes.  The note is sealed: no other bytes may reach
    cuBLASLt. */
 static bool
 read_choice(const char *name, Found *out)

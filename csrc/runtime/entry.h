@@ -63,7 +63,7 @@ typedef struct {
 /* Turns of a loop in which plans of the entry run: turns.c. */
 typedef struct {
     int32_t rest, length; /* calls until they are compared again, and how many there were */
-    bool slower;          /* the last verdict: CPython has such turns */
+    bool slower;          /* what was found last: CPython has such turns */
 } TurnsNote;
 
 /* An entry is never freed before its code, so pointers to it stay valid across a reset. */
@@ -90,11 +90,11 @@ typedef struct {
 
 /* What whole programs record about a code object (program.c). */
 typedef enum {
-    VERDICT_NONE,      /* not examined */
-    VERDICT_WATCHED,   /* its first calls are examined for arrays */
-    VERDICT_CANDIDATE, /* calls go through plans */
-    VERDICT_LEFT,      /* left to CPython for good */
-} Verdict;
+    STANDING_NONE,      /* not examined */
+    STANDING_WATCHED,   /* its first calls are examined for arrays */
+    STANDING_CANDIDATE, /* calls go through plans */
+    STANDING_LEFT,      /* left to CPython for good */
+} Standing;
 
 typedef struct Counter Counter;   /* program.c */
 typedef struct LiveCode LiveCode; /* live.c */
@@ -113,7 +113,7 @@ typedef struct {
     bool told;         /* the program was told that some are left */
     Counter *counter;  /* NULL: calls are not counted */
     LiveCode *live;    /* its loops; NULL: they are not counted */
-    uint8_t verdict;
+    uint8_t standing;
     uint8_t calls;     /* calls examined so far */
     uint16_t idle;     /* calls in a row in which no plan ran */
     Heat heat;         /* of installed code; this and the following: earn.c */

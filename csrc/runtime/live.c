@@ -160,7 +160,7 @@ on_rested(void)
     }
 }
 
-static EdgeVerdict
+static EdgeResult
 rest(LiveCode *live)
 {
     if (!account_decides(config)) return EDGE_GO;
@@ -170,7 +170,7 @@ rest(LiveCode *live)
 }
 
 /* It is counted and no more. */
-static EdgeVerdict
+static EdgeResult
 go_on(LiveCode *live)
 {
     static int jumps;
@@ -519,7 +519,7 @@ go_on_with(Live *l, int number, PyObject *pushed)
 
 /* The Instr `number` has raised the error that is set.  CPython looks for a handler at the loop's
    header, so where another one is right, or none, the frame is put there. */
-static EdgeVerdict
+static EdgeResult
 raise_in_frame(Live *l, int number)
 {
     const Decoded *d = l->decoded;
@@ -560,7 +560,7 @@ leave_frame(void *context)
 
 /* A run that is undone leaves the iteration to CPython.  The next one would most likely end alike:
    each time CPython gets more iterations before. */
-static EdgeVerdict
+static EdgeResult
 after_deopt(Live *l, Plan *plan, int64_t took, bool interrupted)
 {
     LiveLoop *loop = l->loop;
@@ -585,7 +585,7 @@ tell_entered(Live *l)
              l->decoded->instrs[l->head].line, (long long)l->loop->turns);
 }
 
-static EdgeVerdict
+static EdgeResult
 run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
     const Exit *leave = plan_exit(plan);
@@ -594,7 +594,7 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
                            .enter = enter_frame,
                            .leave = leave_frame,
                            .context = l};
-    EdgeVerdict verdict = EDGE_GO;
+    EdgeResult result = EDGE_GO;
     SampleWay way = sample_way(plan, l->state->config);
     if (sample_is_plain(way)) {
         l->loop->next = l->loop->turns + WAIT_LEAST;
@@ -612,13 +612,13 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
         credit_run(entry, plan);
         l->loop->deopts = 0;
         l->loop->next = l->loop->turns + 1;
-        if (leave_plan(l, leave, &outcome) < 0) verdict = EDGE_ERROR;
+        if (leave_plan(l, leave, &outcome) < 0) result = EDGE_ERROR;
         break;
-    case PLAN_DEOPT: verdict = after_deopt(l, plan, took, outcome.interrupted); break;
-    default: verdict = raise_in_frame(l, outcome.number >= 0 ? outcome.number : l->head);
+    case PLAN_DEOPT: result = after_deopt(l, plan, took, outcome.interrupted); break;
+    default: result = raise_in_frame(l, outcome.number >= 0 ? outcome.number : l->head);
     }
     plan_release(plan);
-    return verdict;
+    return result;
 }
 
 /* A variable of the module without a value may not get one from a plan: it would be added to the
@@ -637,7 +637,7 @@ adds_names(const Live *l, const Plan *plan)
 
 /* ANSWER_NO: no plan holds. */
 static Answer
-try_plans(Live *l, Entry *entry, EdgeVerdict *verdict)
+try_plans(Live *l, Entry *entry, EdgeResult *result)
 {
     Roots roots = live_roots(l);
     l->failed = NULL;
@@ -655,7 +655,7 @@ try_plans(Live *l, Entry *entry, EdgeVerdict *verdict)
         }
         if (i > 0) entry_to_front(entry, i);
         entry_hit(entry, plan);
-        *verdict = run_live(l, entry, plan, &roots, reached);
+        *result = run_live(l, entry, plan, &roots, reached);
         return ANSWER_YES;
     }
     return ANSWER_NO;
@@ -716,7 +716,7 @@ ends_inside(const Live *l, const LoopSight *sight, const CompileNote *note)
 
 /* It does not pay.  Of a loop that tells how often it turns, that is known of its later turns, too:
    it is looked at once more, for it may have more of them then. */
-static EdgeVerdict
+static EdgeResult
 look_later(LiveLoop *loop, const LoopSight *sight)
 {
     loop->next = loop->turns * LATER;
@@ -724,17 +724,17 @@ look_later(LiveLoop *loop, const LoopSight *sight)
 }
 
 /* The compiler runs, or the account does not allow more. */
-static EdgeVerdict
+static EdgeResult
 wait_for(Live *l)
 {
     LiveLoop *loop = l->loop;
-    EdgeVerdict verdict = rest(l->live);
+    EdgeResult result = rest(l->live);
     int64_t turns = Py_MAX(WAIT_LEAST, loop->turns / WAIT_SHARE);
-    loop->next = loop->turns + (verdict == EDGE_GO ? turns : 1);
-    return verdict;
+    loop->next = loop->turns + (result == EDGE_GO ? turns : 1);
+    return result;
 }
 
-static EdgeVerdict
+static EdgeResult
 try_capture(Live *l, Entry *entry, const LoopSight *sight)
 {
     LiveLoop *loop = l->loop;
@@ -767,10 +767,10 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     roots = live_roots(l);
     credit_tried(entry, limit, &roots, &note, plan);
     entry_take(entry, plan, limit);
-    EdgeVerdict verdict = EDGE_GO;
+    EdgeResult result = EDGE_GO;
     loop->next = loop->turns + 1;
-    try_plans(l, entry, &verdict);
-    return verdict;
+    try_plans(l, entry, &result);
+    return result;
 }
 
 /* Loops around this one get the next turn of theirs. */
@@ -792,13 +792,13 @@ puts_off(Live *l, const LoopSight *sight)
     return any;
 }
 
-static EdgeVerdict
+static EdgeResult
 look_closer(Live *l)
 {
     Entry *entry = entry_at(l->state, l->number);
-    EdgeVerdict verdict = EDGE_GO;
+    EdgeResult result = EDGE_GO;
     if (entry == NULL) return EDGE_DONE;
-    if (entry->nplans > 0 && try_plans(l, entry, &verdict) == ANSWER_YES) return verdict;
+    if (entry->nplans > 0 && try_plans(l, entry, &result) == ANSWER_YES) return result;
     if (entry->ticket != 0 && background_runs(entry->ticket)) return wait_for(l);
     LoopSight sight =
         earn_loop(l->state, l->head, frame_stack(l), l->depth, l->loop->turns * AHEAD);
@@ -809,7 +809,7 @@ look_closer(Live *l)
     return try_capture(l, entry, &sight);
 }
 
-static EdgeVerdict
+static EdgeResult
 look(Live *l)
 {
     l->state = live_state(l);
@@ -829,15 +829,15 @@ look(Live *l)
     PyObject **room = alloca(sizeof(PyObject *) * (size_t)live_room(l));
     read_slots(l, room);
     l->state->running++;
-    EdgeVerdict verdict = look_closer(l);
+    EdgeResult result = look_closer(l);
     l->state->running--;
     forget_slots(l);
-    return verdict;
+    return result;
 }
 
 /* ---- a jump back ---- */
 
-static EdgeVerdict
+static EdgeResult
 on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
 {
     (void)from;
@@ -855,10 +855,10 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
         return EDGE_GO;
     }
     Live l = {.ts = ts, .frame = frame, .live = live, .loop = loop};
-    EdgeVerdict verdict = look(&l);
-    if (verdict != EDGE_ERROR) PyErr_Clear();
-    loop->done = verdict == EDGE_DONE && !live->rests;
-    return verdict;
+    EdgeResult result = look(&l);
+    if (result != EDGE_ERROR) PyErr_Clear();
+    loop->done = result == EDGE_DONE && !live->rests;
+    return result;
 }
 
 const BackEdges live_edges = {on_back_edge, on_ended, on_rested};

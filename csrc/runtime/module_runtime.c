@@ -17,7 +17,7 @@ runtime_module(PyObject *module)
         return -1;
     static const StepElision elision = {array_elided_operand, array_call_elides};
     step_elision(&elision);
-    verdicts_kept_by(&verdict_note_keeper);
+    findings_kept_by(&findings_note_keeper);
     for (int i = 0; i < COUNT_OF(tables); i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     return 0;

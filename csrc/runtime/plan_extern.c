@@ -107,7 +107,7 @@ extern_result(Run *run, const PlanExtern *step, int index, PyObject *object)
     if (elements > 0 && !(header.flags & ARRAY_ALIGNED)) return ANSWER_NO;
     if (type->device != DEVICE_HOST &&
         ((run->plan->uses_device && header.device_number != run->plan->device_number) ||
-         !(type->loose || header.flags & ARRAY_ALIGNED_16)))
+         !(type->unaligned || header.flags & ARRAY_ALIGNED_16)))
         return ANSWER_NO;
     bool writeable = header.flags & ARRAY_WRITEABLE;
     if (writeable && type->frozen && step->backend != NULL)

@@ -1,11 +1,11 @@
 /* Whole programs: every function is a candidate, and code without array work is left to CPython.
 
-   Each code object has a verdict, kept in its extra slot.  WATCHED: the first calls are looked at
+   Each code object has a standing, kept in its extra slot.  WATCHED: the first calls are looked at
    for arrays: in the arguments and what they hold, in the closure, in the globals that the code
    names.  With none in LOOKS calls the code is LEFT: its functions get the interpreter's own
    vectorcall back and cost nothing from then on.  With one it is a CANDIDATE: calls
    are counted until it is hot (earn.c), then go through run_call, until so many in a row ran no
-   plan.  Verdicts depend on counts alone, never on time.
+   plan.  Standings depend on counts alone, never on time.
 
    Capture-all (a test of capture, not a way to run programs) makes every function a candidate, the
    library's too, plans whatever can be captured, and counts how much of each call plans did. */
@@ -145,7 +145,7 @@ is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *a
     return false;
 }
 
-/* ---- verdicts ---- */
+/* ---- standings ---- */
 
 static bool
 is_ours(PyFunctionObject *function)
@@ -158,36 +158,36 @@ is_ours(PyFunctionObject *function)
 }
 
 static int
-first_verdict(PyFunctionObject *function)
+first_standing(PyFunctionObject *function)
 {
     const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
     const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
     const int flags = ((PyCodeObject *)function->func_code)->co_flags;
-    if ((flags & plain) != plain || is_ours(function)) return VERDICT_LEFT;
-    if (capture_all) return VERDICT_CANDIDATE;
-    return (flags & suspends) != 0 || function_is_library(function) ? VERDICT_LEFT
-                                                                    : VERDICT_WATCHED;
+    if ((flags & plain) != plain || is_ours(function)) return STANDING_LEFT;
+    if (capture_all) return STANDING_CANDIDATE;
+    return (flags & suspends) != 0 || function_is_library(function) ? STANDING_LEFT
+                                                                    : STANDING_WATCHED;
 }
 
-/* The code's note with its first verdict.  NULL: out of memory; the code is left to CPython. */
+/* The code's note with its first standing.  NULL: out of memory; the code is left to CPython. */
 static CodeNote *
 judge(PyFunctionObject *function)
 {
     CodeNote *note = code_note((PyCodeObject *)function->func_code);
     if (note == NULL)
         PyErr_Clear();
-    else if (note->verdict == VERDICT_NONE) {
-        note->verdict = first_verdict(function);
-        note->installed = note->verdict == VERDICT_WATCHED && earn_is_installed(function);
+    else if (note->standing == STANDING_NONE) {
+        note->standing = first_standing(function);
+        note->installed = note->standing == STANDING_WATCHED && earn_is_installed(function);
     }
     return note;
 }
 
 static inline CodeNote *
-verdict_on(PyFunctionObject *function)
+standing_of(PyFunctionObject *function)
 {
     CodeNote *note = code_note_peek((PyCodeObject *)function->func_code);
-    return note != NULL && note->verdict != VERDICT_NONE ? note : judge(function);
+    return note != NULL && note->standing != STANDING_NONE ? note : judge(function);
 }
 
 /* Code that is not left from the start gets its note with the first call, since _interpreters.call
@@ -197,8 +197,8 @@ on_made(PyFunctionObject *function)
 {
     if (ended) return false;
     const CodeNote *note = code_note_peek((PyCodeObject *)function->func_code);
-    if (note != NULL && note->verdict != VERDICT_NONE) return note->verdict != VERDICT_LEFT;
-    if (first_verdict(function) != VERDICT_LEFT) return true;
+    if (note != NULL && note->standing != STANDING_NONE) return note->standing != STANDING_LEFT;
+    if (first_standing(function) != STANDING_LEFT) return true;
     judge(function);
     live_watch(function); /* perhaps a module that is about to run */
     return false;
@@ -207,7 +207,7 @@ on_made(PyFunctionObject *function)
 static void
 leave(CodeNote *note, PyCodeObject *code)
 {
-    note->verdict = VERDICT_LEFT;
+    note->standing = STANDING_LEFT;
     intercept_code_end(code);
 }
 
@@ -217,7 +217,7 @@ program_leave(PyCodeObject *code)
     CodeNote *note = code_note(code);
     if (note == NULL)
         PyErr_Clear();
-    else if (note->verdict != VERDICT_LEFT)
+    else if (note->standing != STANDING_LEFT)
         leave(note, code);
 }
 
@@ -226,10 +226,10 @@ static bool
 decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
-    if (note->verdict == VERDICT_CANDIDATE) return true;
-    if (note->verdict != VERDICT_WATCHED) return false;
+    if (note->standing == STANDING_CANDIDATE) return true;
+    if (note->standing != STANDING_WATCHED) return false;
     if (config->plan_always || is_worth_it(note, function, args, nargs)) {
-        note->verdict = VERDICT_CANDIDATE;
+        note->standing = STANDING_CANDIDATE;
         note->calls = 0;
         return true;
     }
@@ -319,19 +319,19 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
 {
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (interpreter_ends()) return function_call(function, args, nargsf, kwnames);
-    CodeNote *note = verdict_on(function);
+    CodeNote *note = standing_of(function);
     bool deep = intercept_is_deep();
     if (note != NULL && !deep && is_left(note, function, args, PyVectorcall_NARGS(nargsf)))
         return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (note != NULL && !note->called) {
         note->called = true;
-        if (note->verdict != VERDICT_LEFT) live_watch(function);
+        if (note->standing != STANDING_LEFT) live_watch(function);
     }
     if (note != NULL && deep && !capture_all) leave(note, (PyCodeObject *)function->func_code);
     bool candidate = note != NULL && decide(note, function, args, nargs);
     CodeState *state = candidate && !deep ? candidate_state(note, function, args, nargs) : NULL;
-    if (note == NULL || deep || note->verdict == VERDICT_LEFT) intercept_end(function);
+    if (note == NULL || deep || note->standing == STANDING_LEFT) intercept_end(function);
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(function->func_code);
     Ran ran;
@@ -349,8 +349,8 @@ on_frame(PyThreadState *ts, Frame *frame)
         return NULL;
     }
     PyFunctionObject *function = frame_function(frame);
-    CodeNote *note = verdict_on(function);
-    if (note == NULL || note->verdict == VERDICT_LEFT) return NULL;
+    CodeNote *note = standing_of(function);
+    if (note == NULL || note->standing == STANDING_LEFT) return NULL;
     const PyCodeObject *code = (PyCodeObject *)function->func_code;
     if (frame_code(frame) != code) return NULL;
     int nargs = code->co_argcount + code->co_kwonlyargcount;

@@ -17,7 +17,7 @@
        Where the machine is busy pairs are won and lost by chance: then more are run, and after
        MOST_PAIRS the shortest runs alone decide.  The plan that is left keeps its place and its
        guards, which say what calls these are.
-     - Either verdict is looked at again later, since the machine may have been busy; the waits
+     - What was found is looked at again later, since the machine may have been busy; the waits
        double.
 
    A kept loop may be so much faster than CPython's that a plain call would be felt: where the time
@@ -106,7 +106,7 @@ sample_decide(Plan *plan, const Config *config)
     return sample_choose(&plan->sample, may_sample(plan, config));
 }
 
-/* ---- verdicts ---- */
+/* ---- what is found ---- */
 
 static void
 put_time(int64_t ns, char *out, size_t size)

@@ -28,10 +28,10 @@ typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_WARM, STAGE_PLAIN } SampleStage;
 typedef struct {
     int32_t wait;  /* calls until the next decision; 0: each call asks */
     int32_t look;  /* length of the last wait for a run that is long; 0: the plan has not run */
-    int32_t rest;  /* length of the next wait after a verdict */
+    int32_t rest;  /* length of the next wait after a comparison */
     int32_t until; /* while `slower`: calls until the next comparison */
     SampleStage stage;
-    bool slower; /* the last verdict: CPython runs these calls */
+    bool slower; /* what was found last: CPython runs these calls */
     int8_t won, lost;
     int64_t plan_ns; /* of the run that the next plain call is compared with */
     int64_t least_plan_ns, least_plain_ns; /* of this comparison */
@@ -115,7 +115,7 @@ typedef struct {
 typedef struct {
     int32_t wait, look; /* calls until the next one that is timed, while none was long */
     bool compares;      /* there are calls that are long, or faster without plans */
-    int32_t trial;      /* short calls: how many more are compared */
+    int32_t compared;   /* short calls: how many more are compared */
     int8_t next;        /* the kind that is forgotten next */
     CallKind kinds[KINDS_SAMPLED];
 } SampledCalls;

@@ -8,8 +8,8 @@
 
    Short calls are compared, too, since what leads from plan to plan takes longer than such a call
    may take in CPython, which the model knows by the order of magnitude only.  To look up a call's
-   kind each time would cost more than that is worth, so that trials of TRIAL calls come at growing
-   intervals, until one finds calls that are faster without plans.
+   kind each time would cost more than that is worth, so that comparisons of COMPARED calls come at
+   growing intervals, until one finds calls that are faster without plans.
 
    Calls of the same function inside a plain one that is compared are plain: recursion through plans
    would be compared with itself.
@@ -21,9 +21,9 @@
 #include <math.h>
 
 enum {
-    SHORT_LOOK = 1024, /* calls before the look that begins a trial of short ones */
-    TRIAL = 4096,
-    TRIAL_REST = 8 * TRIAL, /* least calls between two trials */
+    SHORT_LOOK = 1024, /* calls before the look that begins a comparison of short ones */
+    COMPARED = 4096,
+    COMPARED_REST = 8 * COMPARED, /* least calls between two comparisons */
 };
 
 _Thread_local TimedLoops timed_loops;
@@ -72,7 +72,7 @@ sample_of(SampledCalls *calls, uint64_t kind)
     return &made->sample;
 }
 
-/* The calls until one is long, or a trial begins.  Most functions never get farther. */
+/* The calls until one is long, or a comparison begins.  Most functions never get farther. */
 static PyObject *
 call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)
@@ -84,13 +84,13 @@ call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size
     }
     bool tries = calls->look >= SHORT_LOOK, allowed = sample_allowed(held->state->config);
     calls->look = Py_MIN(2 * calls->look, MOST_WAIT);
-    if (tries) calls->look = Py_MAX(calls->look, TRIAL_REST);
+    if (tries) calls->look = Py_MAX(calls->look, COMPARED_REST);
     calls->wait = allowed ? calls->look : MOST_WAIT;
     int64_t began = clock_ns();
     PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
     if (!allowed || held->compared) return result; /* one plan for all is compared by itself */
     calls->compares = sample_took(began) >= LONG_NS;
-    calls->trial = tries ? TRIAL : 0;
+    calls->compared = tries ? COMPARED : 0;
     return result;
 }
 
@@ -141,9 +141,9 @@ call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size
              PyObject *kwnames)
 {
     SampledCalls *calls = &held->state->calls;
-    if (calls->trial > 0 && --calls->trial == 0)
+    if (calls->compared > 0 && --calls->compared == 0)
         calls->compares = calls->compares || calls_slower(held->state) > 0;
-    if (!calls->compares && calls->trial == 0)
+    if (!calls->compares && calls->compared == 0)
         return call_looking(held, function, args, nargsf, kwnames);
     uint64_t kind = kind_of_call(args, PyVectorcall_NARGS(nargsf), kwnames);
     SampleWay way = sample_next(sample_of(calls, kind), sample_allowed(held->state->config));

@@ -8,7 +8,7 @@
    3. A compile gets its source and gives its output in a work folder, its words in a file there.
    4. When a compile fails, a trivial one tells whether the compiler or the source is to blame.  A
       compiler that cannot do that is not asked again; the user is warned once in either case, with
-      the first line of what the compiler says.  `python -m pycompile info` asks for the same trial.
+      the first line of what the compiler says.  `python -m pycompile info` does the same.
 
    A long file of several kernels is compiled in parts by as many processes as threads are allowed.
    Objects, also that of a short file, are linked by `ld` itself where PATH has it: by way of the

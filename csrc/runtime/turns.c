@@ -12,7 +12,7 @@
         the model says that more is saved than a turn takes.  Not compared are loops before others,
         which CPython would run, too.
      3. If CPython's turns took less time, such turns are left to it from the next call on, as soon
-        as one begins.  Either verdict is looked at again after a number of calls, which doubles.
+        as one begins.  What was found is looked at again after a number of calls, which doubles.
 
    Timed is what this thread ran: few turns are compared with many, in which other threads and
    processes may have had the processor.  CPython's turns are no slower than plain ones, so a

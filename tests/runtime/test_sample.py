@@ -134,7 +134,7 @@ def test_other_shapes_keep_their_plan(took):
     assert call(compiled, 4, X)["plan_runs"] == 0
 
 
-def test_a_verdict_is_looked_at_again(took):
+def test_what_was_found_is_looked_at_again(took):
     took(10 * MS, 5 * MS)
     compiled = sampled(polynomial)
     assert call(compiled, 200, X)["slower"] == 1

@@ -43,7 +43,7 @@ asserts_a_turn(Interp *in, const Body *b, Value *range)
     Value *ends[2] = {range->items[step < 0], range->items[step > 0]};
     for (int i = 0; i < 2; i++) {
         NodeId node;
-        TRY(value_as_loose_node(in, ends[i], &node));
+        TRY(value_as_unpinned_node(in, ends[i], &node));
         if ((ends[i] = value_node(in, node)) == NULL) return ANSWER_ERROR;
     }
     return loop_assert(in, OP_py_lt, ends[0], ends[1]);
@@ -54,7 +54,7 @@ static Answer
 int_node(Interp *in, long long number, NodeId *out)
 {
     Value *value = value_const_new(in, PyLong_FromLongLong(number));
-    return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
+    return value == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, value, out);
 }
 
 /* `range` is NULL for a loop without end. */
@@ -66,7 +66,7 @@ bounds(Interp *in, Value *range, NodeId *args)
         if (int_node(in, endless[i], &args[i]) != ANSWER_YES) return ANSWER_ERROR;
     if (range == NULL) return ANSWER_YES;
     for (int i = 0; i < 3; i++) {
-        Answer answer = value_as_loose_node(in, range->items[i], &args[i]);
+        Answer answer = value_as_unpinned_node(in, range->items[i], &args[i]);
         if (answer != ANSWER_YES) return answer;
         if (graph_node(in->graph, args[i])->type.dtype != DT_I64) return ANSWER_NO;
     }
@@ -198,7 +198,7 @@ body_results(Interp *in, Body *b, Value *leaves)
                                          : leaves;
         NodeId node;
         if (carried < CARRIED_EXIT) TRY(loop_beside(in, b, carried, &value));
-        Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
+        Answer answer = value ? value_as_unpinned_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return no_number(in, b, i, value);
         TRY(loop_widened(in, b->args[3 + i], &node));

@@ -166,7 +166,7 @@ item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes)
     }
     for (int i = 0; i < form->numbers; i++) {
         if (number[i] == NULL || !value_is_number(in, number[i])) return ANSWER_NO;
-        TRY(value_as_loose_node(in, number[i], &nodes[i]));
+        TRY(value_as_unpinned_node(in, number[i], &nodes[i]));
         const Type *type = &graph_node(in->graph, nodes[i])->type;
         if (type->rank != 0 || type->form == FORM_ARRAY || type->dtype == DT_OBJECT)
             return ANSWER_NO;

@@ -60,7 +60,7 @@ static Answer
 number_node(Interp *in, Value *number, ArrayDraw function, NodeId *out)
 {
     if (!value_is_number(in, number)) return ANSWER_NO;
-    TRY(value_as_loose_node(in, number, out));
+    TRY(value_as_unpinned_node(in, number, out));
     const Type *type = &graph_node(in->graph, *out)->type;
     DType dtype = (DType)type->dtype;
     if (type->rank != 0 || type->form == FORM_ARRAY) return ANSWER_NO;
@@ -172,7 +172,7 @@ fill_up(Interp *in, const DrawMethod *m, NodeId *nodes, int *count)
     if (m->function != DRAW_legacy_exponential || *count > 0) return ANSWER_YES;
     Value *one = value_const_new(in, PyFloat_FromDouble(1.0));
     *count = 1;
-    return one == NULL ? ANSWER_ERROR : value_as_loose_node(in, one, &nodes[0]);
+    return one == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, one, &nodes[0]);
 }
 
 /* Outside a kept loop: one around that has no elements may be kept for its draws. */

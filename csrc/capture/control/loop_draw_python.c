@@ -54,7 +54,7 @@ draw_below(Interp *in, Value *self, Value *limit, Value **out)
     NodeId node;
     if (value_type(in, limit) != &PyLong_Type) return ANSWER_NO;
     TRY(draws_bits(in, self));
-    TRY(value_as_loose_node(in, limit, &node));
+    TRY(value_as_unpinned_node(in, limit, &node));
     if (graph_node(in->graph, node)->type.dtype != DT_I64) return ANSWER_NO;
     return loop_draw_number(in, self, DRAW_python_below, 1, &node, FORM_PYTHON, out);
 }
@@ -211,6 +211,6 @@ loop_draw_compiled(Interp *in, Value *self, const char *name, int nargs, Value *
     if (in->loop == NULL) return loop_learn_numbers(in);
     if (!bits) return loop_draw_number(in, self, DRAW_uniform_01, 0, NULL, FORM_PYTHON, out);
     if (value_type(in, args[0]) != &PyLong_Type) return ANSWER_NO;
-    TRY(value_as_loose_node(in, args[0], &node));
+    TRY(value_as_unpinned_node(in, args[0], &node));
     return loop_draw_number(in, self, DRAW_python_bits, 1, &node, FORM_PYTHON, out);
 }

@@ -18,14 +18,14 @@ not_a_loop(Interp *in, const char *why)
 Answer
 loop_index(Interp *in, Value *key, NodeId *out)
 {
-    Answer answer = value_as_loose_node(in, key, out);
+    Answer answer = value_as_unpinned_node(in, key, out);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
     const Type *type = &graph_node(in->graph, *out)->type;
     DType dtype = (DType)type->dtype;
     if (dtype == DT_U64 && type->form == FORM_PYTHON) { /* leaves the loop if it is that large */
         Value *index = scalar_emit(in, OP_py_int, DT_I64, 1, &key, NULL);
-        return index == NULL ? ANSWER_ERROR : value_as_loose_node(in, index, out);
+        return index == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, index, out);
     }
     if (!dtype_is_integer(dtype) || dtype == DT_U64 || type->rank != 0 || type->form == FORM_ARRAY)
         return not_a_loop(in, "an index that is no int");
@@ -68,7 +68,7 @@ loop_array_now(Interp *in, Value *array, NodeId *out)
     for (int i = 0; i < in->loop->narrays; i++)
         if (storage_of(in, in->loop->array[i]->node) == storage)
             return not_a_loop(in, "a view of an array that it writes");
-    return value_as_loose_node(in, array, out);
+    return value_as_unpinned_node(in, array, out);
 }
 
 /* The array's version and the indices as nodes. */
@@ -223,7 +223,7 @@ converts_each(Interp *in, DType to, const Value *numbers)
         NodeId node;
         Value *item = numbers->items == NULL ? NULL : numbers->items[i];
         if (item == NULL || !value_is_number(in, item) ||
-            value_as_loose_node(in, item, &node) != ANSWER_YES)
+            value_as_unpinned_node(in, item, &node) != ANSWER_YES)
             return false;
         DType from = (DType)graph_node(in->graph, node)->type.dtype;
         bool real = from == DT_F64 || from == DT_I64;
@@ -272,7 +272,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     array = part_whole(array);
     int nargs = 1 + n;
     Answer answer = element_args(in, array, n, indices, args);
-    if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[nargs]);
+    if (answer == ANSWER_YES) answer = value_as_unpinned_node(in, value, &args[nargs]);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO) return not_a_loop(in, "a store of no scalar");
     TRY(loop_writes(in, array));

@@ -279,7 +279,7 @@ loop_carry_beside(Interp *in, Body *b)
         Value *none = loop_no_rest(in, i % REST_PARTS);
         NodeId node;
         if (none == NULL) return ANSWER_ERROR;
-        TRY(value_as_loose_node(in, none, &node));
+        TRY(value_as_unpinned_node(in, none, &node));
         TRY(carry_one(b, CARRIED_REST - i, node));
     }
     return ANSWER_YES;

@@ -170,7 +170,7 @@ complex_start(Interp *in, Body *b, const Type *type, int i, NodeId *start)
     if (seen && in->loop == NULL && b->scan.shape->counts) b->needs_a_turn = true;
     b->is_zero[b->ncarried] = seen;
     Value *zero = value_const_new(in, PyComplex_FromDoubles(0, 0));
-    if (zero == NULL || value_as_loose_node(in, zero, start) != ANSWER_YES) return ANSWER_ERROR;
+    if (zero == NULL || value_as_unpinned_node(in, zero, start) != ANSWER_YES) return ANSWER_ERROR;
     if (type->form == FORM_PYTHON) return ANSWER_YES;
     *start = graph_add(in->graph, in->region, OP_copy, 1, start, type, NULL);
     return *start == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
@@ -216,7 +216,8 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     b->was_weak[b->ncarried] = python && type.form == FORM_SCALAR;
     if (was_complex) { /* never read, and no conversion takes it */
         Value *zero = value_const_new(in, PyLong_FromLong(0));
-        if (zero == NULL || value_as_loose_node(in, zero, start) != ANSWER_YES) return ANSWER_ERROR;
+        if (zero == NULL || value_as_unpinned_node(in, zero, start) != ANSWER_YES)
+            return ANSWER_ERROR;
     }
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
     return *start == NO_NODE || (python && VEC_PUSH(in->arena, &b->loop->python, *start) < 0)
@@ -238,9 +239,9 @@ static Answer
 picked_start(Interp *in, Body *b, const LoopPick *pick, int i, NodeId *start)
 {
     bool seen = b->scan.read_first[i] || b->scan.read_end[i];
-    Answer answer = value_as_loose_node(in, pick->number, start);
+    Answer answer = value_as_unpinned_node(in, pick->number, start);
     NodeId flag;
-    if (answer == ANSWER_YES) answer = value_as_loose_node(in, pick->is_numpy, &flag);
+    if (answer == ANSWER_YES) answer = value_as_unpinned_node(in, pick->is_numpy, &flag);
     if (answer != ANSWER_YES) return answer;
     b->keeps_type[b->ncarried] = true;
     b->keeps_int[b->ncarried] =
@@ -276,7 +277,7 @@ loop_carried_start(Interp *in, Body *b, int i)
     const LoopPick *pick = picked_before(in, value);
     Answer answer =
         pick != NULL ? picked_start(in, b, pick, i, start) : value_wide_node(in, value, start);
-    if (answer == ANSWER_NO) answer = value_as_loose_node(in, value, start);
+    if (answer == ANSWER_NO) answer = value_as_unpinned_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot, value);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
         return loop_not_kept(

@@ -61,7 +61,7 @@ carried_value(Interp *in, Value *value, NodeId *node)
     if (value == NULL || value->kind == V_UNBOUND || value->kind == V_LOST) return ANSWER_NO;
     if (value_is_array(in, value)) return carried_array(in, value, node);
     if (value_is_opaque(in, value)) return ANSWER_NO;
-    Answer answer = value_as_loose_node(in, value, node);
+    Answer answer = value_as_unpinned_node(in, value, node);
     if (answer != ANSWER_YES) return answer;
     const Type *type = &graph_node(in->graph, *node)->type;
     return type->form == FORM_PYTHON || type->form == FORM_SCALAR ? ANSWER_YES : ANSWER_NO;
@@ -78,7 +78,7 @@ static Answer
 int_node(Interp *in, int64_t number, NodeId *out)
 {
     Value *value = value_const_new(in, PyLong_FromLongLong(number));
-    return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
+    return value == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, value, out);
 }
 
 /* Have turns been followed before it? */
@@ -107,7 +107,7 @@ add_range(Interp *in, Repeat *r)
     for (int i = 0; i < 3; i++) {
         NodeId node;
         if (r->iterator != NULL && i < 2)
-            TRY(value_as_loose_node(in, r->range->items[i], &node));
+            TRY(value_as_unpinned_node(in, r->range->items[i], &node));
         else
             TRY(int_node(in, i == 2 ? step : endless[i], &node));
         if (graph_node(in->graph, node)->type.dtype != DT_I64) return ANSWER_NO;
@@ -308,7 +308,7 @@ any_value(Interp *in, const Type *of, NodeId *out)
         *out = graph_add(in->graph, in->region, OP_empty, 0, NULL, &type, NULL);
     else {
         Value *zero = choice_zero(in, &type);
-        return zero == NULL ? ANSWER_ERROR : value_as_loose_node(in, zero, out);
+        return zero == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, zero, out);
     }
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }

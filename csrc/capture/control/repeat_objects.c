@@ -143,7 +143,7 @@ next_turn(Interp *in, const Repeat *r, NodeId param, NodeId *out)
     Value *more = scalar_emit(in, OP_py_add, DT_I64, 2, (Value *[]){turns, one}, NULL);
     if (test == NULL || more == NULL) return ANSWER_ERROR;
     Value *next = scalar_emit(in, OP_where, DT_I64, 3, (Value *[]){test, zero, more}, NULL);
-    return next == NULL ? ANSWER_ERROR : value_as_loose_node(in, next, out);
+    return next == NULL ? ANSWER_ERROR : value_as_unpinned_node(in, next, out);
 }
 
 static int
@@ -161,7 +161,7 @@ carry_turns(Interp *in, Repeat *r)
     RegionId outer = in->region;
     Value *zero = small_int(in, 0);
     if (zero == NULL) return ANSWER_ERROR;
-    TRY(value_as_loose_node(in, zero, &first));
+    TRY(value_as_unpinned_node(in, zero, &first));
     if (carry(in, r, first, CARRIED_TURNS, &param) < 0) return ANSWER_ERROR;
     in->region = r->region;
     Answer answer = next_turn(in, r, param, &next);

@@ -34,7 +34,7 @@ place_of(Interp *in, const Value *view, NodeId *out)
 {
     Value *place;
     TRY(number_of_size(in, graph_node(in->graph, view->node)->type.offset, &place));
-    return value_as_loose_node(in, place, out);
+    return value_as_unpinned_node(in, place, out);
 }
 
 Answer

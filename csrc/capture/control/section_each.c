@@ -102,7 +102,7 @@ static Answer
 of_ints(Interp *in, const char *ufunc, int n, Value *const *operands, Value **out)
 {
     NodeId nodes[2], result;
-    for (int i = 0; i < n; i++) TRY(value_as_loose_node(in, operands[i], &nodes[i]));
+    for (int i = 0; i < n; i++) TRY(value_as_unpinned_node(in, operands[i], &nodes[i]));
     TRY(node_of_rows(in, ufunc, n, nodes, &result));
     *out = value_node(in, result);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -201,7 +201,7 @@ section_loop_begin(Interp *in, Value *array, Value *const ends[3], SectionReads 
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     NodeId args[4];
     loop->version = loop_array_version(in, array);
-    for (int i = 0; i < 3; i++) TRY(value_as_loose_node(in, ends[i], &args[i]));
+    for (int i = 0; i < 3; i++) TRY(value_as_unpinned_node(in, ends[i], &args[i]));
     args[3] = *loop->version;
     TRY_NODE(loop->node, graph_add(g, in->region, OP_loop, 4, args, &none, NULL));
     TRY(section_region(in, reads, loop->node, &loop->outer));

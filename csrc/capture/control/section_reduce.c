@@ -21,7 +21,7 @@ first_section(const Value *value)
 static Answer
 reduced_number(Interp *in, Op op, Value *value, NodeId *out)
 {
-    TRY(value_as_loose_node(in, value, out));
+    TRY(value_as_unpinned_node(in, value, out));
     DType dtype = (DType)graph_node(in->graph, *out)->type.dtype, to = dtype;
     bool integer = dtype_is_integer(dtype) || (dtype == DT_BOOL && op == OP_loop_sum);
     if (!integer && dtype != DT_F32 && dtype != DT_F64)
@@ -66,7 +66,7 @@ reduce(Interp *in, Op op, Value *operand, Value **out)
     SectionReads reads = {.origin = first_section(value)};
     TRY(section_reads(in, &reads, value));
     for (int i = 0; i < 3; i++)
-        TRY(value_as_loose_node(in, section_part(reads.origin, SECTION_START + i), &args[i]));
+        TRY(value_as_unpinned_node(in, section_part(reads.origin, SECTION_START + i), &args[i]));
     NodeId node = graph_add(g, in->region, op, 3, args, &none, NULL);
     if (node == NO_NODE) return ANSWER_ERROR;
     TRY(follow_each(in, op, &reads, value, node, &type));
@@ -136,7 +136,7 @@ section_product(Interp *in, bool at, Value *left, Value *right, Value **out)
     TRY(first_element(in, a, args, &n, ints));
     int second = n;
     TRY(first_element(in, b, args, &n, ints + 2));
-    TRY(value_as_loose_node(in, section_length(a), &args[n++]));
+    TRY(value_as_unpinned_node(in, section_length(a), &args[n++]));
     DType dtype = (DType)graph_node(in->graph, args[0])->type.dtype;
     if (dtype != graph_node(in->graph, args[second])->type.dtype ||
         (!dtype_is_integer(dtype) && dtype != DT_F32 && dtype != DT_F64))

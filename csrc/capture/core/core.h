@@ -226,7 +226,7 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
    array or scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
 /* As value_as_node, without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
-Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
+Answer value_as_unpinned_node(Interp *in, Value *value, NodeId *out);
 /* A known int of 64 bits without a sign as a node, also outside of loops; ANSWER_NO: others. */
 Answer value_wide_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
@@ -525,7 +525,7 @@ Value *window_of(const Interp *in, NodeId node);
 /* ---- sizes.c: sizes that stay symbols ---- */
 /* An array from outside whose shape is not guarded; array_sizes and array_elements are for
    these. */
-bool array_is_loose(Interp *in, const Value *array);
+bool array_is_unpinned(Interp *in, const Value *array);
 SizeId array_length(const Interp *in, const Value *array, int axis);
 Answer array_size(Interp *in, Value *array, int axis, Value **out);
 Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */

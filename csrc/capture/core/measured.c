@@ -223,7 +223,7 @@ size_of_number(Interp *in, Value *value, SizeId *out)
     if (!sizes_may_vary(in) || value->kind != V_NODE || value_is_array(in, value) ||
         value_is_opaque(in, value))
         return ANSWER_NO;
-    TRY(value_as_loose_node(in, value, &number));
+    TRY(value_as_unpinned_node(in, value, &number));
     if (graph_node(in->graph, number)->type.form != FORM_SCALAR)
         return size_of_node(in, number, 0, out);
     Measured measured = {.number = number, .region = in->region};

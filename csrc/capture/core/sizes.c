@@ -6,7 +6,7 @@
 #include "core.h"
 
 bool
-array_is_loose(Interp *in, const Value *array)
+array_is_unpinned(Interp *in, const Value *array)
 {
     return value_is_array(in, array) && !array->pinned && array->guard != 0 &&
            array->source != NO_SOURCE && graph_node(in->graph, array->node)->type.rank > 0;

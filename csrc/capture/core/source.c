@@ -174,7 +174,7 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
         if ((type.stride[axis] = size_const(in->graph, header->stride[axis])) == NO_SIZE)
             return NULL;
     type.device = (uint8_t)library->device;
-    type.loose = !(header->flags & ARRAY_ALIGNED_16);
+    type.unaligned = !(header->flags & ARRAY_ALIGNED_16);
     Value *value = input_add(in, source, object, &type);
     if (value == NULL) return NULL;
     value->kind = V_DEVICE;

@@ -578,7 +578,7 @@ value_wide_node(Interp *in, Value *value, NodeId *out)
 }
 
 Answer
-value_as_loose_node(Interp *in, Value *value, NodeId *out)
+value_as_unpinned_node(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_CONST) return const_node(in, value, out);
     if (value->kind != V_NODE) return ANSWER_NO;
@@ -602,7 +602,7 @@ value_as_node(Interp *in, Value *value, NodeId *out)
         if (answer != ANSWER_NO) return answer;
         return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
     }
-    return value_as_loose_node(in, value, out);
+    return value_as_unpinned_node(in, value, out);
 }
 
 bool

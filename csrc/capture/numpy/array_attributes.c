@@ -286,7 +286,7 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     if (strcmp(name, "flags") == 0 && value_is_array(in, array))
         return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);
-    if (array_is_loose(in, array)) {
+    if (array_is_unpinned(in, array)) {
         Answer loose = loose_attribute(in, array, name, out);
         if (loose != ANSWER_NO) return loose;
     }

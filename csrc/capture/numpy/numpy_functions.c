@@ -651,7 +651,7 @@ method_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *
         return interp_break(in, BREAK_NUMPY, "%s in place", rule->name);
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = rule->traits & FN_OPAQUE;
-    call.untyped = (rule->traits & FN_LOOSE) && value_is_opaque(in, args[0]);
+    call.untyped = (rule->traits & FN_OPAQUE_UNTYPED) && value_is_opaque(in, args[0]);
     call.changes = changed_bits(rule);
     return call_whole(in, &call, out);
 }

@@ -507,7 +507,7 @@ trial_type(Interp *in, PyObject *value, Type *out)
     case STEP_DEVICE:
         TRY(trial_array_type(in, value, out));
         out->device = DEVICE_CUDA;
-        out->loose = step_part(value, PART_aligned) == Py_False;
+        out->unaligned = step_part(value, PART_aligned) == Py_False;
         return ANSWER_YES;
     case STEP_SCALAR:
     case STEP_PYTHON:

@@ -71,7 +71,7 @@ length_of_array(const BuiltinCall *call)
         return note_data_length(in, *call->out) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
     if (value->kind == V_PART) return in->above->part_length(in, value, call->out);
-    if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
+    if (array_is_unpinned(in, value)) return array_size(in, value, 0, call->out);
     if (!value_is_array(in, value)) return ANSWER_NO;
     NodeId node;
     VARYING(in, answer, value_as_node(in, value, &node));

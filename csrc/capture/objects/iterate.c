@@ -246,7 +246,7 @@ Answer
 iterate_node(Interp *in, Value *iterable, Value **out)
 {
     NodeId node;
-    if (array_is_loose(in, iterable))
+    if (array_is_unpinned(in, iterable))
         return iterate_items(in, iterable, out); /* still of any length */
     Answer answer = value_is_array(in, iterable) ? value_as_node(in, iterable, &node) : ANSWER_NO;
     if (answer == ANSWER_ERROR) return answer;
@@ -417,14 +417,14 @@ truth_known(Interp *in, Value *value, bool *out)
 static Answer
 filter_next(Interp *in, Value *iterator, Value **out)
 {
-    Value *function = iterator->items[0], *verdict;
+    Value *function = iterator->items[0], *picked;
     bool by_itself = function->kind == V_CONST && function->object == Py_None;
     for (bool wanted = false; !wanted;) {
         Answer answer = iterator_next(in, iterator->items[1], out);
         if (answer != ANSWER_YES || *out == NULL) return answer;
-        verdict = *out;
-        if (!by_itself) answer = call_value(in, function, 1, out, NULL, &verdict);
-        if (answer == ANSWER_YES) answer = truth_known(in, verdict, &wanted);
+        picked = *out;
+        if (!by_itself) answer = call_value(in, function, 1, out, NULL, &picked);
+        if (answer == ANSWER_YES) answer = truth_known(in, picked, &wanted);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

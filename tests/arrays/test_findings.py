@@ -1,4 +1,4 @@
-"""What trials have shown is kept for later processes, and is valid only where it would be shown again."""
+"""What probes have shown is kept for later processes, and is valid only where it would be shown again."""
 
 import os
 import subprocess
@@ -20,9 +20,9 @@ def f(x):
 x = np.linspace(-700, 700, 40_000)
 ours = pycompile.compile(f)(x)
 assert ours.tobytes() == f(x).tobytes()
-print(_C.test_elementary_trials())
+print(_C.test_elementary_probes())
 """
-KEY = "from pycompile import _C\nprint(_C.test_verdicts_key(), end='')"
+KEY = "from pycompile import _C\nprint(_C.test_findings_key(), end='')"
 x86 = pytest.mark.skipif(
     os.uname().machine != "x86_64", reason="there is no code of ours elsewhere"
 )
@@ -43,18 +43,18 @@ def child(code, folder, **variables):
     return done.stdout
 
 
-def trials(folder, **variables):
+def probes(folder, **variables):
     return int(child(PROGRAM, folder, **variables))
 
 
 def note_of(folder):
-    (note,) = folder.glob("trials-*")
+    (note,) = folder.glob("probes-*")
     return note
 
 
 @pytest.fixture
 def of_ours():
-    """Whether there is code of ours whose trial is a matter for the test."""
+    """Whether there is code of ours whose probe is a matter for the test."""
     if not trials_happen():
         pytest.skip("no function of ours for this processor")
 
@@ -68,10 +68,10 @@ def trials_happen():
 @pytest.mark.slow
 @x86
 def test_second_process_makes_no_trial(folder, of_ours):
-    assert trials(folder) == 2
+    assert probes(folder) == 2
     first = note_of(folder).read_bytes()
     assert b"exp.f64.0 " in first and b"log.f64.0 " in first
-    assert trials(folder) == 0
+    assert probes(folder) == 0
     assert note_of(folder).read_bytes() == first
 
 
@@ -79,7 +79,7 @@ def test_second_process_makes_no_trial(folder, of_ours):
 @x86
 @pytest.mark.parametrize("damage", ["empty", "cut", "flip", "line", "other", "folder"])
 def test_damaged_notes_are_ignored(folder, damage, of_ours):
-    assert trials(folder) == 2
+    assert probes(folder) == 2
     note = note_of(folder)
     good = note.read_bytes()
     note.unlink()
@@ -95,10 +95,10 @@ def test_damaged_notes_are_ignored(folder, damage, of_ours):
         note.write_bytes(b"\xff" * 300)
     else:
         note.mkdir()
-    assert trials(folder) == 2
+    assert probes(folder) == 2
     if damage != "folder":
         assert note_of(folder).read_bytes() == good
-        assert trials(folder) == 0
+        assert probes(folder) == 0
 
 
 def sealed(name, text):
@@ -107,14 +107,14 @@ def sealed(name, text):
 
 
 def parts(note):
-    """The first line of a note, and its verdicts."""
-    first, _, verdicts = note.read_bytes().partition(b"\0")[0].partition(b"\n")
-    return first, verdicts
+    """The first line of a note, and its findings."""
+    first, _, findings = note.read_bytes().partition(b"\0")[0].partition(b"\n")
+    return first, findings
 
 
 @x86
 def test_seal_of_this_file_is_that_of_notes(folder, of_ours):
-    trials(folder)
+    probes(folder)
     note = note_of(folder)
     assert note.read_bytes() == sealed(note.name.encode(), b"\n".join(parts(note)))
 
@@ -123,13 +123,13 @@ def test_seal_of_this_file_is_that_of_notes(folder, of_ours):
 @x86
 def test_notes_of_others_are_ignored(folder, of_ours):
     """Another NumPy, C library, processor or pycompile: another digest in the first line."""
-    assert trials(folder) == 2
+    assert probes(folder) == 2
     note = note_of(folder)
-    first, verdicts = parts(note)
+    first, findings = parts(note)
     other = bytes(reversed(first))
-    note.write_bytes(sealed(note.name.encode(), other + b"\n" + verdicts))
-    assert trials(folder) == 2
-    assert parts(note) == (first, verdicts)
+    note.write_bytes(sealed(note.name.encode(), other + b"\n" + findings))
+    assert probes(folder) == 2
+    assert parts(note) == (first, findings)
 
 
 PRETENDER = """
@@ -143,15 +143,15 @@ def f(x):
     return np.exp(x) + 1
 
 assert pycompile.compile(f)(x).tobytes() == f(x).tobytes()
-print(_C.test_elementary_trials())
+print(_C.test_elementary_probes())
 """
 
 
 @pytest.mark.slow
 @x86
-def test_kept_verdict_is_tried_again(folder, of_ours):
+def test_kept_finding_is_tried_again(folder, of_ours):
     """Code that is not the loop's is found out, whatever the note says, and then tried in full."""
-    assert trials(folder) == 2
+    assert probes(folder) == 2
     assert int(child(PRETENDER, folder)) == 1
 
 
@@ -165,27 +165,27 @@ def f(x):
     return np.{function}(x) + 1
 
 assert pycompile.compile(f)(x).tobytes() == f(x).tobytes()
-print(_C.test_elementary_trials())
+print(_C.test_elementary_probes())
 """
 
 
 @pytest.mark.slow
 @x86
 @pytest.mark.parametrize("candidate", [1, 2, 3, 4, -1, 10**30])
-def test_wrong_verdict_is_found_out(folder, candidate, of_ours):
-    """A verdict is tried with the odd arguments; one that names no candidate of ours is none."""
+def test_wrong_finding_is_found_out(folder, candidate, of_ours):
+    """A finding is tried with the odd arguments; one that names no candidate of ours is none."""
     code = LIAR.format(function="arctan")  # there is none for 32 bytes, and one of NumPy's for 64
     child(code, folder)
     note = note_of(folder)
-    first, verdicts = parts(note)
-    lines = [line for line in verdicts.split(b"\n") if not line.startswith(b"arctan.f32.")]
+    first, findings = parts(note)
+    lines = [line for line in findings.split(b"\n") if not line.startswith(b"arctan.f32.")]
     lines.insert(0, b"arctan.f32.0 %d" % candidate)
     note.write_bytes(sealed(note.name.encode(), first + b"\n" + b"\n".join(lines)))
     child(code, folder)
 
 
 def test_key_names_what_trials_depend_on():
-    key = _C.test_verdicts_key()
+    key = _C.test_findings_key()
     lines = dict(line.split(" ", 1) for line in key.splitlines())
     umath = np._core._multiarray_umath.__file__
     info = os.stat(umath)

@@ -1,4 +1,4 @@
-/* Verdicts of trials (arrays/verdicts.c) as a note in the cache folder.
+/* Findings of probes (arrays/findings.c) as a note in the cache folder.
 
    Its name tells whose they are and on which processor, so that a new version's note takes the
    place of the old one's.  Its first line is a digest of the whole key; a note with another is
@@ -24,11 +24,11 @@ name_of(const char *key, CacheNoteName name)
 {
     char hex[DIGEST_HEX];
     digest_of(key, strcspn(key, "\n"), hex);
-    snprintf(name, sizeof(CacheNoteName), TRIAL_NOTES "%s", hex);
+    snprintf(name, sizeof(CacheNoteName), PROBE_NOTES "%s", hex);
 }
 
 static bool
-read_note(const char *key, char text[VERDICTS_TEXT])
+read_note(const char *key, char text[FINDINGS_TEXT])
 {
     CacheNoteName name;
     char note[NOTE_BYTES], hex[DIGEST_HEX];
@@ -36,7 +36,7 @@ read_note(const char *key, char text[VERDICTS_TEXT])
     digest_of(key, strlen(key), hex);
     if (cache_read_sealed(name, note) != ANSWER_YES) return false;
     if (strncmp(note, hex, DIGEST_HEX - 1) != 0 || note[DIGEST_HEX - 1] != '\n') return false;
-    snprintf(text, VERDICTS_TEXT, "%s", note + DIGEST_HEX);
+    snprintf(text, FINDINGS_TEXT, "%s", note + DIGEST_HEX);
     return true;
 }
 
@@ -54,4 +54,4 @@ write_note(const char *key, const char *text)
     text_free(&note);
 }
 
-const VerdictKeeper verdict_note_keeper = {read_note, write_note};
+const FindingsKeeper findings_note_keeper = {read_note, write_note};

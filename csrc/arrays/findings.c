@@ -1,11 +1,11 @@
-/* What trials have shown, in this process or in one before it on the same machine.
+/* What probes have shown, in this process or in one before it on the same machine.
 
-   A trial compares code of ours with NumPy's (elementary.c), when a process first asks; what it
-   shows follows from files and from the processor alone.  So verdicts are kept under a name that
+   A probe compares code of ours with NumPy's (elementary.c), when a process first asks; what it
+   shows follows from files and from the processor alone.  So findings are kept under a name that
    tells of all of these: NumPy's library, the features of the processor that its loops are chosen
-   by, the functions of the C library that they call, Python, and pycompile itself.  Where a verdict
-   is kept is not this folder's affair: `verdicts_kept_by` says who reads and writes it.  Whatever
-   goes wrong there, the trial is made. */
+   by, the functions of the C library that they call, Python, and pycompile itself.  Where a finding
+   is kept is not this folder's affair: `findings_kept_by` says who reads and writes it.  Whatever
+   goes wrong there, the probe is made. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,24 +21,24 @@
 enum { MOST = 80 };
 
 typedef struct {
-    char name[VERDICT_NAME];
+    char name[FINDING_NAME];
     int64_t value;
-} Verdict;
+} Finding;
 
-static const VerdictKeeper *keeper;
+static const FindingsKeeper *keeper;
 static bool off; /* for tests */
-static Verdict verdicts[MOST];
+static Finding findings[MOST];
 static int count;
 static bool read_before, unkept;
 static Text own_key; /* of this process; empty: not known */
 
 void
-verdicts_kept_by(const VerdictKeeper *by)
+findings_kept_by(const FindingsKeeper *by)
 {
     keeper = by;
 }
 
-/* ---- what verdicts depend on ---- */
+/* ---- what findings depend on ---- */
 
 typedef struct {
     const char *what;
@@ -108,10 +108,10 @@ put_features(Text *out)
 /* The C library chooses among several versions of its functions when they are first linked: where
    in its file a function lies tells which it is. */
 int
-verdicts_key(Text *out)
+findings_key(Text *out)
 {
     Place places[] = {
-        {.what = "pycompile", .address = (uintptr_t)verdicts_kept_by},
+        {.what = "pycompile", .address = (uintptr_t)findings_kept_by},
         {.what = "numpy", .address = (uintptr_t)PyArray_API[0]},
         {.what = "python", .address = (uintptr_t)PyNumber_Add},
         {.what = "libc", .address = (uintptr_t)getenv},
@@ -135,7 +135,7 @@ verdicts_key(Text *out)
 
 /* Which library's ufunc it is: a number for the file of its loops; 0: not known. */
 uint64_t
-verdict_of_file(PyObject *ufunc)
+finding_of_file(PyObject *ufunc)
 {
     const PyUFuncObject *own = (const PyUFuncObject *)ufunc;
     Text text = {0};
@@ -153,20 +153,20 @@ verdict_of_file(PyObject *ufunc)
 
 /* ---- finding and noting them ---- */
 
-static Verdict *
-verdict_named(const char *name)
+static Finding *
+finding_named(const char *name)
 {
     for (int i = 0; i < count; i++)
-        if (strcmp(verdicts[i].name, name) == 0) return &verdicts[i];
+        if (strcmp(findings[i].name, name) == 0) return &findings[i];
     return NULL;
 }
 
 static void
-set_verdict(const char *name, int64_t value)
+set_finding(const char *name, int64_t value)
 {
-    Verdict *own = verdict_named(name);
-    if (own == NULL && (count == MOST || strlen(name) >= VERDICT_NAME)) return;
-    if (own == NULL) strcpy((own = &verdicts[count++])->name, name);
+    Finding *own = finding_named(name);
+    if (own == NULL && (count == MOST || strlen(name) >= FINDING_NAME)) return;
+    if (own == NULL) strcpy((own = &findings[count++])->name, name);
     own->value = value;
 }
 
@@ -176,22 +176,22 @@ take_lines(const char *text)
 {
     for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n') {
         size_t length = strcspn(text, " \n");
-        char name[VERDICT_NAME];
+        char name[FINDING_NAME];
         if (length >= sizeof name || text[length] != ' ') continue;
         memcpy(name, text, length);
         name[length] = '\0';
-        if (verdict_named(name) == NULL) set_verdict(name, strtoll(text + length + 1, NULL, 10));
+        if (finding_named(name) == NULL) set_finding(name, strtoll(text + length + 1, NULL, 10));
     }
 }
 
 /* The key is made once: a file that is replaced later is not what this process has loaded. */
 static void
-read_verdicts(void)
+read_findings(void)
 {
-    char text[VERDICTS_TEXT];
+    char text[FINDINGS_TEXT];
     if (read_before || keeper == NULL || off) return;
     read_before = true;
-    if (verdicts_key(&own_key) < 0) {
+    if (findings_key(&own_key) < 0) {
         PyErr_Clear();
         text_free(&own_key);
     } else if (keeper->read(own_key.data, text))
@@ -199,23 +199,23 @@ read_verdicts(void)
 }
 
 bool
-verdict_known(const char *name, int64_t *value)
+finding_known(const char *name, int64_t *value)
 {
-    read_verdicts();
-    const Verdict *own = verdict_named(name);
+    read_findings();
+    const Finding *own = finding_named(name);
     if (own != NULL) *value = own->value;
     return own != NULL;
 }
 
 void
-verdict_note(const char *name, int64_t value)
+finding_note(const char *name, int64_t value)
 {
-    set_verdict(name, value);
+    set_finding(name, value);
     unkept = true;
 }
 
 void
-verdicts_keep(void)
+findings_keep(void)
 {
     Text text = {0};
     if (!unkept || keeper == NULL || off || own_key.data == NULL) return;
@@ -223,14 +223,14 @@ verdicts_keep(void)
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     for (int i = 0; i < count; i++)
-        text_printf(&text, "%s %" PRId64 "\n", verdicts[i].name, verdicts[i].value);
-    if (text_finish(&text) == 0 && text.len < VERDICTS_TEXT) keeper->write(own_key.data, text.data);
+        text_printf(&text, "%s %" PRId64 "\n", findings[i].name, findings[i].value);
+    if (text_finish(&text) == 0 && text.len < FINDINGS_TEXT) keeper->write(own_key.data, text.data);
     text_free(&text);
     PyErr_Restore(type, value, trace);
 }
 
 void
-verdicts_forget(bool kept)
+findings_forget(bool kept)
 {
     count = 0;
     text_free(&own_key);
