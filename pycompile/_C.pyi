@@ -70,7 +70,7 @@ class NumpyFunction(tuple[Any, ...]):
     traits: int
     OPAQUE: ClassVar[int]
     UNTYPED: ClassVar[int]
-    LOOSE: ClassVar[int]
+    OPAQUE_UNTYPED: ClassVar[int]
     GENERIC: ClassVar[int]
     OF_TYPES: ClassVar[int]
     GIVES_ITSELF: ClassVar[int]

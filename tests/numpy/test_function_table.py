@@ -89,7 +89,7 @@ def test_the_stub_has_traits_and_forms():
         lambda x: max(x[0, 0], 2) + operator.add(x[0, 1], 1),  # GENERIC
         lambda x: np.nan_to_num(x, False),  # MAY_CHANGE
         lambda x: x.byteswap(True),
-        lambda x: x[x > 0.5].tolist(),  # LOOSE
+        lambda x: x[x > 0.5].tolist(),  # OPAQUE_UNTYPED
         lambda x: x.astype("f4", casting="unsafe"),
         lambda x: x.astype("f4", casting="safe"),
         lambda x: np.add(x, x, casting="same_kind"),
