@@ -331,7 +331,18 @@ def bad_index(x, tol):
     return x
 
 
+def left_by_an_error_alone(x, n):
+    i = 0
+    while True:
+        k = int(x[i] * 0) + i
+        x[k:] += 1.0
+        i += 1
+        if i > n:
+            raise ValueError(x.sum())
+
+
 def test_errors():
+    check(left_by_an_error_alone, np.ones(300), 200, captured=False)
     check(raises, U, 50, captured=False)
     check(raises, U, 3)
     check(bad_index, U, -1.0, captured=False)

@@ -523,6 +523,7 @@ is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
     if (note->later && iterator == NULL && in->top->number != shape->begin) return false;
     if (note->later && iterator != NULL && !loop_is_begun(in, iterator)) return false;
     if (shape->sides != 0) return false;
+    if (shape->nexits < 2 - shape->counts) return false; /* none, or too many */
     const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
     if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
     return iterator == NULL || loop_goes_over(in, iterator) || loop_is_begun(in, iterator);
