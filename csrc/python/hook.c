@@ -177,11 +177,14 @@ hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyOb
 }
 
 /* Is it the caller's frame that holds the arguments, for an instruction that calls just this
-   function? */
+   function?  C code that passes on what it was called with, like Context.run, has its arguments
+   there, too; the place in front of them is not its own to offer. */
 static bool
-caller_gives(PyThreadState *ts, PyFunctionObject *function, PyObject *const *args, Py_ssize_t n)
+caller_gives(PyThreadState *ts, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+             Py_ssize_t n)
 {
     Frame *caller = thread_frame(ts);
+    if ((nargsf & PY_VECTORCALL_ARGUMENTS_OFFSET) == 0) return false;
     if (n == 0 || caller == NULL || !PyCode_Check(frame_code(caller))) return false;
     PyObject *const *stack = caller->localsplus + frame_code(caller)->co_nlocalsplus;
     ptrdiff_t at = args - stack;
@@ -281,7 +284,7 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
 {
     PyThreadState *ts = PyThreadState_Get();
     Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    bool gives = caller_gives(ts, function, args, n);
+    bool gives = caller_gives(ts, function, args, nargsf, n);
     if (handler == NULL && !gives) return function_enter(function, args, nargsf, kwnames);
     if (stack_is_down_to(512 * 1024)) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");

@@ -4,6 +4,7 @@ A program is a setup, which is executed before each call, and the body of `f(x)`
 change.  Where it is made plain in `# …`, the place of the end.
 """
 
+import contextvars
 import functools
 import textwrap
 
@@ -403,10 +404,16 @@ def by_partial(x, ended):
     return x + 1, functools.partial(rebinds, x)(Told(ended, "told"), ended)
 
 
+def by_context(x, ended):
+    """C code that holds no references of its own to what it passes on."""
+    run = contextvars.copy_context().run
+    return x + 1, run(rebinds, x, Told(ended, "told"), ended)
+
+
 @pytest.mark.parametrize("compiled", ["caller", "callee", "both"])
 @pytest.mark.parametrize(
     "caller",
-    [by_position, by_keyword, by_star, by_method, by_bound_method, by_partial],
+    [by_position, by_keyword, by_star, by_method, by_bound_method, by_partial, by_context],
 )
 def test_an_argument_that_the_callee_rebinds(caller, compiled, monkeypatch):
     def ends(function):
