@@ -69,12 +69,18 @@ def place(file: str | None, line: Any) -> str:
 # ---- what is told of derivatives ----
 
 
+def _lines_of(places: list[tuple[str, int]]) -> str:
+    if not places:
+        return "a graph of no line of the program"
+    first, last = places[0], places[-1]
+    return place(*first) + (f" to {last[1]}" if last != first and last[0] == first[0] else "")
+
+
 def of_derivatives(explanation: Explanation) -> list[str]:
     """Of each graph that was differentiated: its texts' lengths, what is kept, what is computed again."""
     lines = []
     for record in explanation.derivatives:
-        first, last = record["places"][0], record["places"][-1]
-        where = place(*first) + (f" to {last[1]}" if last != first and last[0] == first[0] else "")
+        where = _lines_of(record["places"])
         ahead, back = (sum(text.count("\n") - 1 for text in texts) for texts in _texts(record))
         lines.append(f"derivative of {where}: forward of {ahead} lines, backward of {back}")
         own = [value for value in record["kept"] if not value["argument"]]

@@ -149,7 +149,8 @@ class Calls(Ops):
             first = inspect.signature(next(iter(backs.values())))
             bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
             bound |= bound.get("kwargs", {})
-        has_rule = {*holes_in([bound[name] for name in backs or () if name in bound])}
+        named = [bound[name] for name in backs or () if name in bound]
+        has_rule = {number for number, _ in places_in(named)}
         missing = [
             i for i, arg in enumerate(call.nodes) if arg in self.active and i not in has_rule
         ]
@@ -328,14 +329,15 @@ class Calls(Ops):
         places: dict[int, str] = {}
         total: int | str = 1
         without_dtype(call)
+        moved_ones = data_of(call)
         for number, arg in enumerate(call.nodes):
-            if arg in self.active:
+            if arg in self.active and number in moved_ones:
                 start, total = total, self.plus(total, self.count(arg))
                 places[number] = f"{start}:{total}"
                 numbers = f"np.arange({start}, {total}).reshape({self.extent(arg)})"
                 texts[number] = self.local(numbers)
             elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
-                is_data = is_real_valued(arg) and arg.form == "array"
+                is_data = number in moved_ones and is_real_valued(arg) and arg.form == "array"
                 texts[number] = (
                     self.local(f"np.zeros({self.extent(arg)}, np.int64)")
                     if is_data
@@ -432,6 +434,15 @@ def places_in(template: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[int, tu
     elif isinstance(template, (list, tuple)):
         for i, item in enumerate(template):
             yield from places_in(item, (*at, i))
+
+
+def data_of(call: Called) -> set[int]:
+    """The arguments whose elements are moved; of one that fills an array with others those two."""
+    if call.function not in rules.FILLS_SET:
+        return {*holes_in(call.args), *holes_in(call.kwargs)}
+    at, name = rules.FILLS[call.function]
+    values = call.args[at] if len(call.args) > at else call.kwargs.get(name)
+    return {*call.changed, *holes_in(values)}
 
 
 def without_dtype(call: Called) -> None:

@@ -399,7 +399,8 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
             def pulled(unit: Any, i: int = i) -> Any:
                 return ran.pull([unit if k == i else None for k in range(len(ran.outs))])
 
-            rows = _for_units(pulled, value, 0) if np.size(value) else ran.leaves
+            none = [np.zeros((0, *np.shape(x)), np.asarray(x).dtype) for x in ran.leaves]
+            rows = _for_units(pulled, value, 0) if np.size(value) else none
             parts = [
                 np.reshape(row, np.shape(value) + np.shape(leaf))
                 for row, leaf in zip(rows, ran.leaves, strict=True)
@@ -431,7 +432,8 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
                 zeros = [np.zeros(np.shape(x), np.asarray(x).dtype) for x in ran.leaves]
                 return _transposed(ran, [*zeros[:i], unit, *zeros[i + 1 :]])
 
-            columns.append(_for_units(pushed, leaf, -1) if np.size(leaf) else outs)
+            none = [np.zeros((*np.shape(x), 0), np.asarray(x).dtype) for x in outs]
+            columns.append(_for_units(pushed, leaf, -1) if np.size(leaf) else none)
         blocks = []
         for i, value in enumerate(outs):
             parts = [

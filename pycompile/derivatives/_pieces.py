@@ -90,7 +90,7 @@ def as_dtype(g, dtype):
 
 def imag_back(g, x):
     """Of x.imag, where only the run tells whether x is complex."""
-    return -1j * g if np.iscomplexobj(x) else 0.0 * g
+    return -1j * g if np.iscomplexobj(x) else np.zeros_like(g)
 
 
 def of_shape(array, shape, place):

@@ -295,6 +295,9 @@ def test_jvp_and_jacobians():
         assert np.allclose(j[0][1], np.diag(np.sin(X)))
         assert np.allclose(j[1][0][1], X) and np.allclose(j[1][1][0], np.zeros((2, 3)))
     assert np.allclose(jacrev(lambda x: np.outer(x, x))(X), jacfwd(lambda x: np.outer(x, x))(X))
+    for jac in (jacrev, jacfwd):
+        assert jac(lambda x: x[:0])(np.ones(3)).shape == (0, 3)
+        assert jac(lambda x: np.ones(3) + x.sum())(np.zeros(0)).shape == (3, 0)
     out, tangent = jvp(lambda x: x * x, (2.0,), (3.0,))
     assert (out, tangent) == (4.0, 12.0) and type(tangent) is float
 

@@ -40,6 +40,15 @@ def setmask(x, v):
 
 
 @program
+def masks_of_floats(x, v):
+    y, z, t = v * 0.5, np.zeros(6), v * 1
+    np.putmask(y, [1.0, 0.0, 2.0, 0.0, 0.0, 1.0], v * 3)
+    np.putmask(z, v - v[2], v)  # a mask that is differentiated decides, and no more
+    np.place(t, np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]), v[:2] ** 2)
+    return y, z, t
+
+
+@program
 def setcols(x, v):
     y = x.copy()
     y[:, [0, 2]] *= v[1]

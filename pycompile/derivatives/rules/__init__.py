@@ -14,7 +14,7 @@ from pycompile.derivatives.rules import (  # fill RULES
     series,
     sums,
 )
-from pycompile.derivatives.rules._table import FILLS_SET, JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules._table import FILLS, FILLS_SET, JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
 from pycompile.derivatives.rules.methods import (
     ACCUMULATE,
     REDUCE,
@@ -26,6 +26,7 @@ from pycompile.derivatives.rules.products import einsum_back
 
 __all__ = [
     "ACCUMULATE",
+    "FILLS",
     "FILLS_SET",
     "JOINS",
     "MOVES_SET",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -77,16 +77,16 @@ JOINS: set[Any] = {
     _calls.join_columns,
 }
 
-# What writes elements of its other arguments, as they are, into the first one.
-FILLS: set[Any] = {
-    np.copyto,
-    np.put,
-    np.putmask,
-    np.place,
-    np.put_along_axis,
-    np.fill_diagonal,
-    np.ndarray.fill,
-    _calls.flat_set,
+# What writes elements of another argument, as they are, into the first one: that argument's place and name.
+FILLS: dict[Any, tuple[int, str]] = {
+    np.copyto: (1, "src"),
+    np.put: (2, "v"),
+    np.putmask: (2, "values"),
+    np.place: (2, "vals"),
+    np.put_along_axis: (2, "values"),
+    np.fill_diagonal: (1, "val"),
+    np.ndarray.fill: (1, "value"),
+    _calls.flat_set: (2, "value"),
 }
 
 # What is no function of its arguments' values, or has no derivative but zero by definition.
@@ -149,7 +149,7 @@ def rule(function: Any, *names: str) -> Callable[[Callable[..., Any]], Callable[
 class _Functions:
     """A set of functions that may be asked about what has no hash."""
 
-    def __init__(self, functions: set[Any]) -> None:
+    def __init__(self, functions: Collection[Any]) -> None:
         self.functions = functions
 
     def __contains__(self, function: Any) -> bool:

@@ -191,7 +191,14 @@ def _limits(a_min, a_max, kwargs):
 
 @rule(np.clip, "a")
 def clip_a(g, o, a, a_min=None, a_max=None, out=None, **kwargs):
-    return unspread(clamp_x(g, a, *_limits(a_min, a_max, kwargs)), np.shape(a))
+    low, high = kwargs.get("min", a_min), kwargs.get("max", a_max)
+    if high is None:  # no limit is not an infinite one: at infinity that shares the derivative
+        back = g if low is None else np.where(a > low, g, np.where(a == low, 0.5 * g, 0.0))
+    elif low is None:
+        back = np.where(a < high, g, np.where(a == high, 0.5 * g, 0.0))
+    else:
+        back = clamp_x(g, a, low, high)
+    return unspread(back, np.shape(a))
 
 
 @rule(np.clip, "a_min", "min")

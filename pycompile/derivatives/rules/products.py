@@ -172,11 +172,15 @@ def einsum_back(g, o, subscripts, operands, which):
 
 
 def _vecdot_x1(g, o, x1, x2, *, axis=-1, **kwargs):
-    return unspread(np.conjugate(np.expand_dims(g, axis) * x2), np.shape(x1))
+    mine, other = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    back = unspread(np.conjugate(np.expand_dims(g, -1) * other), mine.shape)
+    return np.moveaxis(back, -1, axis)
 
 
 def _vecdot_x2(g, o, x1, x2, *, axis=-1, **kwargs):
-    return unspread(np.expand_dims(g, axis) * np.conjugate(x1), np.shape(x2))
+    other, mine = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    back = unspread(np.expand_dims(g, -1) * np.conjugate(other), mine.shape)
+    return np.moveaxis(back, -1, axis)
 
 
 if hasattr(np, "vecdot"):  # NumPy 2.0 on

@@ -130,7 +130,7 @@ def arange_step(g, o, start, stop=None, step=None, dtype=None, *, device=None, l
 
 @rule(np.modf, "x")
 def modf_x(g, o, x):
-    return 0.0 * x if g[0] is None else g[0]
+    return np.zeros_like(x) if g[0] is None else g[0]
 
 
 @rule(np.frexp, "x")
@@ -140,9 +140,9 @@ def frexp_x(g, o, x):
 
 @rule(np.divmod, "x")
 def divmod_x(g, o, x, y):
-    return 0.0 * x if g[1] is None else unspread(g[1], np.shape(x))
+    return np.zeros_like(x) if g[1] is None else unspread(g[1], np.shape(x))
 
 
 @rule(np.divmod, "y")
 def divmod_y(g, o, x, y):
-    return 0.0 * y if g[1] is None else unspread(-g[1] * o[0], np.shape(y))
+    return np.zeros_like(y) if g[1] is None else unspread(-g[1] * o[0], np.shape(y))
