@@ -39,6 +39,8 @@ class Dim:
             raise ValueError(f"min and divisor are 1 or more: {self!r}")
         if self.max is not None and self.max // self.divisor * self.divisor < self.min:
             raise ValueError(f"no length is as {self!r} says")
+        if self.row()[1] > _NO_MOST or self.row()[2] > _NO_MOST:
+            raise ValueError(f"lengths fit 64 bits, and not those of {self!r}")
 
     def __repr__(self) -> str:
         said = [repr(self.name), f"min={self.min}"] if self.min > 1 else [repr(self.name)]
@@ -60,24 +62,32 @@ def _dim(said: str | Dim) -> Dim:
 
 def declared(dynamic: Mapping[str, Mapping[int, str | Dim]]) -> dict[str, dict[int, Row]]:
     """The rows of `dynamic={"x": {0: "batch"}}`.  Raises TypeError and ValueError."""
-    rows: dict[str, Row] = {}
     made: dict[str, dict[int, Row]] = {}
     for argument, axes in dynamic.items():
         if not isinstance(argument, str) or not isinstance(axes, Mapping):
             raise TypeError(
                 f"dynamic is a mapping of arguments to {{axis: name}}, not {argument!r}: {axes!r}"
             )
-        made[argument] = {}
+    rows = _rows([said for axes in dynamic.values() for said in axes.values()])
+    for argument, axes in dynamic.items():
         for axis, said in axes.items():
-            row = _dim(said).row()
             if operator.index(axis) < 0:
                 raise ValueError(f"axes of dynamic are counted from 0, not {axis}")
-            if rows.setdefault(row[0], row) != row:
-                if isinstance(said, Dim):
-                    raise ValueError(f"dynamic has two lengths {row[0]!r} with other bounds")
-                row = rows[row[0]]
-            made[argument][operator.index(axis)] = row
+            row = rows[said.name if isinstance(said, Dim) else said]
+            made.setdefault(argument, {})[operator.index(axis)] = row
     return made
+
+
+def _rows(all_said: list[str | Dim]) -> dict[str, Row]:
+    """By name; a Dim tells the bounds of all that have its name, wherever it stands."""
+    rows: dict[str, Row] = {}
+    for said in all_said:
+        if isinstance(said, Dim) and rows.setdefault(said.name, said.row()) != said.row():
+            raise ValueError(f"dynamic has two lengths {said.name!r} with other bounds")
+    for said in all_said:
+        if not isinstance(said, Dim):
+            rows.setdefault(said, Dim(said).row())
+    return rows
 
 
 _marks: dict[int, tuple[weakref.ref[Any], dict[int, Row]]] = {}

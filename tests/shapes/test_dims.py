@@ -121,7 +121,7 @@ def test_what_is_no_declaration():
     for wrong in ({"x": {-1: "n"}}, {"x": {0: Dim("n", max=8)}, "y": {0: Dim("n", max=9)}}):
         with pytest.raises(ValueError):
             pycompile.compile(together, dynamic=wrong)
-    for bounds in ({"min": 0}, {"min": 9, "max": 8}, {"max": 7, "divisor": 8}):
+    for bounds in ({"min": 0}, {"min": 9, "max": 8}, {"max": 7, "divisor": 8}, {"max": 1 << 70}):
         with pytest.raises(ValueError):
             Dim("n", **bounds)
     with pytest.raises(ValueError, match="axis 2"):

@@ -348,9 +348,8 @@ follow_either(const CaptureRequest *request, Marks *marks)
     Marks open = *marks;
     Capture *first = follow(request, &open), *second;
     bool ends = first != NULL && first->useful && first->exit.kind == EXIT_RETURN;
-    bool declared = request->config != NULL && request->config->dims != NULL;
-    bool alone =
-        first == NULL || first->interrupted || ends || declared || !graph_has_symbols(first->graph);
+    bool alone = first == NULL || first->interrupted || ends || open.declared ||
+                 !graph_has_symbols(first->graph);
     if (!alone) {
         Marks known = *marks;
         known.symbol_tries = MOST_TRIES;

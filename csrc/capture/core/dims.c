@@ -50,7 +50,9 @@ dim_of(const Interp *in, const Value *array, int axis, Dim *out)
                  .least = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 1)),
                  .most = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 2)),
                  .divisor = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 3))};
-    return true;
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear(); /* no row of ours */
+    return false;
 }
 
 bool

@@ -158,12 +158,13 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
         bool declared = symbol.dim.name != NULL;
         int64_t bound = declared ? Py_MAX(symbol.dim.least, LEAST_SYMBOL) : LEAST_SYMBOL;
+        in->attempt.learn->declared |= declared;
+        bool bounded = declared && symbol.dim.most != INT64_MAX;
         SizeId least = size_const(in->graph, bound);
-        if (*out == NO_SIZE || least == NO_SIZE) return -1;
+        SizeId most = bounded ? size_const(in->graph, symbol.dim.most) : NO_SIZE;
+        if (*out == NO_SIZE || least == NO_SIZE || (bounded && most == NO_SIZE)) return -1;
         in->graph->sizes.at[*out].a = least;
-        if (declared && symbol.dim.most != INT64_MAX &&
-            (in->graph->sizes.at[*out].b = size_const(in->graph, symbol.dim.most)) == NO_SIZE)
-            return -1;
+        if (bounded) in->graph->sizes.at[*out].b = most;
     }
     if (VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0) return -1;
     return with != NULL || symbol.dim.name == NULL ||
