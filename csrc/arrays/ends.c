@@ -97,7 +97,7 @@ dies(PyObject *object, Walk *walk)
 bool
 object_ends_quietly(PyObject *object, Py_ssize_t drops, PyObject *kept)
 {
-    if (stored_is_untold(object)) return false; /* whatever it is */
+    if (stored_is_untold(object)) return false; /* only the program's __eq__ knows what is there */
     if (is_leaf(object)) return true;
     if (PyArray_CheckExact(object) && PyArray_BASE((PyArrayObject *)object) == NULL &&
         !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)object)))

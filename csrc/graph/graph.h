@@ -127,7 +127,8 @@ bool dtype_is_signed(DType dtype);
 
 typedef enum {
     SIZE_CONST,  /* value */
-    SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling; `a` at least */
+    SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling; from `a` to
+                    `b`, if these are given */
     SIZE_STRIDE, /* stride[axis] of input node `node` */
     SIZE_NUMBER, /* the int that `measure` node `node` has; from `a` to `b`, if these are given */
     SIZE_ADD,
@@ -312,7 +313,7 @@ typedef struct {
     NodeId root;  /* the first version of its storage: outputs of one root share memory */
     bool fresh;   /* the storage was made by the graph */
     bool view;    /* an array object of its own over its root's memory */
-    bool frozen;  /* a view that the program may not write through */
+    bool frozen;  /* the program may not write into it */
     bool input;   /* an input itself: the same object */
     bool written; /* into an input, and else nothing: it need be no array object */
     bool at_once; /* written into an input, and no code of the program runs between the first such

@@ -34,7 +34,7 @@ enum {
     TIMES = 10,
     ALLOWANCE = 20000000,
     SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
-    EXPLAINING = 1000000000,
+    EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
     SHARE = 12,              /* of the time so far, one part in so many */
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */

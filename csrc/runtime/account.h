@@ -24,7 +24,8 @@ typedef struct {
    compiler is waited for. */
 bool account_decides(const Config *config);
 /* While reports are collected, each place gets its first plan at once, and its compiler is waited
-   for.  May it get another?  All that takes no longer than the program, and a second. */
+   for.  May it get another one?  Yes, until compiling has taken as long as the program and one
+   second more. */
 bool account_explains(const Config *config);
 /* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
 bool account_affords(const Account *account, int instrs);

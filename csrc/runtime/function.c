@@ -61,10 +61,9 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     CompiledFunction *self = (CompiledFunction *)object;
     CodeState *state = current_state(self);
     PyFunctionObject *function = self->function;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
-    if (state_leaves(
-            state, args,
-            PyVectorcall_NARGS(nargsf))) { /* another function of this code has found that */
+    if (state_leaves(state, args, nargs)) { /* another function of this code has found that */
         self->vectorcall = left_vectorcall;
         return call_left(function, args, nargsf, kwnames);
     }

@@ -102,7 +102,7 @@ object_goes(Interp *in, SourceId source, PyObject *object)
 {
     if (object != NULL && !object_ends_quietly(object, PY_SSIZE_T_MAX, in->out->keep))
         return interp_break(in, BREAK_FINALIZER, "%s is dropped",
-                            stored_is_untold(object) ? "what a key of another class than str has"
+                            stored_is_untold(object) ? "an attribute whose key is no plain str"
                                                      : Py_TYPE(object)->tp_name);
     if (source == NO_SOURCE) return ANSWER_YES;
     for (int i = in->out->guards.len - 1, n = 0; i >= 0 && n < 64; i--, n++) {

@@ -212,7 +212,7 @@ takes_items(const Interp *in)
 
 /* Attributes that need no guard of the shape; ANSWER_NO: another attribute. */
 static Answer
-loose_attribute(Interp *in, Value *array, const char *name, Value **out)
+unpinned_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
     const Type *type = &graph_node(in->graph, array->node)->type;
     if (strcmp(name, "shape") == 0 && takes_items(in)) return array_sizes(in, array, out);
@@ -287,8 +287,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
         return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);
     if (array_is_unpinned(in, array)) {
-        Answer loose = loose_attribute(in, array, name, out);
-        if (loose != ANSWER_NO) return loose;
+        Answer answer = unpinned_attribute(in, array, name, out);
+        if (answer != ANSWER_NO) return answer;
     }
     if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
     if (strcmp(name, "base") == 0) return array_base_of(in, array, out);

@@ -14,7 +14,15 @@ from pycompile.derivatives.rules import (  # fill RULES
     series,
     sums,
 )
-from pycompile.derivatives.rules._table import FILLS, FILLS_SET, JOINS, MOVES_SET, RULES, ZERO_SET, NoRule
+from pycompile.derivatives.rules._table import (
+    FILLS,
+    FILLS_SET,
+    JOINS,
+    MOVES_SET,
+    RULES,
+    ZERO_SET,
+    NoRule,
+)
 from pycompile.derivatives.rules.methods import (
     ACCUMULATE,
     REDUCE,

@@ -16,7 +16,9 @@ _copies: dict[types.FunctionType, types.FunctionType] = {}
 
 
 def _is_of_numpy(thing: Any) -> bool:
-    return isinstance(thing, types.FunctionType) and str(thing.__module__).partition(".")[0] == "numpy"
+    return (
+        isinstance(thing, types.FunctionType) and str(thing.__module__).partition(".")[0] == "numpy"
+    )
 
 
 def _copied(function: types.FunctionType) -> types.FunctionType:
