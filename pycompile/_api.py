@@ -288,6 +288,10 @@ def _wrap(function: Any, make: Callable[[types.FunctionType], Any]) -> Any:
 def _compile_function(function: types.FunctionType, settings: dict[str, Any]) -> Any:
     code = function.__code__
     plain = _switched_off()
+    if isinstance(settings.get("dynamic"), dict):
+        from pycompile._shapes import require_arguments
+
+        require_arguments(settings["dynamic"], function)
     if not code.co_flags & _SUSPENDS:
         return _C.CompiledFunction(function, settings, plain)
     if settings["fullgraph"] and not plain:

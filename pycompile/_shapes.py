@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import types
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -76,6 +77,15 @@ def declared(dynamic: Mapping[str, Mapping[int, str | Dim]]) -> dict[str, dict[i
             row = rows[said.name if isinstance(said, Dim) else said]
             made.setdefault(argument, {})[operator.index(axis)] = row
     return made
+
+
+def require_arguments(dims: Mapping[str, Any], function: types.FunctionType) -> None:
+    """Raises TypeError where `dynamic` names what is no argument."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name in dims:
+        if name not in known:
+            raise TypeError(f"dynamic names {name!r}, which is no argument of {function.__name__}")
 
 
 def _rows(all_said: list[str | Dim]) -> dict[str, Row]:

@@ -3,6 +3,7 @@ the second, and what that computes again."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,20 +11,28 @@ import numpy as np
 
 Record = dict[str, Any]
 
-_records: list[list[Record]] = []  # of the calls of `explain` that are running
+
+class _Calls(threading.local):
+    """The calls of `explain` that are running, each with its records and their cases."""
+
+    def __init__(self) -> None:
+        self.open: list[list[tuple[Any, Record]]] = []
+
+
+_calls = _Calls()
 
 
 def begin() -> None:
-    _records.append([])
+    _calls.open.append([])
 
 
 def end() -> list[Record]:
-    return _records.pop()
+    return [record for _, record in _calls.open.pop()]
 
 
 def forward(case: Any, kept: Sequence[Any]) -> None:
     """A plan ran under a derivative that is active in some of its inputs."""
-    if not _records or not case.inputs:
+    if not _calls.open or not case.inputs:
         return
     places = [(node.file, node.line) for node in case.graph.nodes if node.line]
     values = [
@@ -37,22 +46,20 @@ def forward(case: Any, kept: Sequence[Any]) -> None:
         for node, value in zip(case.kept.values(), kept, strict=True)
         if isinstance(value, (np.ndarray, np.generic))
     ]
-    _records[-1].append(
-        {
-            "case": id(case),
-            "places": list(dict.fromkeys(places)),
-            "forward": case.forward.source,
-            "backward": [],
-            "kept": values,
-            "again": [],
-        }
-    )
+    record: Record = {
+        "places": list(dict.fromkeys(places)),
+        "forward": case.forward.source,
+        "backward": [],
+        "kept": values,
+        "again": [],
+    }
+    _calls.open[-1].append((case, record))
 
 
 def backward(case: Any, text: Any, nodes: Sequence[Any]) -> None:
     """Its pullback ran."""
-    for record in _records[-1] if _records else ():
-        if record["case"] == id(case) and text.source not in record["backward"]:
+    for of, record in _calls.open[-1] if _calls.open else ():
+        if of is case and text.source not in record["backward"]:
             record["backward"].append(text.source)
             record["again"] += [
                 {"what": _name(node), "place": (node.file, node.line)}

@@ -224,7 +224,8 @@ PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_
    whether the end of an object that has one owner runs no code of the program's. */
 void hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyObject *object));
 
-/* Is there an argument whose end may show, and that only the caller holds? */
+/* Is there an argument whose end may show, and that only the caller holds?  A quick look: yes for
+   all of which `quietly` above says no. */
 static inline bool
 call_has_temporary(PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {

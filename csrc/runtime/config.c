@@ -158,6 +158,17 @@ check(const Config *config)
 
 /* ---- interning ---- */
 
+/* Declared lengths are a new dict at each decoration; its rows are of strings and ints.  An error
+   is no equality, and cleared. */
+static bool
+same_dims(PyObject *a, PyObject *b)
+{
+    if (a == NULL || b == NULL) return a == b;
+    int same = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (same < 0) PyErr_Clear();
+    return same > 0;
+}
+
 /* Strings are interned, so that equal ones have one address. */
 static bool
 equal(const Config *a, const Config *b)
@@ -165,7 +176,7 @@ equal(const Config *a, const Config *b)
 #define OPTION(name, type, ...)                                                                    \
     if (a->name != b->name) return false;
 #include "../config.def"
-    return a->backend_call == b->backend_call && a->dims == b->dims;
+    return a->backend_call == b->backend_call && same_dims(a->dims, b->dims);
 }
 
 static const Config *

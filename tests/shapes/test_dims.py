@@ -115,7 +115,7 @@ def test_arrays_with_names_are_compiled_ahead():
 
 
 def test_what_is_no_declaration():
-    for wrong in ({"x": 1}, {1: {0: "n"}}, {"x": {0: 1}}):
+    for wrong in ({"x": 1}, {1: {0: "n"}}, {"x": {0: 1}}, {"X": {0: "n"}}):
         with pytest.raises(TypeError):
             pycompile.compile(together, dynamic=wrong)
     for wrong in ({"x": {-1: "n"}}, {"x": {0: Dim("n", max=8)}, "y": {0: Dim("n", max=9)}}):

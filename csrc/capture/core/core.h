@@ -540,20 +540,20 @@ bool value_is_data_length(Interp *in, const Value *value);
 /* At the end of capture: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
 
-/* ---- symbols.c: lengths of arrays from outside that are not known ---- */
-enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
 /* ---- dims.c: lengths that the program declares ---- */
 bool dim_of(const Interp *in, const Value *array, int axis, Dim *out);
 bool dim_allows(const Dim *dim, int64_t length);
 bool dim_is_same(const Dim *a, const Dim *b);
 /* "'batch' (1 or more)" */
 void dim_put(Text *out, const Dim *dim);
-/* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
-Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
+
+/* ---- symbols.c: lengths of arrays from outside that are not known ---- */
+enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
+enum { MOST_TRIES = 12 };  /* attempts with symbols */
 /* What is declared of the symbol; NULL: nothing. */
 const Dim *symbol_dim(const Interp *in, SizeId size);
-
-enum { MOST_TRIES = 12 }; /* attempts with symbols */
+/* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
+Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);

@@ -46,6 +46,10 @@ dim_of(const Interp *in, const Value *array, int axis, Dim *out)
     Py_XDECREF(number);
     PyErr_Clear();
     if (row == NULL) return false;
+    if (PyList_Append(in->out->keep, row) < 0) { /* mark_dynamic may replace it */
+        PyErr_Clear();
+        return false;
+    }
     *out = (Dim){.name = PyTuple_GET_ITEM(row, 0),
                  .least = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 1)),
                  .most = PyLong_AsLongLong(PyTuple_GET_ITEM(row, 2)),

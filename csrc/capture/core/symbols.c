@@ -15,8 +15,8 @@
 
 enum {
     MOST_LEARNT = 4,
-    LEAST_SEEN =
-        2, /* length in the call: a view of one element may be another than those of more */
+    /* length in the call: a view of one element may be another than those of more */
+    LEAST_SEEN = 2,
 };
 
 bool
@@ -455,11 +455,13 @@ bound_is_raised(Interp *in, SizeId sum)
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *at = &in->memory.symbols.at[i];
         if (at->size != symbol) continue;
-        SizeId bound = size_const(in->graph, least);
         Value *array = value_of_source(in, at->array);
-        if (bound == NO_SIZE || array == NULL || array->guard == 0) return false;
+        if (array == NULL || array->guard == 0) return false;
+        int64_t *guarded = &in->out->guards.at[array->guard - 1].array.shape[at->axis];
+        SizeId bound = size_const(in->graph, Py_MAX(least, *guarded));
+        if (bound == NO_SIZE) return false;
         in->graph->sizes.at[symbol].a = bound;
-        in->out->guards.at[array->guard - 1].array.shape[at->axis] = least;
+        *guarded = Py_MAX(least, *guarded);
         return true;
     }
     return false;
