@@ -31,6 +31,7 @@ LAYERS = [
     "passes",
     "lower",
     "codegen",
+    "export",
     "runtime",
 ]
 ENTRY = "module"  # csrc/module.c starts all of them
@@ -48,6 +49,7 @@ CIRCLES = {
     "passes": 2,
     "lower": 19,
     "codegen": 11,
+    "export": 3,
     "runtime": 33,
 }
 

@@ -1,0 +1,44 @@
+/* Inside export/: what its files share. */
+#ifndef PYCOMPILE_EXPORT_WRITE_H
+#define PYCOMPILE_EXPORT_WRITE_H
+
+#include "export.h"
+
+typedef struct {
+    const ExportWanted *wanted;
+    const struct Capture *capture;
+    const Graph *graph;
+    Program *program;
+    PyObject *const *reached;
+    PyObject *reasons, *loops; /* lists of tuples */
+    VEC(int32_t) results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
+    Text out;                  /* the tables */
+} Export;
+
+/* ---- export.c ---- */
+/* Notes why it cannot be exported; `file` may be NULL.  0, or -1 with the error set. */
+int export_refuse(Export *e, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The argument of the library that the source is, or -1. */
+int export_argument(const Export *e, int32_t source);
+/* Is the source part of what the caller passes? */
+bool export_is_passed(const Export *e, int32_t source);
+
+/* ---- checks.c ---- */
+/* The tables of arguments and checks.  0, or -1 with the error set. */
+int export_checks(Export *e, int *narguments, int *nchecks);
+
+/* ---- steps.c ---- */
+/* "(const ExportedStep[]){…}" and its kin, into e->out; reasons for those that have no C. */
+int export_steps(Export *e);
+int export_commits(Export *e);
+void put_place(Export *e, Place place);
+void put_ids(Export *e, int count, const int32_t *ids);
+
+/* ---- export.c ---- */
+void put_dtype(Export *e, const Type *type);
+void put_text(Export *e, const char *text);
+/* The bytes as a constant's address. */
+void put_bytes(Export *e, const char *bytes, size_t count);
+
+#endif
