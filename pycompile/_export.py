@@ -101,7 +101,6 @@ class _Exported:
         self.tables: str = made["tables"]
         self.kernels: str = made["kernels"]
         self.careful: str | None = made.get("careful")
-        self.count: int = made["nkernels"]
         self.value = made["value"]
         self.arguments = arguments
         self.results = list(_results(self.value))
@@ -122,7 +121,11 @@ def _stand_in(said: Any) -> tuple[bool, Any]:
         return True, _STAND_INS[said]
     if isinstance(said, type) and issubclass(said, np.generic):
         return True, said(_STAND_INS[float])
-    return isinstance(said, (Array, np.ndarray)), said
+    if isinstance(said, np.ndarray):
+        return True, said.copy("K")
+    if isinstance(said, Array):  # given twice, it is two arguments
+        return True, Array(said.shape, said.dtype, said.layout)
+    return False, said
 
 
 def _bound(function: types.FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -220,10 +223,10 @@ class _Library:
     def _compiled(self, work: Path) -> Path:
         files = {f"{self.name}.c": self._main_text()}
         for each in self.exported.values():
-            files[f"{each.symbol}_kernels.c"] = _renamed(each, each.kernels, each.symbol)
+            files[f"{each.symbol}_kernels.c"] = _renamed(each.kernels, each.symbol)
             if each.careful is not None:
                 careful = f"{each.symbol}_careful"
-                files[f"{careful}.c"] = _renamed(each, each.careful, careful)
+                files[f"{careful}.c"] = _renamed(each.careful, careful)
         for file, text in files.items():
             (work / file).write_text(text)
         out = work / f"lib{self.name}.so"
@@ -315,10 +318,10 @@ def _compiler(cpu: str | None) -> list[str]:
     return [str(info["compiler"]), *flags, f"-march={cpu or 'native'}", "-fvisibility=hidden"]
 
 
-def _renamed(each: _Exported, text: str, prefix: str) -> str:
-    names = [f"k{i}{end}" for i in range(each.count) for end in ("", "_bounded")]
-    lines = [f"#define {name} {prefix}_{name}" for name in names]
-    return "\n".join([*lines, f"#define drive0 {prefix}_drive", text])
+def _renamed(text: str, prefix: str) -> str:
+    """The kernels' text with names that no other file of the library has."""
+    text = re.sub(r"\bk(\d+(?:_bounded)?)\b", rf"{prefix}_k\1", text)
+    return re.sub(r"\bdrive0\b", f"{prefix}_drive", text)
 
 
 # ---- loops of ufuncs ----

@@ -4,6 +4,11 @@
 
 #include "../capture/capture.h"
 
+static const char *const guard_names[] = {
+#define GUARD(name, ...) [GUARD_##name] = #name,
+#include "../capture/guards.def"
+};
+
 /* The guard of an argument's array, or NULL. */
 static const Guard *
 array_guard(const Export *e, int argument)
@@ -208,7 +213,9 @@ put_guard(Export *e, const Guard *guard)
     case GUARD_NO_OVERLAP:
     case GUARD_RANGES_APART: return put_apart_check(e, guard);
     default:
-        return refuse_guard(e, guard, "it depends on more of an argument than a library can check");
+        return export_refuse(e, guard_file(e, guard), guard->line,
+                             "it depends on more of an argument than a library can check (%s)",
+                             guard_names[guard->kind]);
     }
 }
 

@@ -480,8 +480,8 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
-    made = Py_BuildValue("{sOsOsOsOsi}", "reasons", e.reasons, "loops", e.loops, "value", value,
-                         "tables", tables, "nkernels", program->kernels.len);
+    made = Py_BuildValue("{sOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "value", value,
+                         "tables", tables);
     if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
 done:
     Py_XDECREF(e.reasons);
