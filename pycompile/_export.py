@@ -160,7 +160,7 @@ class _Library:
         if not isinstance(plain, types.FunctionType):
             raise TypeError(f"{function!r} is no function of Python")
         symbol = f"{self.name}_{key}" if key else self.name
-        options = {"plan_always": True, "capture_all": True, "inline_functions": False}
+        options = {"plan_always": True, "inline_functions": False}
         compiled = _compile(plain, fullgraph=True, mode="wait", options=options)
         names, said, values = _bound(plain, args)
         try:
@@ -238,7 +238,7 @@ class _Library:
         return out
 
     def _main_text(self) -> str:
-        parts = [_source("library.h"), _source("dlpack.h"), _source("library.c")]
+        parts = [_source("library.h"), _source("dlpack.h"), _source("library.c"), _source("calls.c")]
         parts += [text for text in self.loops.values() if text]
         parts.append('#define PUBLIC __attribute__((visibility("default")))\n')
         for each in self.exported.values():

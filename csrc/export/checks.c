@@ -151,13 +151,14 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
     return 1;
 }
 
+/* A length is compared; a number that decides must be given. */
 static int
 put_value_check(Export *e, const Guard *guard)
 {
-    if (PyLong_CheckExact(guard->object)) {
-        int overflow;
-        long long value = PyLong_AsLongLongAndOverflow(guard->object, &overflow);
-        if (!overflow) return put_range_check(e, guard, value, value);
+    if (e->capture->sources.at[guard->source].kind == SOURCE_SIZE &&
+        PyLong_CheckExact(guard->object)) {
+        long long value = PyLong_AsLongLong(guard->object);
+        return put_range_check(e, guard, value, value);
     }
     return refuse_guard(e, guard,
                         "an argument's value decides what is computed: give the value itself, "

@@ -139,6 +139,9 @@ put_sizes(Export *e)
         }
         text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
     }
+    for (int i = 0; i < e->selected.len; i++) /* at most what the mask has */
+        text_printf(&e->out, "    {%d, -1, %d, 0},\n", (int)SIZE_NUMBER,
+                    e->program->steps.at[e->selected.at[i]].external.arg_types[1].shape[0]);
     text_put(&e->out, "    {0},\n};\n");
 }
 
@@ -205,13 +208,15 @@ static int
 placed_result(const Export *e, BufferId id)
 {
     const Buffer *b = &e->program->buffers.at[id];
-    if (b->kind != BUFFER_OUTPUT || b->pooled) return 0;
+    bool selected = export_selection(e, id) != NULL;
+    if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
     for (int i = 0; i < e->results.len; i++) {
         const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
         bool begins = at->place.offset == NO_SIZE ||
                       (size_is_const(e->graph, at->place.offset) &&
                        size_value(e->graph, at->place.offset) == 0);
-        if (at->place.buffer == id && begins && type_same_layout(&at->type, &b->type)) return i + 1;
+        if (at->place.buffer == id && (selected || (begins && type_same_layout(&at->type, &b->type))))
+            return i + 1;
     }
     return 0;
 }
@@ -228,11 +233,13 @@ put_buffer(Export *e, BufferId id, int *nnumbers)
         status = put_constant(e, b->object, &b->type);
     else if (b->kind == BUFFER_SCALAR)
         text_printf(&e->out, "OF_NUMBER, %d, 0, 0, 0, 0, ", (*nnumbers)++);
+    else if (b->kind == BUFFER_EXTERN && b->type.form != FORM_ARRAY && b->type.form != FORM_OBJECT)
+        text_printf(&e->out, "OF_NUMBER, %d, 0, 0, 0, 0, ", (*nnumbers)++);
     else if (b->kind == BUFFER_TEMP)
         text_printf(&e->out, "OF_ARENA, 0, %d, 0, %lld, 0, ", b->slot, (long long)b->arena_offset);
     else
         text_printf(&e->out, "%s, 0, 0, %d, 0, 0, ",
-                    b->kind == BUFFER_OUTPUT ? "OF_RESULT" : "OF_CHOICE", b->pooled);
+                    b->kind == BUFFER_CHOSEN ? "OF_CHOICE" : "OF_RESULT", b->pooled);
     put_dtype(e, &b->type);
     text_printf(&e->out, "%d, ", b->type.rank);
     put_ids(e, b->type.rank, b->type.shape);
@@ -329,6 +336,21 @@ varies(const Graph *g, SizeId id)
     return size->kind >= SIZE_ADD && (varies(g, size->a) || varies(g, size->b));
 }
 
+/* Of `array[mask]` the first axis has a size that the step finds, which no graph has. */
+static void
+put_selected(Export *e, const Located *at, const ExternStep *selection)
+{
+    Type type = selection->arg_types[0];
+    type.shape[0] = export_selected(e, at->place.buffer);
+    text_put(&e->out, "    {");
+    put_place(e, (Place){at->place.buffer, NO_SIZE});
+    put_dtype(e, &type);
+    text_printf(&e->out, "%d, ", type.rank);
+    put_ids(e, type.rank, type.shape);
+    put_ids(e, type.rank, type.stride);
+    text_put(&e->out, "-1, 0, -1, 0, 1},\n");
+}
+
 static void
 put_results(Export *e)
 {
@@ -336,6 +358,11 @@ put_results(Export *e)
     for (int i = 0; i < e->results.len; i++) {
         int output = e->capture->builds.at[e->results.at[i]].output;
         const Located *at = &e->program->located.at[output];
+        const ExternStep *selection = export_selection(e, at->place.buffer);
+        if (selection != NULL) {
+            put_selected(e, at, selection);
+            continue;
+        }
         bool own = e->program->buffers.at[at->place.buffer].kind == BUFFER_INPUT;
         bool any = false;
         for (int axis = 0; axis < at->type.rank; axis++)
@@ -353,7 +380,9 @@ describe_value(Export *e, BuildId id)
     const Build *build = &e->capture->builds.at[id];
     int argument;
     if (build->kind == BUILD_BOX) {
-        const Type *type = &e->program->located.at[build->output].type;
+        const Located *at = &e->program->located.at[build->output];
+        const ExternStep *selection = export_selection(e, at->place.buffer);
+        const Type *type = selection != NULL ? &selection->arg_types[0] : &at->type;
         if (type->form == FORM_OBJECT &&
             export_refuse(e, NULL, 0, "it returns an object that is neither array nor number") < 0)
             return NULL;
@@ -409,7 +438,8 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 "    \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n"
                 "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
                 "    %s_writes, %s_commits, ",
-                name, name, narguments, nchecks, e->graph->sizes.len, p->buffers.len, p->steps.len,
+                name, name, narguments, nchecks,
+                e->graph->sizes.len + e->selected.len, p->buffers.len, p->steps.len,
                 e->results.len, nwrites, p->commits.len, p->slots.len, nnumbers, name, name, name,
                 name, name, name, name, name);
     put_ids(e, p->slots.len, p->slots.at);
@@ -477,6 +507,7 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
                 .loops = PyList_New(0)};
     PyObject *made = NULL, *value = NULL, *tables = NULL;
     if (e.reasons == NULL || e.loops == NULL) goto done;
+    if (export_find_selected(&e) < 0) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;

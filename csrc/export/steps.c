@@ -205,18 +205,20 @@ put_measure(Export *e, const MeasureStep *m)
 }
 
 static int
-refuse_extern(Export *e, const Step *step)
+put_call(Export *e, const Step *step)
 {
     PyObject *callable = step->external.callable;
     PyObject *name = callable != NULL ? PyObject_GetAttrString(callable, "__name__") : NULL;
     if (name == NULL) PyErr_Clear();
     const char *text = name != NULL && PyUnicode_Check(name) ? text_of_str(name) : "?";
-    int status = export_refuse(e, step_file(e, step), step->line,
+    int status = export_call(e, step, text);
+    if (status == 0)
+        status = export_refuse(e, step_file(e, step), step->line,
                                "%s is a call of a function of NumPy's or Python's, "
                                "which has no C form here",
                                text);
     Py_XDECREF(name);
-    return status;
+    return status < 0 ? -1 : 0;
 }
 
 static int
@@ -231,7 +233,7 @@ put_step(Export *e, int number)
     case STEP_CHOOSE: put_choose(e, &step->choose); return 0;
     case STEP_CARRY: put_carry(e, &step->carry); return 0;
     case STEP_MEASURE: return put_measure(e, &step->measure);
-    case STEP_EXTERN: return refuse_extern(e, step);
+    case STEP_EXTERN: return put_call(e, step);
     case STEP_JUMP: break;
     }
     text_put(&e->out, "    {STEP_DRIVEN},\n");

@@ -12,6 +12,7 @@ typedef struct {
     PyObject *const *reached;
     PyObject *reasons, *loops; /* lists of tuples */
     VEC(int32_t) results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
+    VEC(int32_t) selected;     /* steps that select by a mask */
     Text out;                  /* the tables */
 } Export;
 
@@ -34,6 +35,14 @@ int export_steps(Export *e);
 int export_commits(Export *e);
 void put_place(Export *e, Place place);
 void put_ids(Export *e, int count, const int32_t *ids);
+
+/* ---- calls.c ---- */
+/* A call that has a C form, by the callable's name.  1: it is put; 0: it has none; -1. */
+int export_call(Export *e, const Step *step, const char *name);
+int export_find_selected(Export *e);
+/* The call that makes the buffer by a mask, or NULL; the size that is how many it selects. */
+const ExternStep *export_selection(const Export *e, BufferId id);
+int32_t export_selected(const Export *e, BufferId id);
 
 /* ---- export.c ---- */
 void put_dtype(Export *e, const Type *type);

@@ -22,11 +22,28 @@ stage_export(Job *job)
     return wanted->made == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
 
+/* Ints that the caller passes are any: a loop over so many turns is kept. */
+static int
+fill_varied(const ExportWanted *wanted, VariedPath *varied)
+{
+    int count = 0;
+    for (int i = 0; i < PyTuple_GET_SIZE(wanted->names); i++)
+        if (PyTuple_GET_ITEM(wanted->names, i) != Py_None &&
+            PyLong_CheckExact(PyTuple_GET_ITEM(wanted->values, i)))
+            varied[count++] =
+                (VariedPath){.path = source_path(0, SOURCE_SLOT, i, NULL), .failed = 1, .unsteady = true};
+    return count;
+}
+
 static Answer
 follow(CodeState *state, PyFunctionObject *function, PyObject *const *slots, ExportWanted *wanted)
 {
+    VariedPath *varied =
+        alloca(sizeof(VariedPath) * (size_t)(PyTuple_GET_SIZE(wanted->names) + 1));
     CaptureRequest request = {
         .decoded = state->decoded,
+        .varied = varied,
+        .nvaried = fill_varied(wanted, varied),
         .globals = function->func_globals,
         .builtins = function->func_builtins,
         .function = function,

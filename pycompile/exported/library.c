@@ -619,6 +619,12 @@ step_run(KernelDrive *drive, int64_t number)
         break;
     case STEP_CARRY: failed = carry_run(run, step); break;
     case STEP_MEASURE: failed = measure_run(run, step); break;
+    case STEP_CALL:
+        flags_clear();
+        failed = step->call->call(run, step->call);
+        flags = (flags_read() & ~(unsigned)step->call->known) |
+                (flags_read() & (unsigned)step->call->reported) << 4;
+        break;
     default: break;
     }
     drive->raised |= flags;
@@ -655,6 +661,8 @@ warn(const Run *run)
     const ExportedStep *step = &run->f->steps[run->where < 0 ? 0 : run->where];
     const ExportedKernel *kernel = run->where < 0 ? NULL : step->kernel;
     size_t at = 0, room = sizeof error_text;
+    const char *file = run->where >= 0 && step->call ? step->call->file : NULL;
+    int line = file != NULL ? step->call->line : 0;
     for (int i = 0; i < 4; i++) {
         if (!(run->warned & flag_texts[i].flag) || at >= room) continue;
         at += (size_t)snprintf(error_text + at, room - at, "%s%s encountered",
@@ -672,6 +680,8 @@ warn(const Run *run)
             at += (size_t)snprintf(error_text + at, room - at, "%s%s", before, o->operation);
             before = " or ";
         }
+        if (at < room && file != NULL)
+            at += (size_t)snprintf(error_text + at, room - at, " in accumulate (%s:%d)", file, line);
         if (at < room && lines[0] > 0)
             at += (size_t)snprintf(error_text + at, room - at,
                                    lines[0] == lines[1] ? " (%s:%d)" : " (%s:%d-%d)", kernel->file,
@@ -684,8 +694,11 @@ static int
 raised(const Run *run)
 {
     if (run->status != CALL_DONE) return run->status; /* of memory */
-    const ExportedKernel *kernel =
-        run->drive.step < 0 ? NULL : run->f->steps[run->drive.step].kernel;
+    const ExportedStep *step = run->drive.step < 0 ? NULL : &run->f->steps[run->drive.step];
+    const ExportedKernel *kernel = step != NULL ? step->kernel : NULL;
+    if (step != NULL && step->call != NULL)
+        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an array without elements",
+                    step->call->file, (int)step->call->line);
     return fail(CALL_RAISED,
                 "%s:%d: what the program raises here: an exception, an index out of bounds, a "
                 "division by zero or an int beyond 64 bits",

@@ -38,7 +38,7 @@ enum { MOST_AXES = 8, NUMBER_BYTES = 16, PARTS_DONE = -1 };
 enum { SIZE_CONST, SIZE_DIM, SIZE_STRIDE, SIZE_NUMBER, SIZE_ADD, SIZE_MUL, SIZE_FLOOR_DIV, SIZE_MOD,
        SIZE_LEAST, SIZE_MOST };
 enum { OF_ARGUMENT, OF_LENGTH, OF_CONSTANT, OF_RESULT, OF_ARENA, OF_CHOICE, OF_NUMBER };
-enum { STEP_DRIVEN, STEP_KERNEL, STEP_CHOOSE, STEP_CARRY, STEP_MEASURE };
+enum { STEP_DRIVEN, STEP_KERNEL, STEP_CHOOSE, STEP_CARRY, STEP_MEASURE, STEP_CALL };
 enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8 };
 
 typedef struct {
@@ -108,6 +108,25 @@ typedef struct {
     const ExportedOrigin *origins; /* up to one without a name */
 } ExportedKernel;
 
+struct Run;
+typedef struct {
+    ExportedPlace place;
+    ExportedDType dtype;
+    int32_t rank;
+    const int32_t *length, *stride;
+} ExportedOperand;
+
+/* Of a function in calls.c. */
+typedef struct ExportedCall {
+    int (*call)(struct Run *run, const struct ExportedCall *call);
+    ExportedOperand array, result; /* or the mask that selects */
+    int32_t to, axis;              /* to: a buffer */
+    int32_t number;                /* the size that is how many are selected */
+    int32_t known, reported;
+    const char *file;
+    int32_t line;
+} ExportedCall;
+
 typedef struct {
     int32_t kind;
     const ExportedKernel *kernel;
@@ -118,6 +137,7 @@ typedef struct {
     const int32_t *to, *fresh, *pool, *dropped;
     int32_t nsizes; /* STEP_MEASURE: the size that is known now at `from`, and those of it */
     const int32_t *sizes;
+    const ExportedCall *call;
 } ExportedStep;
 
 typedef struct {
