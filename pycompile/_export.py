@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import importlib
 import importlib.resources
 import operator
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import types
 from collections.abc import Mapping
@@ -88,6 +90,36 @@ def _all_functions(
 def _told(reasons: list[Reason]) -> str:
     lines = [f"  {file}:{line}: {text}" if line else f"  {text}" for file, line, text in reasons]
     return "it cannot be exported:\n" + "\n".join(lines)
+
+
+# ---- the command line ----
+
+
+def _argument(said: str) -> Any:
+    """What "f64[n, 3]" or "float" stands for."""
+    numbers = {each.__name__: each for each in _NUMBERS}
+    found = re.fullmatch(r"(\w+)\[(.*)\]", said)
+    if found is None:
+        return numbers[said] if said in numbers else np.dtype(said).type
+    kind, axes = found.groups()
+    width = re.fullmatch(r"([fiuc])(8|16|32|64|128)", kind)
+    dtype = np.dtype(f"{width[1]}{int(width[2]) // 8}" if width else kind)
+    lengths = [axis.strip() for axis in axes.split(",") if axis.strip()]
+    return Array(tuple(int(n) if n.isdecimal() else n for n in lengths), dtype)
+
+
+def command(place: str, args: str, output: str, cpu: str | None, elementary: str | None) -> int:
+    """`python -m pycompile export`.  Returns the exit status."""
+    module, _, function = place.partition(":")
+    sys.path.insert(0, "")
+    found = operator.attrgetter(function)(importlib.import_module(module))
+    given = tuple(_argument(said.strip()) for said in re.split(r",(?![^\[]*\])", args))
+    try:
+        print(export(found, output, given, cpu=cpu, elementary=elementary))
+    except ExportError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 # ---- one function ----
@@ -165,9 +197,13 @@ class _Library:
         names, said, values = _bound(plain, args)
         try:
             made = compiled._export(symbol, names, values, _vector_bytes(self.cpu))
-        except (GraphBreakError, DimensionError) as error:
-            file, line = getattr(error, "file", None), getattr(error, "line", None)
-            self.reasons.append((file or plain.__code__.co_filename, line or 0, str(error)))
+        except GraphBreakError as error:
+            self.reasons.append((error.file or "", error.line or 0, str(error)))
+            return
+        except DimensionError as error:
+            place = re.match(r"(.*?):(\d+): ", str(error))
+            file, line = (place[1], int(place[2])) if place else ("", 0)
+            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
             return
         first = plain.__code__.co_filename, plain.__code__.co_firstlineno
         if isinstance(made, str):
@@ -244,7 +280,7 @@ class _Library:
         for each in self.exported.values():
             parts.append(each.tables)
             parts.append(_PUBLIC_FUNCTION.replace("NAME", each.symbol))
-        parts.append(_PUBLIC_REST.replace("NAME", self.name).replace("ABI", str(ABI)))
+        parts.append(_PUBLIC_REST.replace("NAME", self.name).replace("VERSION", str(ABI)))
         return "\n".join(parts)
 
     def _texts(self, folder: Path) -> dict[str, str]:
@@ -271,7 +307,7 @@ class _Library:
 
     def _header(self) -> str:
         upper = self.name.upper()
-        text = [_HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("ABI", str(ABI))]
+        text = [_HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("VERSION", str(ABI))]
         text.insert(0, f"/* {self.name}: numbers have the bits of NumPy {np.__version__}")
         text[0] += f" on {self.cpu or 'the CPU on which it was exported'}.\n"
         if self.differs:
@@ -418,7 +454,7 @@ NAME_error(void)
 PUBLIC int
 NAME_abi(void)
 {
-    return ABI;
+    return VERSION;
 }
 
 PUBLIC void
@@ -446,7 +482,7 @@ DLPACK
 extern "C" {
 #endif
 
-#define UPPER_ABI ABI /* NAME_abi() of a library that this header describes */
+#define UPPER_ABI VERSION /* NAME_abi() of a library that this header describes */
 
 enum {
     UPPER_OK = 0,

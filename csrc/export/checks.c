@@ -132,6 +132,9 @@ put_sizes_check(Export *e, const Guard *guard)
     return 1;
 }
 
+static const char decides[] =
+    "an argument's value decides what is computed: give the value itself, instead of its type";
+
 /* An int in a range, which is a length or an argument. */
 static int
 put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
@@ -145,6 +148,7 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
         put_check_end(e, low, high, "the function was exported for other lengths");
         return 1;
     }
+    if (low > 1 || high < INT8_MAX) return refuse_guard(e, guard, decides); /* else a dtype's */
     put_check(e, "CHECK_NUMBER", export_argument(e, guard->source), 0, 0, 0);
     text_put(&e->out, "0, 0, ");
     put_check_end(e, low, high, "the function was exported for other numbers");
@@ -160,9 +164,7 @@ put_value_check(Export *e, const Guard *guard)
         long long value = PyLong_AsLongLong(guard->object);
         return put_range_check(e, guard, value, value);
     }
-    return refuse_guard(e, guard,
-                        "an argument's value decides what is computed: give the value itself, "
-                        "instead of its type");
+    return refuse_guard(e, guard, decides);
 }
 
 /* Two arrays, in one of the ways in which they may lie to each other. */

@@ -27,8 +27,10 @@ export_refuse(Export *e, const char *file, int line, const char *format, ...)
 static int
 refuse_build(Export *e, const Build *build, const char *why)
 {
-    (void)build;
-    return export_refuse(e, NULL, 0, "%s", why);
+    const Decoded *decoded = e->wanted->decoded;
+    bool known = build->number >= 0 && build->number < decoded->count;
+    return export_refuse(e, text_of_str(decoded->code->co_filename),
+                         known ? decoded->instrs[build->number].line : 0, "%s", why);
 }
 
 /* ---- sources ---- */

@@ -7,10 +7,12 @@
 #include "../codegen/codegen.h"
 
 /* What is exported. */
+struct Decoded;
 typedef struct ExportWanted {
     const char *name;         /* of the function in C */
     PyObject *names, *values; /* tuples by slot: of what the library's caller passes the name, else
                                  None; what the function's arguments were while capturing */
+    const struct Decoded *decoded;
     int vector_bytes;         /* of the vectors in the text; 0: this machine's */
     PyObject *made;           /* what export_program gives; NULL: it did not come to it */
 } ExportWanted;

@@ -18,6 +18,7 @@ stage_export(Job *job)
         PyErr_SetString(PyExc_SystemError, "the guards of an export do not hold for it");
         return ANSWER_ERROR;
     }
+    wanted->decoded = job->request->decoded;
     wanted->made = export_program(wanted, job->capture, job->program, reached);
     return wanted->made == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
