@@ -45,6 +45,7 @@ def export(
     functions: Mapping[str, Any] | None = None,
     cpu: str | None = None,
     elementary: str | None = None,
+    blas: str | None = None,
 ) -> Path:
     """Makes a C library of functions, which runs without Python and NumPy: docs/export.md.
 
@@ -60,6 +61,8 @@ def export(
     elementary  "libm": functions such as `np.exp` are the C library's where NumPy has code of its
                 own for this CPU; the last bits may then be others than NumPy's. None: such a
                 function is a reason.
+    blas        the library with the cblas interface that products of matrices are of: its path, or
+                its name for the linker ("openblas"). None: a product is a reason.
 
     Returns the path of the library. Raises ExportError with all reasons why it cannot be made.
     """
@@ -68,7 +71,7 @@ def export(
     path = Path(name)
     if not re.fullmatch(r"[A-Za-z_]\w*", path.name):
         raise ValueError(f"the name of a library is one in C: {path.name!r}")
-    library = _Library(path.name, cpu, elementary)
+    library = _Library(path.name, cpu, elementary, blas)
     for key, (each, given) in _all_functions(function, args, functions).items():
         library.add(key, each, given)
     if library.reasons:
@@ -179,8 +182,11 @@ def _bound(function: types.FunctionType, args: tuple[Any, ...]) -> tuple[Any, ..
 class _Library:
     """A library that is being made."""
 
-    def __init__(self, name: str, cpu: str | None, elementary: str | None) -> None:
-        self.name, self.cpu, self.elementary = name, cpu, elementary
+    def __init__(
+        self, name: str, cpu: str | None, elementary: str | None, blas: str | None
+    ) -> None:
+        self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
+        self.multiplies = False
         self.exported: dict[str, _Exported] = {}
         self.reasons: list[Reason] = []
         self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
@@ -222,6 +228,12 @@ class _Library:
         self, name: str, taken: str, given: str, count: int, file: str, line: int
     ) -> None:
         """The C of a loop that stands for that of NumPy's ufunc."""
+        if name.startswith("call_matmul"):
+            self.multiplies = True
+            if self.blas is None:
+                text = "a product of matrices is the BLAS's: blas=... names the library"
+                self.reasons.append((file, line, text))
+            return
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
@@ -267,6 +279,8 @@ class _Library:
             (work / file).write_text(text)
         out = work / f"lib{self.name}.so"
         command = [*_compiler(self.cpu), "-o", str(out), f"-Wl,-soname,{out.name}", *files, "-lm", "-pthread"]
+        if self.multiplies:
+            command += ["-x", "none", *_blas_flags(str(self.blas))]
         ran = subprocess.run(command, capture_output=True, text=True, cwd=work)
         if ran.returncode != 0:
             text = f"the C compiler failed: {' '.join(command)}\n{ran.stderr[-2000:]}"
@@ -275,6 +289,8 @@ class _Library:
 
     def _main_text(self) -> str:
         parts = [_source("library.h"), _source("dlpack.h"), _source("library.c"), _source("calls.c")]
+        if self.multiplies:
+            parts += [_blas_names(str(self.blas)), _source("products.c")]
         parts += [text for text in self.loops.values() if text]
         parts.append('#define PUBLIC __attribute__((visibility("default")))\n')
         for each in self.exported.values():
@@ -358,6 +374,39 @@ def _renamed(text: str, prefix: str) -> str:
     """The kernels' text with names that no other file of the library has."""
     text = re.sub(r"\bk(\d+(?:_bounded)?)\b", rf"{prefix}_k\1", text)
     return re.sub(r"\bdrive0\b", f"{prefix}_drive", text)
+
+
+# ---- products ----
+
+
+def _blas_flags(blas: str) -> list[str]:
+    if "/" not in blas:
+        return [f"-l{blas}"]
+    return [blas, f"-Wl,-rpath,{Path(blas).resolve().parent}"]
+
+
+def _blas_names(blas: str) -> str:
+    """What the functions of the cblas interface are called there."""
+    found = blas if "/" in blas else ctypes.util.find_library(blas)
+    for form, integer in _BLAS_FORMS:
+        try:
+            getattr(ctypes.CDLL(found), form.format("dgemm"))
+        except (AttributeError, OSError):
+            continue
+        before, after = form.split("{}")
+        return (
+            f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
+        )
+    text = f"{blas!r} is no library with cblas_dgemm"
+    raise ExportError(text, [("", 0, text)])
+
+
+_BLAS_FORMS = (
+    ("cblas_{}", "int"),
+    ("cblas_{}64_", "int64_t"),
+    ("scipy_cblas_{}64_", "int64_t"),
+    ("scipy_cblas_{}", "int"),
+)
 
 
 # ---- loops of ufuncs ----

@@ -56,6 +56,13 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
         snprintf(call, 40, "call_%s_%s", name, t);
         return real && x->nargs <= 2 && axis_of(e, x, 1, axis);
     }
+    if (strcmp(name, "matmul") == 0) {
+        snprintf(call, 40, "call_matmul_%s", t);
+        return x->nargs == 2 + x->out && (arg->dtype == DT_F64 || arg->dtype == DT_F32) &&
+               x->arg_types[1].dtype == arg->dtype && result->dtype == arg->dtype &&
+               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && arg->rank <= 2 &&
+               x->arg_types[1].rank >= 1 && x->arg_types[1].rank <= 2;
+    }
     const char *ufunc = strcmp(name, "accumulate") == 0 ? accumulated(x->callable) : NULL;
     if (ufunc != NULL) {
         snprintf(call, 40, "call_accumulate_%s_%s", ufunc, t);
@@ -88,8 +95,11 @@ export_call(Export *e, const Step *step, const char *name)
     if (!find_call(e, x, name, call, &axis)) return 0;
     bool selects = strcmp(name, "array_select") == 0;
     const Type *result = &e->program->buffers.at[x->results[0]].type;
+    bool multiplies = strcmp(name, "matmul") == 0;
     text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
     put_operand(e, x->args[0], &x->arg_types[0]);
+    put_operand(e, x->args[multiplies], &x->arg_types[multiplies]);
+    if (multiplies && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
         int32_t number = export_selected(e, x->results[0]);

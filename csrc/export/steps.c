@@ -177,6 +177,16 @@ put_carry(Export *e, const CarryStep *c)
     text_put(&e->out, "0, 0},\n");
 }
 
+int
+export_note_loop(Export *e, const Step *step, const char *name)
+{
+    const char *file = step_file(e, step);
+    PyObject *row = Py_BuildValue("(sssisi)", name, "", "", 2, file != NULL ? file : "", step->line);
+    int status = row == NULL ? -1 : PyList_Append(e->loops, row);
+    Py_XDECREF(row);
+    return status;
+}
+
 /* The size that is known now, and those that have it, in their order. */
 static int
 put_measure(Export *e, const MeasureStep *m)

@@ -36,6 +36,9 @@ int export_commits(Export *e);
 void put_place(Export *e, Place place);
 void put_ids(Export *e, int count, const int32_t *ids);
 
+/* Notes that the library needs the loop, or product, of this name.  0 or -1. */
+int export_note_loop(Export *e, const Step *step, const char *name);
+
 /* ---- calls.c ---- */
 /* A call that has a C form, by the callable's name.  1: it is put; 0: it has none; -1. */
 int export_call(Export *e, const Step *step, const char *name);

@@ -119,7 +119,7 @@ typedef struct {
 /* Of a function in calls.c. */
 typedef struct ExportedCall {
     int (*call)(struct Run *run, const struct ExportedCall *call);
-    ExportedOperand array, result; /* or the mask that selects */
+    ExportedOperand array, other, result; /* result: or the mask that selects */
     int32_t to, axis;              /* to: a buffer */
     int32_t number;                /* the size that is how many are selected */
     int32_t known, reported;
