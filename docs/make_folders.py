@@ -198,10 +198,14 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
         ],
     ),
+    "export": (
+        "A program as tables for a library that needs no Python; what has no C is a reason.",
+        [("All", "export checks steps calls")],
+    ),
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile stance precompile program live"),
+            ("Calls", "function run_call run recompile stance precompile exported program live"),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",

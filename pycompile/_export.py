@@ -278,7 +278,15 @@ class _Library:
         for file, text in files.items():
             (work / file).write_text(text)
         out = work / f"lib{self.name}.so"
-        command = [*_compiler(self.cpu), "-o", str(out), f"-Wl,-soname,{out.name}", *files, "-lm", "-pthread"]
+        command = [
+            *_compiler(self.cpu),
+            "-o",
+            str(out),
+            f"-Wl,-soname,{out.name}",
+            *files,
+            "-lm",
+            "-pthread",
+        ]
         if self.multiplies:
             command += ["-x", "none", *_blas_flags(str(self.blas))]
         ran = subprocess.run(command, capture_output=True, text=True, cwd=work)
@@ -288,7 +296,12 @@ class _Library:
         return out
 
     def _main_text(self) -> str:
-        parts = [_source("library.h"), _source("dlpack.h"), _source("library.c"), _source("calls.c")]
+        parts = [
+            _source("library.h"),
+            _source("dlpack.h"),
+            _source("library.c"),
+            _source("calls.c"),
+        ]
         if self.multiplies:
             parts += [_blas_names(str(self.blas)), _source("products.c")]
         parts += [text for text in self.loops.values() if text]
@@ -323,7 +336,9 @@ class _Library:
 
     def _header(self) -> str:
         upper = self.name.upper()
-        text = [_HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("VERSION", str(ABI))]
+        text = [
+            _HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("VERSION", str(ABI))
+        ]
         text.insert(0, f"/* {self.name}: numbers have the bits of NumPy {np.__version__}")
         text[0] += f" on {self.cpu or 'the CPU on which it was exported'}.\n"
         if self.differs:
@@ -333,7 +348,9 @@ class _Library:
         for each in self.exported.values():
             lines = [f"   {i}  {key}: {_shown(of)}" for i, (key, of) in enumerate(each.arguments)]
             lines.append("   Results:")
-            lines += [f"   {i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)]
+            lines += [
+                f"   {i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)
+            ]
             text.append("/* Arguments:\n" + "\n".join(lines) + "  */\n")
             text.append(_DECLARED.replace("NAME", each.symbol))
         text.append(_TAIL.replace("NAME", self.name))
@@ -394,9 +411,7 @@ def _blas_names(blas: str) -> str:
         except (AttributeError, OSError):
             continue
         before, after = form.split("{}")
-        return (
-            f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
-        )
+        return f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
     text = f"{blas!r} is no library with cblas_dgemm"
     raise ExportError(text, [("", 0, text)])
 
@@ -413,10 +428,16 @@ _BLAS_FORMS = (
 
 _CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
 _LIBM = {
-    **{n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")},
+    **{
+        n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")
+    },
     **{n: n for n in ("sinh", "cosh", "tanh", "cbrt", "hypot")},
     **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{"arctan2": "atan2", "power": "pow", "fmod": "fmod", "erf": "erf", "erfc": "erfc"},
+    "arctan2": "atan2",
+    "power": "pow",
+    "fmod": "fmod",
+    "erf": "erf",
+    "erfc": "erfc",
 }
 _BINARY = {"hypot", "arctan2", "power", "fmod"}
 _EXPRESSIONS = {

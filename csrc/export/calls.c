@@ -1,4 +1,5 @@
-/* Calls of NumPy's functions that have a C form in pycompile/exported/calls.c: by name and arguments. */
+/* Calls of NumPy's functions that have a C form in pycompile/exported/calls.c: by name and
+ * arguments. */
 #include "write.h"
 
 static bool
@@ -70,8 +71,8 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
                axis_of(e, x, 1, axis);
     }
     snprintf(call, 40, "call_select");
-    return strcmp(name, "array_select") == 0 && x->nargs == 2 &&
-           x->arg_types[1].dtype == DT_BOOL && x->arg_types[1].rank == 1 && arg->rank >= 1;
+    return strcmp(name, "array_select") == 0 && x->nargs == 2 && x->arg_types[1].dtype == DT_BOOL &&
+           x->arg_types[1].rank == 1 && arg->rank >= 1;
 }
 
 static void

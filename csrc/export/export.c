@@ -112,11 +112,11 @@ void
 put_dtype(Export *e, const Type *type)
 {
     DType dtype = (DType)type->dtype;
-    int code = dtype == DT_BOOL           ? 6
-               : dtype_is_complex(dtype)  ? 5
-               : dtype_is_float(dtype)    ? 2
-               : dtype_is_signed(dtype)   ? 0
-                                          : 1;
+    int code = dtype == DT_BOOL          ? 6
+               : dtype_is_complex(dtype) ? 5
+               : dtype_is_float(dtype)   ? 2
+               : dtype_is_signed(dtype)  ? 0
+                                         : 1;
     int bytes = (int)dtype_size(dtype);
     text_printf(&e->out, "{%d, %d, %d}, ", code, 8 * bytes, bytes);
 }
@@ -214,10 +214,10 @@ placed_result(const Export *e, BufferId id)
     if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
     for (int i = 0; i < e->results.len; i++) {
         const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
-        bool begins = at->place.offset == NO_SIZE ||
-                      (size_is_const(e->graph, at->place.offset) &&
-                       size_value(e->graph, at->place.offset) == 0);
-        if (at->place.buffer == id && (selected || (begins && type_same_layout(&at->type, &b->type))))
+        bool begins = at->place.offset == NO_SIZE || (size_is_const(e->graph, at->place.offset) &&
+                                                      size_value(e->graph, at->place.offset) == 0);
+        if (at->place.buffer == id &&
+            (selected || (begins && type_same_layout(&at->type, &b->type))))
             return i + 1;
     }
     return 0;
@@ -295,16 +295,14 @@ put_write(Export *e, const Build *build, int *nwrites)
 {
     const Located *at = &e->program->located.at[build->output];
     int argument = export_argument(e, build->source), when = effect_condition(e, build);
-    if (argument < 0)
-        return refuse_build(e, build, "it writes an array that is no argument");
+    if (argument < 0) return refuse_build(e, build, "it writes an array that is no argument");
     if (when < 0) return refuse_build(e, build, "it writes an argument in one of two branches");
     const Node *input = NULL;
     for (int i = 0; i < e->graph->inputs.len && input == NULL; i++)
         if (export_argument(e, e->capture->input_source.at[i]) == argument)
             input = graph_node(e->graph, e->graph->inputs.at[i]);
     const Type *to = at->written ? &at->view : input != NULL ? &input->type : &at->type;
-    put_located(e, at, at->written ? at->view.offset : NO_SIZE, to, argument,
-                at->in_place, when);
+    put_located(e, at, at->written ? at->view.offset : NO_SIZE, to, argument, at->in_place, when);
     ++*nwrites;
     return 0;
 }
@@ -440,13 +438,13 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 "    \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n"
                 "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
                 "    %s_writes, %s_commits, ",
-                name, name, narguments, nchecks,
-                e->graph->sizes.len + e->selected.len, p->buffers.len, p->steps.len,
-                e->results.len, nwrites, p->commits.len, p->slots.len, nnumbers, name, name, name,
-                name, name, name, name, name);
+                name, name, narguments, nchecks, e->graph->sizes.len + e->selected.len,
+                p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len, p->slots.len,
+                nnumbers, name, name, name, name, name, name, name, name);
     put_ids(e, p->slots.len, p->slots.at);
-    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name, name,
-                (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name, name);
+    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name,
+                name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
+                name);
 }
 
 static int
@@ -488,8 +486,8 @@ put_code(const Export *e, PyObject *made)
 {
     for (int careful = 0; careful <= codegen_has_region(e->program); careful++) {
         PyObject *text = kernels_text(e, careful);
-        int status = text == NULL ? -1
-                                  : PyDict_SetItemString(made, careful ? "careful" : "kernels", text);
+        int status =
+            text == NULL ? -1 : PyDict_SetItemString(made, careful ? "careful" : "kernels", text);
         Py_XDECREF(text);
         if (status < 0) return -1;
     }

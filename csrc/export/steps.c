@@ -33,8 +33,7 @@ static const char *
 instr_name(const Export *e, const Instr *instr)
 {
     const Node *node = graph_node(e->graph, instr->node);
-    if (node->op == OP_ufunc && node->attrs.object != NULL)
-        return ufunc_name(node->attrs.object);
+    if (node->op == OP_ufunc && node->attrs.object != NULL) return ufunc_name(node->attrs.object);
     Op op = instr->kind == INSTR_OP || instr->kind == INSTR_REDUCE ? instr->op : node->op;
     return op_info(op)->ufunc != NULL ? op_info(op)->ufunc : op_info(op)->name;
 }
@@ -61,9 +60,8 @@ put_loop(Export *e, const Step *step, const Kernel *k, int loop)
                              "a function of NumPy's that the library cannot call");
     const Node *node = graph_node(e->graph, instr->node);
     const char *name = instr_name(e, instr);
-    DType from = instr->kind == INSTR_CALL && instr->nargs > 0
-                     ? k->instrs.at[instr->args[0]].dtype
-                     : instr->dtype;
+    DType from = instr->kind == INSTR_CALL && instr->nargs > 0 ? k->instrs.at[instr->args[0]].dtype
+                                                               : instr->dtype;
     PyObject *row =
         Py_BuildValue("(sssisi)", name, dtype_name(from), dtype_name(instr->dtype), instr->nargs,
                       node->line > 0 ? e->graph->files.at[node->file] : "", (int)node->line);
@@ -97,8 +95,8 @@ put_origins(Export *e, const Kernel *k)
         const Instr *instr = &k->instrs.at[i];
         bool floats = dtype_is_float(instr->dtype) || dtype_is_complex(instr->dtype) ||
                       dtype_is_float(instr->from) || dtype_is_complex(instr->from);
-        bool acts = instr->kind == INSTR_OP || instr->kind == INSTR_CALL ||
-                    instr->kind == INSTR_REDUCE;
+        bool acts =
+            instr->kind == INSTR_OP || instr->kind == INSTR_CALL || instr->kind == INSTR_REDUCE;
         if (!acts || (!floats && instr->kind != INSTR_CALL)) continue;
         if (instr->kind == INSTR_OP && op_info(instr->op)->flags & OPF_NO_FLAGS) continue;
         text_put(&e->out, "{");
@@ -181,7 +179,8 @@ int
 export_note_loop(Export *e, const Step *step, const char *name)
 {
     const char *file = step_file(e, step);
-    PyObject *row = Py_BuildValue("(sssisi)", name, "", "", 2, file != NULL ? file : "", step->line);
+    PyObject *row =
+        Py_BuildValue("(sssisi)", name, "", "", 2, file != NULL ? file : "", step->line);
     int status = row == NULL ? -1 : PyList_Append(e->loops, row);
     Py_XDECREF(row);
     return status;

@@ -11,9 +11,10 @@ typedef struct {
     Program *program;
     PyObject *const *reached;
     PyObject *reasons, *loops; /* lists of tuples */
-    VEC(int32_t) results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
-    VEC(int32_t) selected;     /* steps that select by a mask */
-    Text out;                  /* the tables */
+    VEC(int32_t)
+    results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
+    VEC(int32_t) selected; /* steps that select by a mask */
+    Text out;              /* the tables */
 } Export;
 
 /* ---- export.c ---- */

@@ -31,16 +31,15 @@ fill_varied(const ExportWanted *wanted, VariedPath *varied)
     for (int i = 0; i < PyTuple_GET_SIZE(wanted->names); i++)
         if (PyTuple_GET_ITEM(wanted->names, i) != Py_None &&
             PyLong_CheckExact(PyTuple_GET_ITEM(wanted->values, i)))
-            varied[count++] =
-                (VariedPath){.path = source_path(0, SOURCE_SLOT, i, NULL), .failed = 1, .unsteady = true};
+            varied[count++] = (VariedPath){
+                .path = source_path(0, SOURCE_SLOT, i, NULL), .failed = 1, .unsteady = true};
     return count;
 }
 
 static Answer
 follow(CodeState *state, PyFunctionObject *function, PyObject *const *slots, ExportWanted *wanted)
 {
-    VariedPath *varied =
-        alloca(sizeof(VariedPath) * (size_t)(PyTuple_GET_SIZE(wanted->names) + 1));
+    VariedPath *varied = alloca(sizeof(VariedPath) * (size_t)(PyTuple_GET_SIZE(wanted->names) + 1));
     CaptureRequest request = {
         .decoded = state->decoded,
         .varied = varied,
@@ -56,8 +55,7 @@ follow(CodeState *state, PyFunctionObject *function, PyObject *const *slots, Exp
     CompileNote note;
     Plan *plan = NULL;
     Answer answer;
-    do
-        answer = compile_plan(&request, NULL, NULL, patience, &plan, &note);
+    do answer = compile_plan(&request, NULL, NULL, patience, &plan, &note);
     while (note.interrupted && PyErr_CheckSignals() == 0);
     guards_free(note.guards);
     return PyErr_Occurred() ? ANSWER_ERROR : answer;

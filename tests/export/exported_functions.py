@@ -95,7 +95,9 @@ def rows(*shape, dtype=float):
 
 
 def _random(*shapes):
-    return lambda rng, n: tuple(rng.random([n if k == "n" else k for k in shape]) for shape in shapes)
+    return lambda rng, n: tuple(
+        rng.random([n if k == "n" else k for k in shape]) for shape in shapes
+    )
 
 
 N = ("n",)
@@ -139,4 +141,6 @@ FUNCTIONS = {
 def export_all(folder):
     """A library `all` with all of them."""
     functions = {name: (function, given) for name, (function, given, _) in FUNCTIONS.items()}
-    return pycompile.export(pointwise, str(folder / "all"), FUNCTIONS["pointwise"][1], functions=functions)
+    return pycompile.export(
+        pointwise, str(folder / "all"), FUNCTIONS["pointwise"][1], functions=functions
+    )

@@ -108,7 +108,9 @@ def test_memory_comes_from_the_allocator_and_goes_back(path, library):
 
 
 def test_what_numpy_warns_of_is_a_status_with_its_text(library):
-    with pytest.warns(RuntimeWarning, match=r"divide by zero encountered in divide \(.*functions.py:\d+\)"):
+    with pytest.warns(
+        RuntimeWarning, match=r"divide by zero encountered in divide \(.*functions.py:\d+\)"
+    ):
         z, _ = library.pointwise(np.ones(3), np.array([1.0, 0, 2]), 1.0)
     assert z.tolist() == [2, math.inf, 1.5]
 
@@ -145,7 +147,9 @@ def wrong(rng, args, results):
     elif way == 2:
         one.ndim = int(rng.choice([k for k in (-1, 0, 1, 2, 9) if k != one.ndim]))
     elif way == 3:
-        one.shape[0] = int(rng.choice([-1, -(1 << 62), 1 << 50, one.shape[0] + 1, one.shape[0] - 1]))
+        one.shape[0] = int(
+            rng.choice([-1, -(1 << 62), 1 << 50, one.shape[0] + 1, one.shape[0] - 1])
+        )
     elif way == 4:
         one.shape = None
     elif way == 5:
@@ -309,13 +313,47 @@ def test_a_program_in_c_calls_it(path, tmp_path):
     assert set(re.findall(r"NEEDED.*\[(\w+)", needed)) <= {"ld", "libc", "libm", "libpthread"}
 
 
+def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
+    needs("cc", "pkg-config")
+    page = (Path(pycompile.__file__).parent.parent / "docs" / "export.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    exec(compile(re.search(r"```python\n(.*?)```", page, re.S)[1], "export.md", "exec"), {})
+    (tmp_path / "main.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    where = os.environ | {"PKG_CONFIG_PATH": "build"}
+    flags = ran("pkg-config", "--cflags", "--libs", "pricer", env=where).split()
+    ran("cc", "main.c", "-o", "main", *flags)
+    assert ran("./main") == "0.5 2 3.5, 6\n"
+
+
+def test_products_are_those_of_the_blas_that_is_named(tmp_path):
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
+    if blas is None:
+        pytest.skip("NumPy has no BLAS of its own here")
+
+    def products(a, b, v):
+        hidden = np.maximum(a @ b - 1, 0)
+        return hidden, hidden @ v, a @ a.T + 0, v @ v + 0, (v @ b.T) * 1
+
+    lengths = Array(("n", "k")), Array(("k", "m")), Array(("m",))
+    made = loaded(pycompile.export(products, str(tmp_path / "products"), lengths, blas=str(blas)))
+    rng = np.random.default_rng(5)
+    for n, k, m in ((2, 3, 4), (5, 1, 7), (100, 50, 60), (1, 9, 3), (65, 129, 1)):
+        args = rng.random((n, k)), rng.random((k, m)), rng.random(m)
+        assert same(made.products(*args), products(*args)), (n, k, m)
+    assert reasons_of(products, *lengths)[0][1].startswith("a product of matrices is the BLAS's")
+
+
 @pytest.mark.slow
 def test_a_program_in_cpp_finds_it_by_cmake(path, tmp_path):
     needs("c++", "cmake")
     if subprocess.run(["cmake", "--version"], capture_output=True).returncode != 0:
         pytest.skip("cmake does not run")
-    (tmp_path / "main.cpp").write_text(C.replace("{.data = z, .device = {1, 0}}", "{z, {1, 0}}").replace(
-        "{.data = w, .device = {1, 0}}", "{w, {1, 0}}"))
+    (tmp_path / "main.cpp").write_text(
+        C.replace("{.data = z, .device = {1, 0}}", "{z, {1, 0}}").replace(
+            "{.data = w, .device = {1, 0}}", "{w, {1, 0}}"
+        )
+    )
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.10)\nproject(caller CXX)\nfind_package(all REQUIRED)\n"
         "add_executable(main main.cpp)\ntarget_link_libraries(main all::all)\n"
@@ -356,8 +394,17 @@ def test_a_program_in_rust_calls_it(path, tmp_path):
     if subprocess.run(["rustc", "--version"], capture_output=True).returncode != 0:
         pytest.skip("rustc does not run")
     (tmp_path / "main.rs").write_text(RUST)
-    ran("rustc", "-L", path.parent, "-l", "all", f"-Clink-arg=-Wl,-rpath,{path.parent}",
-        tmp_path / "main.rs", "-o", tmp_path / "main")
+    ran(
+        "rustc",
+        "-L",
+        path.parent,
+        "-l",
+        "all",
+        f"-Clink-arg=-Wl,-rpath,{path.parent}",
+        tmp_path / "main.rs",
+        "-o",
+        tmp_path / "main",
+    )
     wanted = FUNCTIONS["sweep"][0](np.array([1.0, 2, 3]), np.array([0.5, 0.25, 3]))
     assert ran(tmp_path / "main").strip() == repr(wanted.tolist())
 
@@ -367,8 +414,16 @@ def test_nothing_leaks(tmp_path):
     needs("valgrind", "cc")
     pycompile.export(pointwise, str(tmp_path / "all"), FUNCTIONS["pointwise"][1], cpu="x86-64-v2")
     (tmp_path / "main.c").write_text(C)
-    ran("cc", tmp_path / "main.c", "-o", tmp_path / "main", f"-I{tmp_path}", f"-L{tmp_path}", "-lall",
-        f"-Wl,-rpath,{tmp_path}")
+    ran(
+        "cc",
+        tmp_path / "main.c",
+        "-o",
+        tmp_path / "main",
+        f"-I{tmp_path}",
+        f"-L{tmp_path}",
+        "-lall",
+        f"-Wl,-rpath,{tmp_path}",
+    )
     printed(ran("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", tmp_path / "main"))
 
 
