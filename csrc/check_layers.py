@@ -49,7 +49,6 @@ CIRCLES = {
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "export": 3,
     "runtime": 33,
 }
 

@@ -163,14 +163,27 @@ def _stand_in(said: Any) -> tuple[bool, Any]:
     return False, said
 
 
+def _has_array(said: Any) -> bool:
+    if isinstance(said, dict):
+        said = list(said.values())
+    return isinstance(said, Array) or (
+        isinstance(said, (list, tuple)) and any(map(_has_array, said))
+    )
+
+
 def _bound(function: types.FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """By slot of the function: the name of what the caller passes or None; what was said; values."""
+    code = function.__code__
     marks = tuple(object() for _ in args)
     places = bind(function, marks, None)
-    numbers = [marks.index(each) if each in marks else -1 for each in places]
+    at_mark = {id(mark): number for number, mark in enumerate(marks)}
+    numbers = [at_mark.get(id(each), -1) for each in places]
     pairs = [_stand_in(said) for said in args]
     values = bind(function, tuple(value for _, value in pairs), None)
-    code = function.__code__
+    for number, (passed, said) in enumerate(pairs):
+        if (passed and number not in numbers) or (not passed and _has_array(said)):
+            text = "arrays and numbers are arguments by themselves, not parts of others"
+            raise ExportError(text, [(code.co_filename, code.co_firstlineno, text)])
     names = tuple(
         code.co_varnames[slot] if at >= 0 and pairs[at][0] else None
         for slot, at in enumerate(numbers)
@@ -194,12 +207,14 @@ class _Library:
 
     def add(self, key: str, function: Any, args: tuple[Any, ...]) -> None:
         """Captures the function, and notes why it cannot be exported."""
-        plain = getattr(function, "__wrapped__", function)
+        plain = function
+        if isinstance(function, _C.CompiledFunction):
+            plain = function.__wrapped__
         if not isinstance(plain, types.FunctionType):
             raise TypeError(f"{function!r} is no function of Python")
         symbol = f"{self.name}_{key}" if key else self.name
         options = {"plan_always": True, "inline_functions": False}
-        compiled = _compile(plain, fullgraph=True, mode="wait", options=options)
+        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
         names, said, values = _bound(plain, args)
         try:
             made = compiled._export(symbol, names, values, _vector_bytes(self.cpu))
@@ -231,8 +246,8 @@ class _Library:
         if name.startswith("call_matmul"):
             self.multiplies = True
             if self.blas is None:
-                text = "a product of matrices is the BLAS's: blas=... names the library"
-                self.reasons.append((file, line, text))
+                why = "a product of matrices is the BLAS's: blas=... names the library"
+                self.reasons.append((file, line, why))
             return
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:

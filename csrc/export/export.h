@@ -13,8 +13,9 @@ typedef struct ExportWanted {
     PyObject *names, *values; /* tuples by slot: of what the library's caller passes the name, else
                                  None; what the function's arguments were while capturing */
     const struct Decoded *decoded;
-    int vector_bytes; /* of the vectors in the text; 0: this machine's */
-    PyObject *made;   /* what export_program gives; NULL: it did not come to it */
+    int vector_bytes;    /* of the vectors in the text; 0: this machine's */
+    const char *refused; /* why it was not lowered, or NULL */
+    PyObject *made;      /* what export_program gives; NULL: it did not come to it */
 } ExportWanted;
 
 /* A new dict for pycompile/_export.py: "reasons", and where there are none "tables", "kernels",

@@ -3,12 +3,6 @@
 
 #include "../lower/kernel.h"
 
-void
-put_place(Export *e, Place place)
-{
-    text_printf(&e->out, "{%d, %d}, ", place.buffer, place.buffer == NO_BUFFER ? -1 : place.offset);
-}
-
 static void
 put_places(Export *e, int count, const Place *places)
 {
@@ -173,17 +167,6 @@ put_carry(Export *e, const CarryStep *c)
     put_ids(e, c->npool, c->pool);
     put_ids(e, c->ndropped, c->dropped);
     text_put(&e->out, "0, 0},\n");
-}
-
-int
-export_note_loop(Export *e, const Step *step, const char *name)
-{
-    const char *file = step_file(e, step);
-    PyObject *row =
-        Py_BuildValue("(sssisi)", name, "", "", 2, file != NULL ? file : "", step->line);
-    int status = row == NULL ? -1 : PyList_Append(e->loops, row);
-    Py_XDECREF(row);
-    return status;
 }
 
 /* The size that is known now, and those that have it, in their order. */

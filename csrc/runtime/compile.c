@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "target.h"
 
+#include "../export/export.h"
 #include "../passes/passes.h"
 
 static _Thread_local int depth; /* compiles in progress on this thread */
@@ -232,6 +233,7 @@ stage_code(Job *job)
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
         job->refused = why;
+        if (job->patience.exports != NULL) job->patience.exports->refused = why;
         if (graph_has_symbols(job->capture->graph)) return ANSWER_NO;
         tell_unlowered(job, why);
         fail_softly(job, "lower", why);

@@ -7,22 +7,6 @@
 
 #include <alloca.h>
 
-Answer
-stage_export(Job *job)
-{
-    ExportWanted *wanted = job->patience.exports;
-    const Roots roots = {job->request->slots, job->request->decoded->nlocalsplus};
-    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(job->guards) + 1));
-    int failed;
-    if (!guards_check(job->guards, &roots, reached, &failed)) {
-        PyErr_SetString(PyExc_SystemError, "the guards of an export do not hold for it");
-        return ANSWER_ERROR;
-    }
-    wanted->decoded = job->request->decoded;
-    wanted->made = export_program(wanted, job->capture, job->program, reached);
-    return wanted->made == NULL ? ANSWER_ERROR : ANSWER_NO;
-}
-
 /* Ints that the caller passes are any: a loop over so many turns is kept. */
 static int
 fill_varied(const ExportWanted *wanted, VariedPath *varied)
@@ -88,6 +72,7 @@ export_function(CodeState *state, PyFunctionObject *function, const char *name, 
         Py_CLEAR(wanted.made);
         return NULL;
     }
-    return wanted.made != NULL ? wanted.made
-                               : PyUnicode_FromString("it comes to no graph of arrays and numbers");
+    if (wanted.made != NULL) return wanted.made;
+    return PyUnicode_FromString(
+        wanted.refused != NULL ? wanted.refused : "it comes to no graph of arrays and numbers");
 }

@@ -280,6 +280,13 @@ copy_axes(char *to, const int64_t *to_stride, const char *from, const int64_t *f
                       from_stride + 1, rank - 1, length + 1, bytes);
 }
 
+/* Is it more than memory can be?  Then nothing is computed with it. */
+static int
+is_far(int64_t number)
+{
+    return number < -((int64_t)1 << 46) || number > (int64_t)1 << 46;
+}
+
 static int64_t
 elements(int rank, const int64_t *length)
 {
@@ -738,10 +745,20 @@ check_tensor(const DLTensor *tensor, const char *what, const char *name, Exporte
         return fail(CALL_WRONG, "%s %s is not in the host's memory", what, name);
     if (rank > 0 && tensor->shape == NULL)
         return fail(CALL_WRONG, "%s %s has no shape: NULL", what, name);
-    for (int i = 0; i < rank; i++)
-        if (tensor->shape[i] < 0 || tensor->shape[i] >> 46 != 0)
+    int64_t bytes = dtype.bytes;
+    for (int i = 0; i < rank; i++) {
+        if (tensor->shape[i] < 0 || is_far(tensor->shape[i]))
             return fail(CALL_WRONG, "%s %s has a length of %lld", what, name,
                         (long long)tensor->shape[i]);
+        if (tensor->strides != NULL && is_far(tensor->strides[i]))
+            return fail(CALL_WRONG, "%s %s has a stride of %lld", what, name,
+                        (long long)tensor->strides[i]);
+        int64_t step = tensor->strides != NULL ? llabs(tensor->strides[i]) : 1;
+        if (__builtin_mul_overflow(bytes, tensor->shape[i] > 0 ? tensor->shape[i] : 1, &bytes) ||
+            is_far(bytes) ||
+            (tensor->shape[i] > 1 && step > ((int64_t)1 << 46) / tensor->shape[i]))
+            return fail(CALL_WRONG, "%s %s has more elements than memory can have", what, name);
+    }
     if (elements(rank, tensor->shape) == 0) return CALL_DONE;
     if (tensor->data == NULL) return fail(CALL_WRONG, "%s %s has no data: NULL", what, name);
     if ((uintptr_t)tensor_data(tensor) % (dtype.bytes > 8 ? 8 : dtype.bytes) != 0)

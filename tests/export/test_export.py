@@ -148,12 +148,12 @@ def wrong(rng, args, results):
         one.ndim = int(rng.choice([k for k in (-1, 0, 1, 2, 9) if k != one.ndim]))
     elif way == 3:
         one.shape[0] = int(
-            rng.choice([-1, -(1 << 62), 1 << 50, one.shape[0] + 1, one.shape[0] - 1])
+            rng.choice([-1, -(1 << 62), 1 << 45, one.shape[0] + 1, one.shape[0] - 1])
         )
     elif way == 4:
         one.shape = None
     elif way == 5:
-        one.strides[0] = int(rng.choice([0, 2, -1])) if each is ins else 0
+        one.strides[0] = int(rng.choice([0, 2, -1, 1 << 61])) if each is ins else 0
     elif way == 6:
         one.data = None
     elif way == 7:
@@ -227,6 +227,17 @@ def test_a_number_that_decides_is_a_reason_unless_it_is_given(tmp_path):
     assert any("value decides" in text for _, text in reasons_of(powers, Array(8), int))
     made = loaded(pycompile.export(powers, str(tmp_path / "powers"), (Array(8), 2)))
     assert same(made.powers(np.arange(8.0)), np.arange(8.0).reshape(2, -1) + 1)
+
+
+def test_arrays_in_containers_are_a_reason():
+    def summed(*arrays):
+        return sum(arrays) + 1
+
+    def scaled(x, scales):
+        return x * scales[0]
+
+    assert "by themselves" in reasons_of(summed, Array(8), Array(8))[0][1]
+    assert "by themselves" in reasons_of(scaled, Array(8), [Array(8)])[0][1]
 
 
 def test_a_length_that_decides_is_a_reason():
