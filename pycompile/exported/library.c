@@ -65,6 +65,52 @@ static struct {
           .done = PTHREAD_COND_INITIALIZER,
           .wanted = 1};
 
+/* As csrc/arrays/errors.c: the functions of fenv.h take longer than a small call. */
+#if defined(__x86_64__)
+typedef unsigned Environment;
+enum { CSR_FLAGS = 0x3f, CSR_MASKS = 0x1f80 };
+
+static unsigned
+x87_flags(void)
+{
+    unsigned short status;
+    __asm__ volatile("fnstsw %0" : "=a"(status));
+    return status & CSR_FLAGS;
+}
+
+static unsigned
+flags_read(void)
+{
+    unsigned flags = __builtin_ia32_stmxcsr() | x87_flags();
+    return (flags & 4 ? FLAG_DIVIDE : 0) | (flags & 8 ? FLAG_OVERFLOW : 0) |
+           (flags & 16 ? FLAG_UNDERFLOW : 0) | (flags & 1 ? FLAG_INVALID : 0);
+}
+
+static void
+flags_clear(void)
+{
+    unsigned csr = __builtin_ia32_stmxcsr();
+    if (csr & CSR_FLAGS) __builtin_ia32_ldmxcsr(csr & ~(unsigned)CSR_FLAGS);
+    if (x87_flags()) __asm__ volatile("fnclex");
+}
+
+/* No flag is raised, and none traps; what the caller has comes back at the end. */
+static void
+environment_begin(Environment *before)
+{
+    *before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((*before | CSR_MASKS) & ~(unsigned)CSR_FLAGS);
+    if (x87_flags()) __asm__ volatile("fnclex");
+}
+
+static void
+environment_end(const Environment *before)
+{
+    __builtin_ia32_ldmxcsr(*before);
+}
+#else
+typedef fenv_t Environment;
+
 static unsigned
 flags_read(void)
 {
@@ -78,6 +124,19 @@ flags_clear(void)
 {
     feclearexcept(FE_ALL_EXCEPT);
 }
+
+static void
+environment_begin(Environment *before)
+{
+    feholdexcept(before);
+}
+
+static void
+environment_end(const Environment *before)
+{
+    fesetenv(before);
+}
+#endif
 
 static void
 job_share(Job *job, char *scratch)
@@ -730,39 +789,50 @@ tensor_strides(const DLTensor *tensor, int64_t bytes, int64_t *stride)
         for (int i = 0; i < tensor->ndim; i++) stride[i] = tensor->strides[i] * bytes;
 }
 
+/* "argument x", or where it has no name "result 3". */
+static const char *
+told(const char *argument, int result)
+{
+    static _Thread_local char text[80];
+    if (argument != NULL)
+        snprintf(text, sizeof text, "argument %s", argument);
+    else
+        snprintf(text, sizeof text, "result %d", result);
+    return text;
+}
+
 static int
-check_tensor(const DLTensor *tensor, const char *what, const char *name, ExportedDType dtype,
-             int rank)
+check_tensor(const DLTensor *tensor, const char *name, int number, ExportedDType dtype, int rank)
 {
     if (tensor->ndim != rank)
-        return fail(CALL_WRONG, "%s %s has %d axes, not %d", what, name, (int)tensor->ndim, rank);
+        return fail(CALL_WRONG, "%s has %d axes, not %d", told(name, number), (int)tensor->ndim, rank);
     if (tensor->dtype.code != dtype.code || tensor->dtype.bits != dtype.bits ||
         tensor->dtype.lanes != 1)
-        return fail(CALL_WRONG, "%s %s is of dtype (%d, %d, %d), not (%d, %d, 1)", what, name,
+        return fail(CALL_WRONG, "%s is of dtype (%d, %d, %d), not (%d, %d, 1)", told(name, number),
                     tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes, dtype.code,
                     dtype.bits);
     if (tensor->device.device_type != 1)
-        return fail(CALL_WRONG, "%s %s is not in the host's memory", what, name);
+        return fail(CALL_WRONG, "%s is not in the host's memory", told(name, number));
     if (rank > 0 && tensor->shape == NULL)
-        return fail(CALL_WRONG, "%s %s has no shape: NULL", what, name);
+        return fail(CALL_WRONG, "%s has no shape: NULL", told(name, number));
     int64_t bytes = dtype.bytes;
     for (int i = 0; i < rank; i++) {
         if (tensor->shape[i] < 0 || is_far(tensor->shape[i]))
-            return fail(CALL_WRONG, "%s %s has a length of %lld", what, name,
+            return fail(CALL_WRONG, "%s has a length of %lld", told(name, number),
                         (long long)tensor->shape[i]);
         if (tensor->strides != NULL && is_far(tensor->strides[i]))
-            return fail(CALL_WRONG, "%s %s has a stride of %lld", what, name,
+            return fail(CALL_WRONG, "%s has a stride of %lld", told(name, number),
                         (long long)tensor->strides[i]);
         int64_t step = tensor->strides != NULL ? llabs(tensor->strides[i]) : 1;
         if (__builtin_mul_overflow(bytes, tensor->shape[i] > 0 ? tensor->shape[i] : 1, &bytes) ||
             is_far(bytes) ||
             (tensor->shape[i] > 1 && step > ((int64_t)1 << 46) / tensor->shape[i]))
-            return fail(CALL_WRONG, "%s %s has more elements than memory can have", what, name);
+            return fail(CALL_WRONG, "%s has more elements than memory can have", told(name, number));
     }
     if (elements(rank, tensor->shape) == 0) return CALL_DONE;
-    if (tensor->data == NULL) return fail(CALL_WRONG, "%s %s has no data: NULL", what, name);
+    if (tensor->data == NULL) return fail(CALL_WRONG, "%s has no data: NULL", told(name, number));
     if ((uintptr_t)tensor_data(tensor) % (dtype.bytes > 8 ? 8 : dtype.bytes) != 0)
-        return fail(CALL_WRONG, "%s %s is not aligned", what, name);
+        return fail(CALL_WRONG, "%s is not aligned", told(name, number));
     return CALL_DONE;
 }
 
@@ -770,7 +840,7 @@ static int
 check_argument(const DLTensor *tensor, const ExportedArgument *a)
 {
     int64_t stride[MOST_AXES], compact[MOST_AXES];
-    int status = check_tensor(tensor, "argument", a->name, a->dtype, a->rank);
+    int status = check_tensor(tensor, a->name, 0, a->dtype, a->rank);
     if (status != CALL_DONE) return status;
     for (int i = 0; i < a->rank; i++) {
         if (a->fixed >> i & 1 && tensor->shape[i] != a->length[i])
@@ -820,18 +890,31 @@ terms_value(const ExportedCheck *check, const DLTensor *in)
     return stack[0];
 }
 
+/* The bytes of a tensor, [low, high). */
+typedef struct {
+    const char *low, *high;
+} Range;
+
+static Range
+tensor_range(const DLTensor *tensor)
+{
+    Range range;
+    int64_t stride[MOST_AXES], bytes = tensor->dtype.bits / 8;
+    tensor_strides(tensor, bytes, stride);
+    extent(tensor_data(tensor), tensor->ndim, tensor->shape, stride, bytes, &range.low, &range.high);
+    return range;
+}
+
+static int
+ranges_meet(Range a, Range b)
+{
+    return a.low < b.high && b.low < a.high && a.low != a.high && b.low != b.high;
+}
+
 static int
 tensors_overlap(const DLTensor *a, const DLTensor *b)
 {
-    const char *low[2], *high[2];
-    const DLTensor *both[2] = {a, b};
-    for (int i = 0; i < 2; i++) {
-        int64_t stride[MOST_AXES], bytes = both[i]->dtype.bits / 8;
-        tensor_strides(both[i], bytes, stride);
-        extent(tensor_data(both[i]), both[i]->ndim, both[i]->shape, stride, bytes, &low[i], &high[i]);
-        if (low[i] == high[i]) return 0;
-    }
-    return low[0] < high[1] && low[1] < high[0];
+    return ranges_meet(tensor_range(a), tensor_range(b));
 }
 
 static int
@@ -905,16 +988,16 @@ static int
 check_results(const Run *run, int32_t nout)
 {
     const ExportedFunction *f = run->f;
-    char name[16];
+    Range taken[f->narguments + f->nresults + 1];
     if (nout != f->nresults)
         return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
+    for (int i = 0; i < f->narguments; i++) taken[i] = tensor_range(&run->in[i]);
     if (run->out == NULL && nout > 0) return fail(CALL_WRONG, "the results of %s are NULL", f->name);
     for (int i = 0; i < nout; i++) {
         const ExportedResult *r = &f->results[i];
         DLTensor *out = &run->out[i];
         int64_t stride[MOST_AXES];
-        snprintf(name, sizeof name, "%d", i);
-        int status = check_tensor(out, "result", name, r->dtype, r->rank);
+        int status = check_tensor(out, NULL, i, r->dtype, r->rank);
         if (status != CALL_DONE) return status;
         for (int axis = 0; axis < r->rank; axis++)
             if (out->shape[axis] != run_size(run, r->length[axis]))
@@ -926,12 +1009,14 @@ check_results(const Run *run, int32_t nout)
             return fail(CALL_WRONG, "result %d has elements in the same place", i);
         if (r->when && out->strides != NULL)
             return fail(CALL_WRONG, "result %d, whose length the call tells, has strides", i);
+        Range *own = &taken[f->narguments + i];
+        *own = tensor_range(out);
         for (int k = 0; k < f->narguments; k++)
-            if (tensors_overlap(out, &run->in[k]))
+            if (ranges_meet(*own, taken[k]))
                 return fail(CALL_WRONG, "result %d shares memory with argument %s", i,
                             f->arguments[k].name);
         for (int k = 0; k < i; k++)
-            if (tensors_overlap(out, &run->out[k]))
+            if (ranges_meet(*own, taken[f->narguments + k]))
                 return fail(CALL_WRONG, "results %d and %d share memory", k, i);
     }
     return CALL_DONE;
@@ -1073,15 +1158,15 @@ static int
 run_steps(Run *run)
 {
     const ExportedFunction *f = run->f;
-    fenv_t before;
+    Environment before;
     if (buffers_place(run) < 0) return run->status;
-    feholdexcept(&before);
+    environment_begin(&before);
     int failed = f->drive(&run->drive);
     if (!failed) warnings_take(&run->drive);
     int status = failed ? raised(run) : commit(run);
     if (status < 0)
         for (Log *log = run->logs; log != NULL; log = log->next) log_undo(log);
-    fesetenv(&before);
+    environment_end(&before);
     return status;
 }
 
