@@ -311,12 +311,7 @@ class _Library:
         return out
 
     def _main_text(self) -> str:
-        parts = [
-            _source("library.h"),
-            _source("dlpack.h"),
-            _source("library.c"),
-            _source("calls.c"),
-        ]
+        parts = [_source(name) for name in _SOURCES]
         if self.multiplies:
             parts += [_blas_names(str(self.blas)), _source("products.c")]
         parts += [text for text in self.loops.values() if text]
@@ -514,6 +509,8 @@ def _has_numpys_bits(name: str, dtype: str) -> bool:
 
 
 # ---- texts ----
+
+_SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
 
 _PUBLIC_FUNCTION = """
 PUBLIC int

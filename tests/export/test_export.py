@@ -220,6 +220,7 @@ def test_all_reasons_come_at_once_with_their_lines():
     assert sum("sort" in text for _, text in found) == 2
 
 
+@pytest.mark.slow
 def test_a_number_that_decides_is_a_reason_unless_it_is_given(tmp_path):
     def powers(x, n):
         return x * 2 if n > 2 else x.reshape(n, -1) + 1
@@ -248,6 +249,7 @@ def test_a_length_that_decides_is_a_reason():
     assert at == 1 and "'n'" in text
 
 
+@pytest.mark.slow
 def test_functions_of_the_c_library_are_a_choice(tmp_path):
     def grown(x):
         return np.exp(x) + np.arctan2(x, 2.0)
@@ -324,6 +326,7 @@ def test_a_program_in_c_calls_it(path, tmp_path):
     assert set(re.findall(r"NEEDED.*\[(\w+)", needed)) <= {"ld", "libc", "libm", "libpthread"}
 
 
+@pytest.mark.slow
 def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
     needs("cc", "pkg-config")
     page = (Path(pycompile.__file__).parent.parent / "docs" / "export.md").read_text()
@@ -336,6 +339,7 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
     assert ran("./main") == "0.5 2 3.5, 6\n"
 
 
+@pytest.mark.slow
 def test_products_are_those_of_the_blas_that_is_named(tmp_path):
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
@@ -438,6 +442,7 @@ def test_nothing_leaks(tmp_path):
     printed(ran("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", tmp_path / "main"))
 
 
+@pytest.mark.slow
 def test_the_command_line_exports(tmp_path):
     (tmp_path / "prices.py").write_text("def price(x, y, r):\n    return x * r - y\n")
     command = [sys.executable, "-m", "pycompile", "export", "prices:price"]
