@@ -586,6 +586,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
            Text *out, bool *straight)
 {
     Text head = {0}, body = {0};
+    if (vector_bytes == 0) vector_bytes = machine_vector_bytes();
     Prelude prelude = {.head = &head,
                        .vector_bytes = vector_bytes,
                        .own = graph->inlines || !graph->fast,
@@ -642,7 +643,7 @@ done:
 int
 codegen_c(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight)
 {
-    return codegen_c_for(graph, program, comments, machine_vector_bytes(), out, straight);
+    return codegen_c_for(graph, program, comments, 0, out, straight);
 }
 
 int
@@ -653,7 +654,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
 }
 
 int
-codegen_careful(const Graph *graph, const Program *program, Text *out)
+codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out)
 {
-    return write_file(graph, program, false, machine_vector_bytes(), false, out, NULL);
+    return write_file(graph, program, false, vector_bytes, false, out, NULL);
 }

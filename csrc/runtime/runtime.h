@@ -299,6 +299,7 @@ typedef struct {
     int64_t turns; /* of the loops around it, that were assumed */
     bool later;    /* the C compiler is waited for only where this call alone pays for it */
     bool waits;    /* it is waited for, whatever the options say */
+    struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
    ANSWER_NO: no plan.  ANSWER_ERROR: the error that is set is raised in the program
