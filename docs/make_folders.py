@@ -228,7 +228,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "CUDA",
-                "cuda_library cuda_compile cuda_code cuda_launch cuda_graph cuda_product cuda_put",
+                "cuda_library cuda_compile cuda_ptx cuda_code cuda_launch cuda_graph cuda_product cuda_put",
             ),
             ("Options, logs, reports", "config log report trace hints test_hooks module_runtime"),
         ],

@@ -261,7 +261,7 @@ PyObject *run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran
 /* Calls of Python functions are offered to plans by interception. */
 bool program_is_running(void);
 /* Leaves the functions of this code to CPython from now on, however they are called. */
-void program_leave(PyCodeObject *code);
+void program_dismiss(PyCodeObject *code);
 
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;

@@ -477,7 +477,12 @@ class Draft:
     def view(self) -> bool:
         name = self.array()
         forms = ("{0}[{1}]", "{0}[{1}]", "{0}.T", "{0}.reshape(-1)", "{0}.ravel()", "{0}.copy()")
-        forms += ("{0}.swapaxes(0, -1)", "xp.flip({0})", "xp.broadcast_to({0}, (2,) + {0}.shape)")
+        forms += (
+            "xp.diff({0})",
+            "{0}.swapaxes(0, -1)",
+            "xp.flip({0})",
+            "xp.broadcast_to({0}, (2,) + {0}.shape)",
+        )
         text = str(self.pick(forms))
         if "shape)" in text:
             text = text.replace("{0}.shape", str(self.value(name).shape))

@@ -551,6 +551,11 @@ def test_numbers_stored_by_masks():
     check_writes(masked_by_number, values((50,), "i8"), values((50,), "i8", 2), 7)
 
 
+def differences_behind(x):
+    x *= 2
+    return cp.diff(x, axis=0)
+
+
 def mask_of_rows(x):
     x[x[:, 0] > 0] = 1
 
@@ -568,6 +573,7 @@ def number_that_may_not_fit(x):
     [
         (second_write, "a second write, to another part, of a CuPy array"),
         (read_elsewhere, "a read, where another part was written, of a CuPy array"),
+        (differences_behind, "a read, where another part was written, of a CuPy array"),
         (read_number, "a read, where a number of the host was stored, of a CuPy array"),
         (mask_of_rows, "a part, not by known numbers and slices, of a CuPy array"),
         (array_by_mask, "a part, not by known numbers and slices, of a CuPy array"),

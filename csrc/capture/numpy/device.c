@@ -332,7 +332,7 @@ device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* array[1:] or array[:-1] along the axis. */
+/* What array[1:] or array[:-1] along the axis holds. */
 static Answer
 all_but_one(Interp *in, Value *array, int axis, bool first, NodeId *out)
 {
@@ -344,7 +344,9 @@ all_but_one(Interp *in, Value *array, int axis, bool first, NodeId *out)
     ends[first] = bound;
     if ((items[axis] = value_sequence(in, V_SLICE, 3, ends)) == NULL) return ANSWER_ERROR;
     Value *key = value_sequence(in, V_TUPLE, axis + 1, items);
-    return key == NULL ? ANSWER_ERROR : device_part(in, array, key, out);
+    if (key == NULL) return ANSWER_ERROR;
+    TRY(subscript_of_device(in, array, key, &array));
+    return device_operand(in, array, out);
 }
 
 static Answer
