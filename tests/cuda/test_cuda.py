@@ -1,6 +1,7 @@
 """CUDA without a device: the text of kernels by NVRTC, and their execution on the CPU."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -444,6 +445,23 @@ def test_programs_cannot_be_told_from_cupy(executor, tmp_path, first):
         [*command, "--programs", "100"], env=env, cwd=executor, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+NOT_IN_PROGRAMS = {
+    *("std", "var"),  # rounded as no model says for all arrays
+    *("amax", "amin"),  # as max and min
+    *("conj", "conjugate"),  # of complex numbers
+}
+
+
+def test_programs_call_each_rule_of_a_device():
+    rules = (
+        (HERE.parents[1] / "csrc/capture/numpy/device.c").read_text().partition("rules[] = {")[2]
+    )
+    names = re.findall(r'^    (?:REDUCE\(|\{)"(\w+)"', rules, re.MULTILINE)
+    called = (HERE / "device_programs.py").read_text().partition("# ---- arguments")[2]
+    missing = {name for name in names if not re.search(rf"\b{name}\b", called)}
+    assert missing == NOT_IN_PROGRAMS
 
 
 LARGEST_FOR_SUM = """
