@@ -287,6 +287,7 @@ int array_dot_loop(DType dtype, UfuncLoop *out);
    ANSWER_NO: not for this dtype. */
 typedef enum {
     BARE_DOT,    /* of vectors of n; scratch for two */
+    BARE_VECTORS, /* as `@` of vectors of n; no scratch */
     BARE_MATMUL, /* rows, what is summed, columns; no scratch */
     BARE_ARGMAX, /* of a vector of n; scratch for one.  It fails where that is empty */
     BARE_ARGMIN,

@@ -104,8 +104,9 @@ void python_value(Emit *e, int32_t at, const char *fail);
 void emit_bare(Emit *e);
 
 /* drive.c: the functions that drive loops of steps.  0, or -1 with the error set */
-void drive_head(const Program *program, Text *out); /* before the kernels */
-int drive_write(const Graph *graph, const Program *program, Text *out);
+/* `turned`: by kernel, the one of the same text of which there is an inline function; or -1 */
+void drive_head(const Program *program, const int32_t *turned, Text *out); /* before the kernels */
+int drive_write(const Graph *graph, const Program *program, const int32_t *turned, Text *out);
 
 /* c.c */
 /* Declares the loop indices i0 … of row `unit`. */
