@@ -316,7 +316,7 @@ typedef struct {
     Written *kernel;
     int *shapes, *texts; /* buckets, as many as kernels: the newest kernel, + 1 */
     Written **order;     /* room for as many */
-    int32_t *turned;     /* by kernel: see drive_head */
+    Turned *turned;      /* by kernel */
     bool parted;         /* the file can be compiled in parts */
 } AllWritten;
 
@@ -392,19 +392,23 @@ emit_alias(const Kernel *k, int same, int number, Text *body)
 /* More text than this is called from driven loops (drive.c), less is a part of them. */
 enum { TURNED_BYTES = 4000 };
 
-static void
-open_kernel(const Emit *e, const Kernel *k, int number, bool turned, Text *code)
+/* Is it a part of driven loops? */
+static bool
+is_turned(const Emit *e, const Kernel *k, const Text *text)
 {
-    static const char arguments[] = "(const KernelArgs *args, int64_t begin, int64_t end)\n{\n";
-    const struct RegionLoop *loop = e->quick ? k->region : NULL;
-    if (turned)
-        text_printf(code, "\nINLINE int\nturn%d%s", number, arguments);
-    else
-        text_printf(code, "\n%sint\nk%d%s",
-                    loop == NULL    ? ""
-                    : loop->guesses ? "GUESSING_LOOP "
-                                    : "KEPT_LOOP ",
-                    number, arguments);
+    return e->quick && e->program->drives.len > 0 && k->kind != KERNEL_REGION && !k->bounded &&
+           text->len <= TURNED_BYTES;
+}
+
+static void
+put_function(const Emit *e, int number, const Text *body, Text *code)
+{
+    const struct RegionLoop *loop = e->quick ? e->kernel->region : NULL;
+    text_printf(code, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n%s}\n",
+                loop == NULL    ? ""
+                : loop->guesses ? "GUESSING_LOOP "
+                                : "KEPT_LOOP ",
+                number, body->data);
 }
 
 /* Writes the kernel's functions, unless an earlier one has the same text. */
@@ -420,26 +424,20 @@ emit_code(Emit *e, AllWritten *all, int number, bool comments)
         same = first_text(p, all, number);
     }
     all->kernel[number].same = same;
-    all->turned[number] = same != number ? all->turned[same] : -1;
+    all->turned[number] = same != number ? all->turned[same] : (Turned){.kernel = -1};
     if (same != number) {
         emit_alias(k, same, number, &all->kernel[same].code);
         return 0;
     }
-    bool turned = e->quick && p->drives.len > 0 && k->kind != KERNEL_REGION && !k->bounded &&
-                  text->len <= TURNED_BYTES;
-    open_kernel(e, k, number, turned, code);
-    if (!comments)
-        text_put(code, text->data);
-    else if (write_kernel(e, number, true, code) < 0)
-        return -1;
-    text_put(code, "}\n");
-    if (turned) {
-        all->turned[number] = number;
-        text_printf(code,
-                    "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n"
-                    "    return turn%d(args, begin, end);\n}\n",
-                    number, number);
-    }
+    Text body = {0};
+    int status = comments ? write_kernel(e, number, true, &body) : 0;
+    const Text *written = comments ? &body : text;
+    if (status == 0 && is_turned(e, k, text))
+        turn_write(written, number, &all->turned[number], code);
+    else if (status == 0)
+        put_function(e, number, written, code);
+    text_free(&body);
+    if (status < 0) return -1;
     return k->bounded ? emit_bounded_kernel(e, number, code) : 0;
 }
 
@@ -543,7 +541,7 @@ number_parts(AllWritten *all, int kernels)
     for (int i = 0; i < kernels; i++) {
         Written *kernel = &all->kernel[i];
         bytes += kernel->weight;
-        if (all->turned[i] == i)
+        if (all->turned[i].kernel == i)
             turned += 2 * kernel->weight;
         else if (kernel->code.len > 0)
             order[count++] = kernel;
@@ -631,7 +629,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     size_t count = (size_t)program->kernels.len + 1;
     AllWritten all = {mem_alloc(sizeof(Written) * count), mem_alloc(sizeof(int) * count),
                       mem_alloc(sizeof(int) * count),     mem_alloc(sizeof(Written *) * count),
-                      mem_alloc(sizeof(int32_t) * count), false};
+                      mem_alloc(sizeof(Turned) * count),  false};
     if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL || all.order == NULL ||
         all.turned == NULL || emit_kernels(&e, &all, comments, &body) < 0 ||
         (quick && emit_drives(&e, &all, &body) < 0))

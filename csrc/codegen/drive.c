@@ -216,24 +216,51 @@ put_flags_behind(DriveText *d, const Step *step, int number)
 }
 
 static void
-put_call(DriveText *d, const Step *step, int number)
+put_each_place(const DriveText *d, const KernelStep *s, int count)
 {
-    const KernelStep *s = &step->kernel;
-    int inlined = d->turned[s->kernel];
-    if (s->nloops > 0 || (!s->checks_flags && raises(d, s))) put_late_look(d);
-    text_put(d->out, "    char *const ptr[] = {");
-    for (int i = 0; i < s->nplaces; i++) {
+    for (int i = 0; i < count; i++) {
         drive_put_place(d, s->places[i]);
         text_put(d->out, ", ");
     }
+}
+
+static void
+put_each_size(const DriveText *d, const KernelStep *s, int count)
+{
+    for (int i = 0; i < count; i++) text_printf(d->out, "s%d, ", s->sizes[i]);
+}
+
+/* The condition that the kernel fails. */
+static void
+put_inline_call(const DriveText *d, const KernelStep *s, int number)
+{
+    const Turned *turned = &d->turned[s->kernel];
+    text_printf(d->out, "    if (turn%d(", turned->kernel);
+    put_each_place(d, s, turned->places);
+    put_each_size(d, s, turned->sizes);
+    text_printf(d->out, "drive->loop + %d, drive->scratch, 0, units)) {\n", d->first_loop[number]);
+}
+
+static void
+put_far_call(const DriveText *d, const KernelStep *s, int number)
+{
+    text_put(d->out, "    char *const ptr[] = {");
+    put_each_place(d, s, s->nplaces);
     text_put(d->out, "0};\n    const int64_t size[] = {");
-    for (int i = 0; i < s->nsizes; i++) text_printf(d->out, "s%d, ", s->sizes[i]);
+    put_each_size(d, s, s->nsizes);
     text_printf(d->out,
                 "0};\n"
                 "    const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n"
-                "    if (%s%d(&args, 0, units)) {\n",
-                d->first_loop[number], inlined < 0 ? "k" : "turn",
-                inlined < 0 ? s->kernel : inlined);
+                "    if (k%d(&args, 0, units)) {\n",
+                d->first_loop[number], s->kernel);
+}
+
+static void
+put_call(DriveText *d, const Step *step, int number)
+{
+    const KernelStep *s = &step->kernel;
+    if (s->nloops > 0 || (!s->checks_flags && raises(d, s))) put_late_look(d);
+    (d->turned[s->kernel].kernel < 0 ? put_far_call : put_inline_call)(d, s, number);
     put_late_look(d);
     text_printf(d->out, "    drive->step = %d;\n    return 1;\n    }\n", number);
     put_flags_behind(d, step, number);
@@ -407,13 +434,13 @@ put_drive(DriveText *d)
 }
 
 void
-drive_head(const Program *program, const int32_t *turned, Text *out)
+drive_head(const Program *program, const Turned *turned, Text *out)
 {
     if (program->drives.len == 0) return;
     text_put(out, DRIVE_ABI_TEXT);
     text_put(out, HELPERS_TEXT);
     for (int i = 0; i < program->kernels.len; i++)
-        if (turned[i] < 0)
+        if (turned[i].kernel < 0)
             text_printf(out,
                         "__attribute__((noinline)) int k%d(const KernelArgs *args, int64_t begin, "
                         "int64_t end);\n",
@@ -421,7 +448,7 @@ drive_head(const Program *program, const int32_t *turned, Text *out)
 }
 
 int
-drive_write(const Graph *graph, const Program *program, const int32_t *turned, Text *out)
+drive_write(const Graph *graph, const Program *program, const Turned *turned, Text *out)
 {
     for (int i = 0; i < program->drives.len; i++) {
         size_t steps = (size_t)program->steps.len + 1, buffers = (size_t)program->buffers.len + 1;

@@ -10,16 +10,16 @@ typedef struct {
     Text *out;
     int number; /* of the drive */
     int first, last;
-    const int32_t *turned; /* by kernel: the one of the same text that is written inline; or -1 */
-    int32_t *first_loop;   /* by step of the program */
-    bool *labelled;        /* by step: one goes to it */
-    bool by_plan;          /* some steps are always done by the plan, which may change places */
-    bool *left;            /* by buffer: a step that is done by the plan has it */
-    bool *local, *fixed;   /* … it is a C variable; its place is */
-    bool *measured;   /* by size: the drive's steps make it known; the plan's are not current */
-    bool *used;       /* … it is a C variable */
-    int flagged;      /* the first step whose flags are looked at later; -1: none is */
-    bool looks_later; /* flags of all kernels mean the same */
+    const Turned *turned; /* by kernel */
+    int32_t *first_loop;  /* by step of the program */
+    bool *labelled;       /* by step: one goes to it */
+    bool by_plan;         /* some steps are always done by the plan, which may change places */
+    bool *left;           /* by buffer: a step that is done by the plan has it */
+    bool *local, *fixed;  /* … it is a C variable; its place is */
+    bool *measured;       /* by size: the drive's steps make it known; the plan's are not current */
+    bool *used;           /* … it is a C variable */
+    int flagged;          /* the first step whose flags are looked at later; -1: none is */
+    bool looks_later;     /* flags of all kernels mean the same */
 } DriveText;
 
 /* Whether there is any measured size, and any C variable of a float. */
