@@ -682,6 +682,14 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     return write_file(graph, program, comments, vector_bytes, true, out, straight);
 }
 
+void
+codegen_abi(Text *out)
+{
+    text_put(out, KERNEL_ABI_TEXT);
+    text_put(out, LOG_ABI_TEXT);
+    text_put(out, DRIVE_ABI_TEXT);
+}
+
 int
 codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out)
 {

@@ -103,11 +103,10 @@ export_call(Export *e, const Step *step, const char *name)
     if (multiplies && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
-        int32_t number = export_selected(e, x->results[0]);
-        text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], number);
-        if (number < 0)
+        text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], export_selected(e, x->results[0]));
+        if (export_placed(e, x->results[0]) == 0) /* there is no room for all */
             return export_refuse(e, step->line > 0 ? e->graph->files.at[step->file] : NULL,
-                                 step->line, "what a mask selects goes to more than a result") < 0
+                                 step->line, "what a mask selects is no result") < 0
                        ? -1
                        : 1;
     } else {
