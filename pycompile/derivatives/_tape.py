@@ -376,9 +376,30 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
         with np.errstate(all="ignore"):
             out = _run.whole(tape, function.derived[key], args)
         _run.check(tape)
+        _require_known(tape, function, out)
         return out
     finally:
         _running.tapes, tape.is_text = before, outer
+
+
+def _require_known(tape: Tape, function: Any, out: Any) -> None:
+    """What a text gives depends on what is differentiated as graphs tell, or is there before it runs."""
+    from pycompile.derivatives import _run, _trees
+
+    lost = [x for _, x in _trees.leaves(out) if is_number(x) and not tape.find(x)[0]]
+    if not lost:
+        return
+    before = _run.Reached()
+    before.walk(function.plain)
+    if all(id(x) in before.found for x in lost):
+        return
+    if tape.is_batch:
+        tape.broken = True
+        return
+    raise DerivativeError(
+        f"a derivative's own code, {function.file}, ends a graph: derivatives of it are not known.  Let the "
+        "function compute with arrays, or write the rule of its step with pycompile.custom_vjp"
+    )
 
 
 class _ViewBack:
