@@ -181,6 +181,10 @@ class Ops(Adjoint):
 
     def pull_scatter(self, node: Node, g: str) -> None:
         old, value = node.args
+        if 0 in self.written_shape(node):
+            if old in self.active:
+                self.add(old, g, node)
+            return
         view = self.written(node)
         if value in self.active:
             part = self.local(f"{view.text(g)}.copy()")

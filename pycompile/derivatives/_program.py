@@ -523,12 +523,16 @@ class Writer:
 
     def op_scatter(self, node: Node) -> None:
         old, value = node.args
+        if 0 in self.written_shape(node):
+            self.text.put(f"v{node.id} = {self.ref(old)}.copy(order='K')", node)
+            return
         view = _views.find(self.place(node), self.written_place(node))
         if view is None or view.spread or view.part:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
         if not node.shape:  # NumPy's operations make numbers of such arrays
-            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)})", node)
+            flat = ".reshape(())" if value.form == "array" and value.shape else ""
+            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)}){flat}", node)
             return
         whole = not view.index and view.axes == tuple(range(len(view.axes))) and not view.new
         alike = value.form == "array" and self.shape(value) == self.shape(node)
