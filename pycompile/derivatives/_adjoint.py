@@ -202,7 +202,7 @@ class Adjoint(Writer):
         if key not in self.ct:
             self.text.put(f"{name} = {self.zero(node)}", of)
         elif self.ct[key] != name or name not in self.owned:
-            self.text.put(f"{name} = {self.ct[key]}.copy()", of)
+            self.text.put(f"{name} = np.array({self.ct[key]})", of)
         self.ct[key] = name
         self.owned.add(name)
         return name

@@ -256,7 +256,7 @@ class Calls(Ops):
             part = self.unspread(self.local(f"{once}({g}, {key})"), to)
             self.add(to, self.typed(part, to, node), node)
         if old in self.active:
-            name = self.local(f"{g}.copy()")
+            name = self.local(f"np.array({g})")
             self.text.put(f"{name}[{key}] = 0.0", node)
             self.add(old, name, node)
 
