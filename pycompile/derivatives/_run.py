@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
-from pycompile._errors import DerivativeError, GraphBreakError
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -44,15 +44,6 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
     namespace: dict[str, Any] = {"function": function}
     exec(f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace)
     return namespace["call"]
-
-
-def whole(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
-    """Calls one of our texts; in a batch it has to be one graph."""
-    try:
-        return function(*args)
-    except GraphBreakError:
-        tape.broken = True
-        return function.__wrapped__(*args)
 
 
 def check(tape: Tape) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pycompile._errors import DerivativeError
-from pycompile.derivatives import _views
+from pycompile._errors import DerivativeError, GraphBreakError
+from pycompile.derivatives import _trees, _views
 
 
 class _Running(threading.local):
@@ -350,45 +350,55 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
     """Runs a text as a function that the last of these tapes differentiates."""
     from pycompile.derivatives import _run
 
-    tape = stack[-1]
-    for value in (*args, *function.plain.__globals__.values()):
-        if is_number(value) and not tape.find(value)[0]:
-            tape.constants[id(value)] = value
     before, _running.tapes = _running.tapes, list(stack)
+    tape = stack[-1]
     outer, tape.is_text = tape.is_text, True
     try:
-        # No plan shall take the value of a number for granted that depends on what is differentiated.
-        fragile = [
-            i
-            for i, value in enumerate(args)
-            if is_fixed(value) and any(each.find(value)[1] is not None for each in stack)
-        ]
-        args = list(args)
-        # In graphs complex numbers of NumPy's are values, and those of Python's are not.
-        kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
-        for i in fragile:
-            args[i], number = np.array(args[i]), args[i]
-            alias(number, args[i])
-        key = (tape.is_batch, *kinds.items())
-        if key not in function.derived:
-            text = _run.of_arrays(function.plain, len(args), kinds)
-            function.derived[key] = _run.compiled(text, tape.is_batch)
-        with np.errstate(all="ignore"):
-            out = _run.whole(tape, function.derived[key], args)
+        out = _derived_run(tape, function, args)
         _run.check(tape)
         _require_known(tape, function, out)
         return out
+    except GraphBreakError:  # in a batch: the text has to be one graph
+        tape.broken = True
     finally:
         _running.tapes, tape.is_text = before, outer
+    around = tape.around(args)
+    return _on(around, function, args) if around else function.plain(*args)
+
+
+def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
+    from pycompile.derivatives import _run
+
+    for value in (*args, *function.plain.__globals__.values()):
+        if is_number(value) and not tape.find(value)[0]:
+            tape.constants[id(value)] = value
+    # No plan shall take the value of a number for granted that depends on what is differentiated.
+    fragile = [
+        i
+        for i, value in enumerate(args)
+        if is_fixed(value) and any(each.find(value)[1] is not None for each in tapes())
+    ]
+    args = list(args)
+    # In graphs complex numbers of NumPy's are values, and those of Python's are not.
+    kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
+    for i in fragile:
+        args[i], number = np.array(args[i]), args[i]
+        alias(number, args[i])
+    key = (tape.is_batch, *kinds.items())
+    if key not in function.derived:
+        text = _run.of_arrays(function.plain, len(args), kinds)
+        function.derived[key] = _run.compiled(text, tape.is_batch)
+    with np.errstate(all="ignore"):
+        return function.derived[key](*args)
 
 
 def _require_known(tape: Tape, function: Any, out: Any) -> None:
     """What a text gives depends on what is differentiated as graphs tell, or is there before it runs."""
-    from pycompile.derivatives import _run, _trees
-
     lost = [x for _, x in _trees.leaves(out) if is_number(x) and not tape.find(x)[0]]
     if not lost:
         return
+    from pycompile.derivatives import _run
+
     before = _run.Reached()
     before.walk(function.plain)
     if all(id(x) in before.found for x in lost):
