@@ -25,6 +25,7 @@ from pycompile.derivatives._program import (
     called,
     dtype_text,
     function_of,
+    has_others,
     holes_in,
     is_real_valued,
     no_rule,
@@ -59,7 +60,9 @@ class Calls(Ops):
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
         function = call.function = function_of(call)
-        if isinstance(function, operator.attrgetter):
+        if isinstance(node.object, _calls.Call) and not call.changed and has_others(node.object):
+            raise no_rule(node, f"{self.function(function)}, of which some results are views")
+        elif isinstance(function, operator.attrgetter):
             self.pull_attribute(node, function.__reduce__()[1][0], str(g))
         elif function is _C._pick:  # a number as one of two classes
             a, b, test = node.args

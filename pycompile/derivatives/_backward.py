@@ -34,6 +34,8 @@ class Backward(Calls):
     def pull(self, node: Node) -> None:
         if node.op in ("input", "const"):
             return
+        if node.form == "array" and not node.regions and 0 in self.shape(node):
+            return  # of no elements
         if node.op == "result":
             if node.id in self.roots and self.scope.kind == "turns":
                 return

@@ -845,11 +845,14 @@ def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:
 
 def plain_results(call: _calls.Call) -> bool:
     """Does the graph take the call's results by the numbers that they have in what it returns?"""
-    check = call.check
-    if check.items is None:
-        return True
-    simple = all(item.items is None and item.form != _C.StepValue.NONE for item in check.items)
-    return simple and len(check.items) > 1 and not call.changed
+    items = call.check.items
+    return items is None or (len(items) > 1 and not call.changed and not has_others(call))
+
+
+def has_others(call: _calls.Call) -> bool:
+    """Is among the call's results what is none of the graph's: a view of an argument, say?"""
+    leaves = (*_calls.PROMISED, _C.StepValue.OPAQUE, _C.StepValue.OBJECT)
+    return any(item.form not in leaves for item in call.check.items or ())
 
 
 def packed(shape: tuple[int, ...], dtype: str, order: str) -> tuple[int, ...]:

@@ -397,6 +397,12 @@ def _require_known(tape: Tape, function: Any, out: Any) -> None:
     lost = [x for _, x in _trees.leaves(out) if is_number(x) and not tape.find(x)[0]]
     if not lost:
         return
+    there = [*tape.constants.values(), *(x for x, _ in tape.known.values())]
+    known = [x for x in there if isinstance(x, np.ndarray)]
+    # A view of what is known and depends on nothing is no value of its own.
+    lost = [x for x in lost if not any(np.may_share_memory(x, each) for each in known)]
+    if not lost:
+        return
     from pycompile.derivatives import _run
 
     before = _run.Reached()
