@@ -1,5 +1,5 @@
 """vmap of the programs of derivative_programs.py and generated_derivatives.py, against a loop over the
-items: derivatives/test_batch_fuzz.py."""
+items, and Jacobians against pullbacks one by one: derivatives/test_fuzz.py."""
 
 from __future__ import annotations
 
@@ -104,6 +104,50 @@ def differ(f: Any, args: Sequence[Any], seed: int) -> str:
         if not alike(one, other):
             return f"result {i} is {one}, and in a loop {other}"
     for i, (one, other) in enumerate(zip(ours, plain, strict=True)):
-        if isinstance(one, np.ndarray) and not np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"):
+        if isinstance(one, np.ndarray) and not alike(one, other):
             return f"argument {i} is left as {one}, and by a loop as {other}"
     return ""
+
+
+def jacobians_differ(f: Any, args: Sequence[Any]) -> str:
+    """As `differ`, of jacrev and jacfwd by the first array of floats against pullbacks one by one."""
+    active = [i for i, arg in enumerate(args) if generated.is_active(arg) and arg.size]
+    if not active or args[active[0]].dtype != np.float64:
+        return "unknown"
+    number = active[0]
+
+    def part(value: Any) -> Any:
+        given = copy.deepcopy(list(args))
+        given[number] = value
+        results = [leaf for _, leaf in _trees.leaves(f(*given))]
+        return [x for x in results if getattr(x, "dtype", None) == np.float64]
+
+    x = args[number]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            out, pullback = pycompile.vjp(part, x.copy(order="K"))
+        except Exception:
+            return "unknown"
+        rows = [rows_of(pullback, out, i) for i in range(len(out))]
+        for jacobian in (pycompile.jacrev, pycompile.jacfwd):
+            try:
+                found = jacobian(part)(x.copy(order="K"))
+            except pycompile.DerivativeError:
+                continue
+            for one, other, value in zip(found, rows, out, strict=True):
+                other = other.reshape(np.shape(value) + x.shape)
+                unknown = np.isnan(one + other)  # zero times an infinity
+                if not alike(np.where(unknown, 0.0, one), np.where(unknown, 0.0, other)):
+                    return f"{jacobian.__name__} is {one}, and row by row {other}"
+    return ""
+
+
+def rows_of(pullback: Any, out: Sequence[Any], number: int) -> Any:
+    size = np.size(out[number])
+    rows = []
+    for i in range(size):
+        given = [np.zeros(np.shape(x)) for x in out]
+        given[number].flat[i] = 1
+        rows.append(pullback([np.asarray(g)[()] if np.ndim(g) == 0 else g for g in given])[0])
+    return np.array(rows)

@@ -440,7 +440,7 @@ class Writer:
         if op == "cast":
             return self.cast(node, args[0])
         if op == "where":
-            return f"np.where({', '.join(args)})"
+            return f"np.where({', '.join(args)})" + ("[()]" if node.form == "scalar" else "")
         if op in ("real", "imag"):
             return f"np.array({args[0]}.{op})" if node.form == "array" else f"{args[0]}.{op}"
         if op == "clamp":

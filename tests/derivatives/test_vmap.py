@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import grad, hessian, vmap
+from pycompile import grad, hessian, jacfwd, jacrev, vmap
 from pycompile.derivatives import _batch
 
 rng = np.random.default_rng(4)
@@ -164,6 +164,33 @@ def test_gradient_of_a_batch(monkeypatch):
     assert counted.told == [True]
     want = grad(lambda x: (np.tanh(x @ W).sum(axis=1) ** 2).sum())(x)
     assert np.allclose(g, want, rtol=1e-12)
+
+
+def test_gradient_of_a_batch_that_is_given_up(monkeypatch):
+    def f(r):
+        return np.median(np.tanh(r)) ** 2
+
+    x = R(5, 4)
+    counted = Counted(monkeypatch)
+    g = grad(lambda x: vmap(f)(x).sum())(x)
+    assert counted.told == [False]
+    assert np.array_equal(g, [grad(f)(row) for row in x])
+
+
+def test_jacobians_are_batches(monkeypatch):
+    counted = Counted(monkeypatch)
+    x = R(4)
+    for jacobian in (jacrev, jacfwd):
+        assert np.allclose(jacobian(elements)(x), np.tril(np.ones((4, 4))) * 4 * x, rtol=1e-14)
+    assert np.allclose(hessian(lambda x: (elements(x) ** 2).sum())(x), _hessian(x), rtol=1e-12)
+    assert all(counted.told)
+
+
+def _hessian(x):
+    """Of the sum of 4 s ** 2 for the running sums s of x ** 2."""
+    s = np.cumsum(x**2)
+    mixed = 32 * np.outer(x, x) * (4 - np.maximum.outer(range(4), range(4)))
+    return mixed + np.diag(16 * np.cumsum(s[::-1])[::-1])
 
 
 def test_warnings_and_errors_are_the_loops():
