@@ -13,18 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pycompile.derivatives._program import (
-    CHEAP,
-    MOST_AGAIN,
-    Activity,
-    Names,
-    Node,
-    Text,
-    Writer,
-    dtype_text,
-    free_nodes,
-    no_rule,
-)
+from pycompile.derivatives._activity import Activity, free_nodes
+from pycompile.derivatives._text import Names, Node, Text, no_rule
+from pycompile.derivatives._writer import CHEAP, MOST_AGAIN, Writer, dtype_text
 
 
 class Scope:

@@ -13,23 +13,13 @@ import numpy as np
 
 from pycompile import _C, _calls, _steps
 from pycompile.derivatives import rules
+from pycompile.derivatives._activity import is_real_valued
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
+from pycompile.derivatives._called import Called, called, function_of, has_others, holes_in
 from pycompile.derivatives._elementwise import ROWS
-from pycompile.derivatives._program import (
-    Called,
-    Names,
-    Node,
-    Text,
-    Writer,
-    called,
-    dtype_text,
-    function_of,
-    has_others,
-    holes_in,
-    is_real_valued,
-    no_rule,
-)
+from pycompile.derivatives._text import Names, Node, Text, no_rule
+from pycompile.derivatives._writer import Writer, dtype_text
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

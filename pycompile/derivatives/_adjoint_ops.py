@@ -10,7 +10,8 @@ import numpy as np
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
-from pycompile.derivatives._program import UFUNCS, Node, dtype_text, no_rule, store_text
+from pycompile.derivatives._text import UFUNCS, Node, no_rule
+from pycompile.derivatives._writer import dtype_text, store_text
 
 
 class Ops(Adjoint):

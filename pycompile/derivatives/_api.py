@@ -11,8 +11,8 @@ import numpy as np
 from pycompile import _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _batch, _run, _tape, _trees
-from pycompile.derivatives._program import Function, Text
 from pycompile.derivatives._tape import Tape
+from pycompile.derivatives._text import Function, Text
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pycompile.derivatives._activity import free_nodes
 from pycompile.derivatives._adjoint import Scope, Turns
 from pycompile.derivatives._adjoint_calls import Calls
-from pycompile.derivatives._program import Node, Text, Writer, dtype_text, free_nodes, no_rule
+from pycompile.derivatives._text import Node, Text, no_rule
+from pycompile.derivatives._writer import Writer, dtype_text
 
 
 class Backward(Calls):

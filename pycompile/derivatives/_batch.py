@@ -22,7 +22,7 @@ from pycompile._errors import GraphBreakError
 from pycompile.derivatives import _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
 from pycompile.derivatives._plan import Plan, written_input
-from pycompile.derivatives._program import Function, Names, Node, Text
+from pycompile.derivatives._text import Function, Names, Node, Text
 
 
 class Batch(_tape.Tape):

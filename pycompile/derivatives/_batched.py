@@ -14,16 +14,10 @@ import numpy as np
 from pycompile import _C, _calls
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint_calls import explicit, subscripts_of
+from pycompile.derivatives._called import Called, called, function_of
 from pycompile.derivatives._plan import Forward
-from pycompile.derivatives._program import (
-    UFUNCS,
-    Called,
-    Names,
-    Node,
-    called,
-    dtype_text,
-    function_of,
-)
+from pycompile.derivatives._text import UFUNCS, Names, Node
+from pycompile.derivatives._writer import dtype_text
 
 
 class NotBatched(Exception):

@@ -19,19 +19,10 @@ import numpy as np
 from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
+from pycompile.derivatives._activity import Activity, free_nodes, is_real_valued
 from pycompile.derivatives._backward import Backward
-from pycompile.derivatives._program import (
-    Activity,
-    Function,
-    Names,
-    Node,
-    Text,
-    Writer,
-    free_nodes,
-    is_real_valued,
-    no_rule,
-    where,
-)
+from pycompile.derivatives._text import Function, Names, Node, Text, no_rule, where
+from pycompile.derivatives._writer import Writer
 from pycompile.derivatives.rules import NoRule
 
 

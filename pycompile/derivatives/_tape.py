@@ -430,7 +430,7 @@ class _PlacesBack:
     """Of a view that no expression gives."""
 
     def __init__(self, places: Any, base: np.ndarray[Any, Any]) -> None:
-        from pycompile.derivatives._program import Function, Text
+        from pycompile.derivatives._text import Function, Text
 
         text = Text()
         text.put(f"g = np.zeros({base.size}, np.{base.dtype.name})")
@@ -447,7 +447,8 @@ _view_texts: dict[Any, Any] = {}
 
 
 def _view_text(kind: str, view: _views.View, base: np.ndarray[Any, Any]) -> Any:
-    from pycompile.derivatives._program import Function, Text, store_text
+    from pycompile.derivatives._text import Function, Text
+    from pycompile.derivatives._writer import store_text
 
     key = (kind, view.text("x"), base.shape, base.dtype)
     if key in _view_texts:
@@ -528,7 +529,7 @@ _ADD: list[Any] = []
 def added(tape: Tape, one: Any, other: Any) -> Any:
     if not _running.tapes:
         return one + other
-    from pycompile.derivatives._program import Function, Text
+    from pycompile.derivatives._text import Function, Text
 
     if not _ADD:
         text = Text()

@@ -424,8 +424,8 @@ source_varied(Interp *in, SourceId id)
     return NULL;
 }
 
-/* Under capture_all, where what is not captured may have no other way to run, the first values that a
-   guard fails for have plans of their own. */
+/* Under capture_all, where what is not captured may have no other way to run, the first values that
+   a guard fails for have plans of their own. */
 bool
 varied_is_planned(const Interp *in, const VariedPath *varied)
 {
