@@ -53,6 +53,9 @@ def check(tape: Tape) -> None:
         raise error
 
 
+HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)
+
+
 class Reached:
     """Whatever arrays and numbers are there before a call: constants, if a plan reads them."""
 
@@ -82,14 +85,15 @@ class Reached:
                 stack += item.co_consts
             elif isinstance(item, (types.ModuleType, str, bytes, int)) or item is None:
                 continue
-            else:
+            elif isinstance(item, types.BuiltinFunctionType):
+                stack.append(item.__self__)
+            elif not isinstance(item, type) or item.__flags__ & HEAP_TYPE:
                 stack += vars(item).values() if hasattr(item, "__dict__") else ()
                 wrapped = getattr(item, "__wrapped__", None)
                 if wrapped is not None:
                     stack.append(wrapped)
-                if isinstance(item, type):
-                    continue
-                stack.append(type(item))
+                if not isinstance(item, type):
+                    stack.append(type(item))
 
     def of_function(self, function: types.FunctionType) -> Iterator[Any]:
         code = function.__code__
