@@ -60,7 +60,7 @@ def of_items(args: Sequence[Any], seed: int) -> tuple[list[Any], tuple[Any, ...]
 def varied(arg: Any, rng: np.random.Generator) -> Any:
     if arg.dtype.kind == "f":
         return (arg * rng.uniform(0.9, 1.1, arg.shape)).astype(arg.dtype)
-    return rng.permuted(arg)
+    return rng.permuted(arg) if arg.ndim else arg.copy()
 
 
 def item(value: Any, axis: int | None, number: int) -> Any:

@@ -60,6 +60,19 @@ class Ops(Adjoint):
             raise no_rule(node, f"np.{UFUNCS.get(name, name)}")
         self.pull_row(node, g, row, node.args)
 
+    def pull_where(self, node: Node, g: str) -> None:
+        """Numbers in a loop over elements are chosen as Python does it: np.where would make arrays."""
+        if self.scope.kind != "turns" or node.form == "array":
+            self.pull_kind_pointwise(node, g)
+            return
+        test, zero = self.ref(node.args[0]), self.zero(node)
+        for arg, text in zip(
+            node.args[1:], ("{g} if {c} else {z}", "{z} if {c} else {g}"), strict=True
+        ):
+            if arg in self.active:
+                expr = f"({text.format(g=g, c=test, z=zero)})"
+                self.add(arg, self.typed(expr, arg, node), node)
+
     def pull_part(self, node: Node, part: str, g: str) -> None:
         """Of x.real and x.imag."""
         (arg,) = node.args

@@ -156,7 +156,7 @@ class Writer:
         if op == "cast":
             return self.cast(node, args[0])
         if op == "where":
-            return f"np.where({', '.join(args)})" + ("[()]" if node.form == "scalar" else "")
+            return self.chosen(node, args)
         if op in ("real", "imag"):
             return f"np.array({args[0]}.{op})" if node.form == "array" else f"{args[0]}.{op}"
         if op == "clamp":
@@ -168,6 +168,13 @@ class Writer:
         if op in PREFIX and is_operator:
             return f"{PREFIX[op]}{args[0]}"
         return f"np.{UFUNCS[op]}({', '.join(args)})"
+
+    def chosen(self, node: Node, args: Sequence[str]) -> str:
+        """np.where; of numbers in a loop over elements as Python does it: np.where would make arrays."""
+        alike = all(x.form == "scalar" and x.dtype == node.dtype for x in node.args[1:])
+        if self.nest and alike and all(x.op != "const" for x in node.args[1:]):
+            return f"{args[1]} if {self.ref(node.args[0])} else {args[2]}"
+        return f"np.where({', '.join(args)})" + ("[()]" if node.form == "scalar" else "")
 
     def cast(self, node: Node, arg: str) -> str:
         if node.form == "array":

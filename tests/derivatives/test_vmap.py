@@ -44,6 +44,15 @@ def elements(x):
     return y
 
 
+def stores(x, y):
+    a, b = x * 1, np.zeros((3, 4))
+    np.add.at(a, [1, 3], y)
+    a[[0, 2]] = y * 2
+    np.add.at(b, (np.array([2, 0]), np.argsort(x)[:2]), y)
+    np.add.at(b, (slice(None), [1, 1]), y)
+    return a, b, b[np.array([0, 1]), [3, 2]]
+
+
 class Counted:
     """Tells whether items were run at once."""
 
@@ -66,6 +75,7 @@ ONCE = {
     "views": (lambda x: (x.T[::-1].reshape(-1), x[1:, ::2], x[0, 1]), (R(5, 3, 4),), {}),
     "joined": (lambda x: np.concatenate((x, V)), (R(5, 4),), {}),
     "gathers": (lambda x: (x[np.argsort(x)], V[np.argsort(x)], x[[0, 2]]), (R(5, 4),), {}),
+    "stores": (stores, (R(5, 4), R(5, 2)), {}),
     "sort": (lambda x: np.sort(x, axis=0)[::-1], (R(5, 4, 2),), {}),
     "linalg": (lambda a, b: (np.linalg.inv(a), np.linalg.solve(a, b)), (R(5, 4, 4), R(5, 4)), {}),
     "einsum": (lambda x: np.einsum("i,ij->j", x, W), (R(5, 4),), {}),
