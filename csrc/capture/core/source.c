@@ -429,7 +429,7 @@ source_varied(Interp *in, SourceId id)
 bool
 varied_is_planned(const Interp *in, const VariedPath *varied)
 {
-    enum { MOST_VALUES = 64 };
+    enum { MOST_VALUES = 512 };
     const Config *config = in->request->config;
     return config != NULL && config->capture_all && varied->failed <= MOST_VALUES;
 }
