@@ -247,7 +247,7 @@ class Tape:
         seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
         for entry in self.entries:
             entry.kept = tuple(
-                _copied(x)
+                copied(x)
                 if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
                 else x
                 for x in entry.kept
@@ -513,11 +513,11 @@ def _print_of(value: np.ndarray[Any, Any]) -> int:
 def _own(value: Any, target: Any) -> Any:
     """A kept value that is about to be written over: a copy of it."""
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
-        return _copied(value)
+        return copied(value)
     return value
 
 
-def _copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     new = value.copy(order="K")
     alias(value, new)
     return new
