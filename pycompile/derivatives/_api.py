@@ -10,9 +10,9 @@ import numpy as np
 
 from pycompile import _api
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _run, _tape, _trees
-from pycompile.derivatives._program import Function, Text
+from pycompile.derivatives import _batch, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
+from pycompile.derivatives._text import Function, Text
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
 
@@ -363,14 +363,22 @@ def _scalar(ct: Any, value: Any) -> Any:
 
 def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
     """What `call` gives for each of the unit vectors of a value: for each leaf an array of all, along
-    an axis."""
-    dtype, n = np.asarray(value).dtype, np.size(value)
-    columns = []
-    for i in range(n):
-        flat = np.zeros(n, dtype)
-        flat[i] = 1
-        unit = flat.reshape(np.shape(value)) if isinstance(value, np.ndarray) else flat[0]
-        columns.append([leaf for _, leaf in _trees.leaves(call(unit))])
+    an axis, by one call for all units where their batch is known (_batch.py)."""
+    dtype, shape, n = np.asarray(value).dtype, np.shape(value), np.size(value)
+    units = np.eye(n, dtype=dtype).reshape((n, *shape))
+    each = [unit if isinstance(value, np.ndarray) else unit[()] for unit in units]
+    for tape in _tape.tapes():
+        for unit in each[:1]:
+            tape.know_constant(unit)
+    rows = []
+    if n > 1:
+        tried = _batch.attempt(lambda: call(each[0]), [], [(each[0], units)], n)
+        out, batch = tried if tried is not None else (None, None)
+        if batch is not None and batch.knows(out):
+            return [_batch.joined(batch, leaf, axis) for _, leaf in _trees.leaves(out)]
+        rows = [] if tried is None else [tried[0]]
+    rows += [call(unit) for unit in each[len(rows) :]]
+    columns = [[leaf for _, leaf in _trees.leaves(row)] for row in rows]
     return [_stacked(list(column), axis) for column in zip(*columns, strict=True)]
 
 

@@ -392,6 +392,8 @@ int value_pin(Interp *in, Value *value);
 uint64_t source_path_of(Interp *in, SourceId id);
 /* The record of the source's failed guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
+/* Is a value that varies guarded all the same, for a plan of its own? */
+bool varied_is_planned(const Interp *in, const VariedPath *varied);
 /* Guards that the int, which stays symbolic, lies in [low, high]; ANSWER_NO where that is
    impossible. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
