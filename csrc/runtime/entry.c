@@ -417,8 +417,7 @@ note_varied(void *of, uint64_t path)
 void
 entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots)
 {
-    note_varied(entry, guards_varied_path(guards, failed));
-    guards_varied_sizes(guards, roots, note_varied, entry);
+    guards_varied(guards, failed, roots, note_varied, entry);
 }
 
 static bool

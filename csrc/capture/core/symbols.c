@@ -1,9 +1,11 @@
-/* Lengths of arrays from outside that stay symbols of the graph, so that a plan serves all of them.
+/* Lengths of arrays from outside, and ints from outside that are lengths or places, which stay
+   symbols of the graph, so that a plan serves all of them.
 
    Which ones the option `dynamic` says: all, those that differed in a call for which no plan held,
    or those that the program declares (dims.c).  An array has symbols where it is laid out as a new
    one in C order and has elements.  Where NumPy treats axes of one element in ways of their own,
-   what is captured asks for two: length_is_some.
+   what is captured asks for two: length_is_some.  An int is 0 or more; what it is used for raises
+   that.
 
    What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be
    equal asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned
@@ -121,6 +123,34 @@ united_with(const Interp *in, uint64_t path, const Dim *dim, int64_t hint)
     return NULL;
 }
 
+/* Guards that the symbol is the other one. */
+static int
+guard_united(Interp *in, const Symbol *symbol, const Symbol *with)
+{
+    Guard guard = {.kind = GUARD_SAME_SIZE,
+                   .source = symbol->array,
+                   .other = with->array,
+                   .low = symbol->axis,
+                   .high = with->axis};
+    SizeTerm terms[] = {{SIZE_DIM, 0, symbol->axis},
+                        {SIZE_CONST, -1, 0},
+                        {SIZE_DIM, 1, with->axis},
+                        {SIZE_MUL, 0, 0},
+                        {SIZE_ADD, 0, 0}};
+    SourceId sources[] = {symbol->array, with->array};
+    if (symbol->axis != OF_INT && with->axis != OF_INT) return guard_add(in, &guard) < 0 ? -1 : 0;
+    guard = (Guard){.kind = GUARD_SIZES,
+                    .source = symbol->array,
+                    .other = NO_SOURCE,
+                    .low = 1,
+                    .ngroup = COUNT_OF(sources),
+                    .group = arena_copy(in->arena, sources, sizeof sources),
+                    .nsizes = COUNT_OF(terms),
+                    .sizes = arena_copy(in->arena, terms, sizeof terms)};
+    if (guard.group == NULL || guard.sizes == NULL) return -1;
+    return guard_add(in, &guard) < 0 ? -1 : 0;
+}
+
 /* Guards what is declared of the symbol. */
 static Answer
 dim_guard(Interp *in, SizeId symbol, const Dim *dim)
@@ -147,13 +177,8 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
         symbol.dim.name = NULL;
     const Symbol *with = united_with(in, path, &symbol.dim, hint);
     if (with != NULL) {
-        Guard guard = {.kind = GUARD_SAME_SIZE,
-                       .source = array->source,
-                       .other = with->array,
-                       .low = axis,
-                       .high = with->axis};
         *out = symbol.size = with->size;
-        if (guard_add(in, &guard) < 0) return -1;
+        if (guard_united(in, &symbol, with) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
         bool declared = symbol.dim.name != NULL;
@@ -171,6 +196,50 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
                    dim_guard(in, *out, &symbol.dim) != ANSWER_ERROR
                ? 0
                : -1;
+}
+
+/* ---- ints ---- */
+
+bool
+int_is_open(Interp *in, const Value *value)
+{
+    if (!symbols_in_use(in) || in->loop != NULL || value->kind != V_NODE || value->nitems != 0 ||
+        value->sized != NULL || value->source == NO_SOURCE || value->guard == 0 ||
+        value->object == NULL || !PyLong_CheckExact(value->object) ||
+        source_is_stacked(in, value->source) ||
+        in->out->guards.at[value->guard - 1].kind != GUARD_INT_RANGE ||
+        graph_node(in->graph, value->node)->type.dtype != DT_I64)
+        return false;
+    uint64_t path = source_path_of(in, value->source);
+    if (PyLong_AsLongLong(value->object) < LEAST_SEEN || is_fixed(in, path)) return false;
+    return in->request->config->dynamic == DYNAMIC_AT_ONCE || has_varied(in, path);
+}
+
+Answer
+symbol_of_int(Interp *in, Value *value, SizeId *out)
+{
+    if (!int_is_open(in, value)) return ANSWER_NO;
+    uint64_t path = source_path_of(in, value->source);
+    const Symbol *known = symbol_at(in, path);
+    if (known != NULL) {
+        *out = known->size;
+        return ANSWER_YES;
+    }
+    int64_t hint = PyLong_AsLongLong(value->object);
+    TRY(value_in_range(in, value, 0, INT64_MAX >> 1));
+    in->out->guards.at[value->guard - 1].array.least_shape = 1;
+    Symbol symbol = {.path = path, .array = value->source, .axis = OF_INT};
+    const Symbol *with = united_with(in, path, &symbol.dim, hint);
+    if (with != NULL) {
+        *out = symbol.size = with->size;
+        if (guard_united(in, &symbol, with) < 0) return ANSWER_ERROR;
+    } else {
+        *out = symbol.size = size_dim(in->graph, value->node, 0, hint);
+        SizeId least = size_const(in->graph, 0);
+        if (*out == NO_SIZE || least == NO_SIZE) return ANSWER_ERROR;
+        in->graph->sizes.at[*out].a = least;
+    }
+    return VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- what is declared ---- */
@@ -327,7 +396,8 @@ size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes)
     for (int i = 0; i < count; i++) {
         const SizeTerm *term = &terms[i];
         if (term->kind < SIZE_ADD) {
-            values[n++] = term->kind == SIZE_CONST ? term->value : shapes[term->value][term->axis];
+            values[n++] = term->kind == SIZE_CONST ? term->value
+                                                  : shapes[term->value][Py_MAX(term->axis, 0)];
         } else {
             n--;
             values[n - 1] = size_apply(term->kind, values[n - 1], values[n]);
@@ -457,12 +527,32 @@ bound_is_raised(Interp *in, SizeId sum)
         if (at->size != symbol) continue;
         Value *array = value_of_source(in, at->array);
         if (array == NULL || array->guard == 0) return false;
-        int64_t *guarded = &in->out->guards.at[array->guard - 1].array.shape[at->axis];
+        Guard *guard = &in->out->guards.at[array->guard - 1];
+        int64_t *guarded = at->axis == OF_INT ? &guard->low : &guard->array.shape[at->axis];
         SizeId bound = size_const(in->graph, Py_MAX(least, *guarded));
         if (bound == NO_SIZE) return false;
         in->graph->sizes.at[symbol].a = bound;
         *guarded = Py_MAX(least, *guarded);
         return true;
+    }
+    return false;
+}
+
+/* Is the same guarded already? */
+static bool
+is_guarded(const Interp *in, const SizeCode *code, bool zero)
+{
+    for (int i = 0; i < in->out->guards.len; i++) {
+        const Guard *guard = &in->out->guards.at[i];
+        bool same = guard->kind == GUARD_SIZES && guard->low == zero &&
+                    guard->nsizes == code->terms.len && guard->ngroup == code->arrays.len;
+        for (int k = 0; same && k < code->arrays.len; k++)
+            same = guard->group[k] == code->arrays.at[k];
+        for (int k = 0; same && k < code->terms.len; k++) {
+            const SizeTerm *a = &guard->sizes[k], *b = &code->terms.at[k];
+            same = a->kind == b->kind && a->value == b->value && a->axis == b->axis;
+        }
+        if (same) return true;
     }
     return false;
 }
@@ -479,6 +569,7 @@ size_guard(Interp *in, SizeId size, bool zero)
     if (!zero && bound_is_raised(in, size)) return ANSWER_YES;
     TRY(put_size(in, size, &code));
     if (code.arrays.len == 0) return ANSWER_NO;
+    if (is_guarded(in, &code, zero)) return ANSWER_YES;
     Guard guard = {.kind = GUARD_SIZES,
                    .source = code.arrays.at[0],
                    .other = NO_SOURCE,
@@ -523,7 +614,7 @@ length_is_some(Interp *in, SizeId size, int64_t least)
 Answer
 lengths_are_some(Interp *in, int rank, const SizeId *shape)
 {
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < rank && rank > 1; i++)
         if (!size_is_const(in->graph, shape[i])) TRY(length_is_some(in, shape[i], 1));
     return ANSWER_YES;
 }
@@ -531,7 +622,7 @@ lengths_are_some(Interp *in, int rank, const SizeId *shape)
 Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
-    if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
+    if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
     if (type_is_contiguous(in->graph, type)) return lengths_are_some(in, type->rank, type->shape);
     for (int i = 0; i < type->rank; i++)
         if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
