@@ -7,19 +7,15 @@
    what is captured asks for two: length_is_some.  An int is 0 or more; what it is used for raises
    that.
 
-   What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be
-   equal asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned
-   accordingly (value_pin).  Where that takes many attempts, lengths that are equal in this call are
-   taken for one symbol, and at last all are known. */
+   What cannot take a symbol makes it known, by `sizes_specialise`.  That is learnt: capture starts
+   again, and the array is pinned accordingly (value_pin).  Where that takes many attempts, all are
+   known.  What needs two lengths to be equal asks `symbols_unite`. */
 #include "core.h"
 
 #include "../../config.h"
 
-enum {
-    MOST_LEARNT = 4,
-    /* length in the call: a view of one element may be another than those of more */
-    LEAST_SEEN = 2,
-};
+/* Length in the call: a view of one element may be another than those of more. */
+enum { LEAST_SEEN = 2 };
 
 bool
 symbols_in_use(const Interp *in)
@@ -102,24 +98,14 @@ symbol_dim(const Interp *in, SizeId size)
     return NULL;
 }
 
-/* The first symbol that has to be this one, by its name or by what has been learnt. */
+/* The first symbol that has to be this one, by its name. */
 static const Symbol *
-united_with(const Interp *in, uint64_t path, const Dim *dim, int64_t hint)
+united_with(const Interp *in, const Dim *dim, int64_t hint)
 {
-    const Marks *marks = in->attempt.marks;
     for (int i = 0; i < in->memory.symbols.len; i++)
         if (dim_is_same(dim, &in->memory.symbols.at[i].dim) &&
             size_value(in->graph, in->memory.symbols.at[i].size) == hint)
             return &in->memory.symbols.at[i];
-    for (int i = 0; i < in->memory.symbols.len && marks->symbol_tries >= MOST_LEARNT; i++)
-        if (size_value(in->graph, in->memory.symbols.at[i].size) == hint)
-            return &in->memory.symbols.at[i];
-    for (int i = 0; i < marks->united.len; i++) {
-        const UnitedSizes *both = &marks->united.at[i];
-        if (both->path[0] != path && both->path[1] != path) continue;
-        const Symbol *other = symbol_at(in, both->path[both->path[0] == path]);
-        if (other != NULL && size_value(in->graph, other->size) == hint) return other;
-    }
     return NULL;
 }
 
@@ -175,7 +161,7 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
     Symbol symbol = {.path = path, .array = array->source, .axis = axis};
     if (!dim_of(in, array, axis, &symbol.dim) || !dim_allows(&symbol.dim, hint))
         symbol.dim.name = NULL;
-    const Symbol *with = united_with(in, path, &symbol.dim, hint);
+    const Symbol *with = united_with(in, &symbol.dim, hint);
     if (with != NULL) {
         *out = symbol.size = with->size;
         if (guard_united(in, &symbol, with) < 0) return -1;
@@ -229,16 +215,10 @@ symbol_of_int(Interp *in, Value *value, SizeId *out)
     TRY(value_in_range(in, value, 0, INT64_MAX >> 1));
     in->out->guards.at[value->guard - 1].array.least_shape = 1;
     Symbol symbol = {.path = path, .array = value->source, .axis = OF_INT};
-    const Symbol *with = united_with(in, path, &symbol.dim, hint);
-    if (with != NULL) {
-        *out = symbol.size = with->size;
-        if (guard_united(in, &symbol, with) < 0) return ANSWER_ERROR;
-    } else {
-        *out = symbol.size = size_dim(in->graph, value->node, 0, hint);
-        SizeId least = size_const(in->graph, 0);
-        if (*out == NO_SIZE || least == NO_SIZE) return ANSWER_ERROR;
-        in->graph->sizes.at[*out].a = least;
-    }
+    *out = symbol.size = size_dim(in->graph, value->node, 0, hint);
+    SizeId least = size_const(in->graph, 0);
+    if (*out == NO_SIZE || least == NO_SIZE) return ANSWER_ERROR;
+    in->graph->sizes.at[*out].a = least;
     return VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -354,36 +334,6 @@ type_is_measured(const Interp *in, const Type *type)
             !size_of_symbols(in->graph, type->stride[i]))
             return true;
     return false;
-}
-
-/* The path of the first array that has the symbol; 0: it is none. */
-static uint64_t
-path_of_symbol(const Interp *in, SizeId size)
-{
-    for (int i = 0; i < in->memory.symbols.len; i++)
-        if (in->memory.symbols.at[i].size == size) return in->memory.symbols.at[i].path;
-    return 0;
-}
-
-Answer
-symbols_unite(Interp *in, SizeId a, SizeId b)
-{
-    static const char why[] = "a length that must be equal to another";
-    UnitedSizes both = {{path_of_symbol(in, a), path_of_symbol(in, b)}};
-    const Dim *dim = symbol_dim(in, a), *other = symbol_dim(in, b);
-    bool found = false;
-    if (dim != NULL && other != NULL) return dim_refuse(in, dim, "has to be equal to", other);
-    if (size_value(in->graph, a) == size_value(in->graph, b) && both.path[0] && both.path[1]) {
-        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->united, both) < 0)
-            return ANSWER_ERROR;
-        return start_again(in, "lengths that must be equal");
-    }
-    bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
-    Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
-    if (answer != ANSWER_NO) return answer;
-    TRY(fix_symbols(in, a, why, &found));
-    TRY(fix_symbols(in, b, why, &found));
-    return found ? start_again(in, why) : ANSWER_NO;
 }
 
 /* ---- guards ---- */
@@ -507,21 +457,10 @@ dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
     return dim_refuse(in, dim, what, NULL);
 }
 
-/* A symbol, or a quotient of it, and a negative number: the guard of its array has a larger bound.
- */
+/* The guard of what has the symbol has this bound from now on. */
 static bool
-bound_is_raised(Interp *in, SizeId sum)
+symbol_is_raised(Interp *in, SizeId symbol, int64_t least)
 {
-    const Size *size = &in->graph->sizes.at[sum];
-    if (size->kind != SIZE_ADD || !size_is_const(in->graph, size->b)) return false;
-    SizeId symbol = size->a;
-    int64_t least = -size_value(in->graph, size->b);
-    size = &in->graph->sizes.at[symbol];
-    if (size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b) &&
-        size_value(in->graph, size->b) > 0 && least > 0 && least < INT32_MAX) {
-        symbol = size->a;
-        least *= size_value(in->graph, size->b);
-    }
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *at = &in->memory.symbols.at[i];
         if (at->size != symbol) continue;
@@ -533,9 +472,35 @@ bound_is_raised(Interp *in, SizeId sum)
         if (bound == NO_SIZE) return false;
         in->graph->sizes.at[symbol].a = bound;
         *guarded = Py_MAX(least, *guarded);
-        return true;
+        return sizes_refresh(in->graph) == 0;
     }
     return false;
+}
+
+/* Where that the size is `least` or more says the same of symbols alone, their guards say it. */
+static bool
+bound_is_raised(Interp *in, SizeId id, int64_t least)
+{
+    const Size size = in->graph->sizes.at[id];
+    if (size.kind < SIZE_ADD) return symbol_is_raised(in, id, least);
+    bool known[2] = {size_is_const(in->graph, size.a), size_is_const(in->graph, size.b)};
+    int64_t a = size_value(in->graph, size.a), b = size_value(in->graph, size.b);
+    switch (size.kind) {
+    case SIZE_ADD: return known[1] && bound_is_raised(in, size.a, least - b);
+    case SIZE_MOST:
+        if (known[0] && a < least) return bound_is_raised(in, size.b, least);
+        return known[1] && b < least && bound_is_raised(in, size.a, least);
+    case SIZE_FLOOR_DIV:
+        return known[1] && b > 0 && b < INT32_MAX && least > 0 && least < INT32_MAX &&
+               bound_is_raised(in, size.a, least * b);
+    case SIZE_MUL:
+        if (known[0] && a > 0 && least > 0)
+            return bound_is_raised(in, size.b, (least - 1) / a + 1);
+        return least == 1 && size_lower(in->graph, size.a, &a) && a >= 0 &&
+               size_lower(in->graph, size.b, &b) && b >= 0 && bound_is_raised(in, size.a, 1) &&
+               bound_is_raised(in, size.b, 1);
+    default: return false;
+    }
 }
 
 /* Is the same guarded already? */
@@ -566,7 +531,8 @@ size_guard(Interp *in, SizeId size, bool zero)
     if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
     if (zero && is_declared_zero(in, size)) return ANSWER_YES;
     if (!in->memory.numpys) TRY(dims_allow(in, size, size, zero));
-    if (!zero && bound_is_raised(in, size)) return ANSWER_YES;
+    if (!zero && bound_is_raised(in, size, 0)) return ANSWER_YES;
+    if (PyErr_Occurred()) return ANSWER_ERROR;
     TRY(put_size(in, size, &code));
     if (code.arrays.len == 0) return ANSWER_NO;
     if (is_guarded(in, &code, zero)) return ANSWER_YES;
@@ -579,6 +545,92 @@ size_guard(Interp *in, SizeId size, bool zero)
                    .nsizes = code.terms.len,
                    .sizes = code.terms.at};
     return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- lengths that must be equal ---- */
+
+static Symbol *
+symbol_of_size(Interp *in, SizeId size)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == size) return &in->memory.symbols.at[i];
+    return NULL;
+}
+
+/* The first symbol is the other one, a declared one the one that stays. */
+static Answer
+unite_symbols(Interp *in, Symbol *a, Symbol *b)
+{
+    if (guard_united(in, a, b) < 0) return ANSWER_ERROR;
+    bool first = a->dim.name != NULL || (b->dim.name == NULL && a < b);
+    SizeId kept = first ? a->size : b->size, other = first ? b->size : a->size;
+    int64_t least = size_value(in->graph, in->graph->sizes.at[other].a);
+    if (least > size_value(in->graph, in->graph->sizes.at[kept].a))
+        in->graph->sizes.at[kept].a = in->graph->sizes.at[other].a;
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == other) in->memory.symbols.at[i].size = kept;
+    return size_unite(in->graph, other, kept) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+is_declared(const Interp *in, SizeId id)
+{
+    const Size *size = &in->graph->sizes.at[id];
+    if (size->kind >= SIZE_ADD) return is_declared(in, size->a) || is_declared(in, size->b);
+    return symbol_dim(in, id) != NULL;
+}
+
+/* Extremes in the size are what they are in this call, where bounds of symbols say so. */
+static void
+decide_extremes(Interp *in, SizeId id)
+{
+    const Size size = in->graph->sizes.at[id];
+    if (size.kind < SIZE_ADD) return;
+    decide_extremes(in, size.a);
+    decide_extremes(in, size.b);
+    if (size.kind != SIZE_LEAST && size.kind != SIZE_MOST) return;
+    SizeId more = size_sub(in->graph, size.a, size.b), less = size_sub(in->graph, size.b, size.a);
+    if (more != NO_SIZE && less != NO_SIZE)
+        (void)bound_is_raised(in, size_value(in->graph, more) >= 0 ? more : less, 0);
+}
+
+/* A symbol in what is guarded to be 0 becomes what it is then. */
+static Answer
+unite_solved(Interp *in, SizeId zero)
+{
+    SizeId symbol, is;
+    if (is_declared(in, zero)) return ANSWER_YES;
+    bool solved = size_solved(in->graph, zero, &symbol, &is);
+    if (!solved) decide_extremes(in, zero);
+    if (!solved && (zero = size_now(in->graph, zero)) != NO_SIZE)
+        solved = size_solved(in->graph, zero, &symbol, &is);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (!solved) return ANSWER_YES;
+    return size_unite(in->graph, symbol, is) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+symbols_unite(Interp *in, SizeId a, SizeId b)
+{
+    static const char why[] = "a length that must be equal to another";
+    Graph *g = in->graph;
+    a = size_now(g, a);
+    b = size_now(g, b);
+    if (a == NO_SIZE || b == NO_SIZE) return ANSWER_ERROR;
+    if (size_same(g, a, b)) return ANSWER_YES;
+    Symbol *one = symbol_of_size(in, a), *other = symbol_of_size(in, b);
+    bool found = false, known = size_is_const(g, a) || size_is_const(g, b);
+    if (one != NULL && other != NULL && one->dim.name != NULL && other->dim.name != NULL)
+        return dim_refuse(in, &one->dim, "has to be equal to", &other->dim);
+    if (size_value(g, a) == size_value(g, b) && one != NULL && other != NULL)
+        return unite_symbols(in, one, other);
+    SizeId zero = size_sub(g, a, b);
+    Answer answer = known ? ANSWER_NO : size_guard(in, zero, true);
+    if (answer == ANSWER_YES) return unite_solved(in, zero);
+    if (answer != ANSWER_NO) return answer;
+    TRY(fix_symbols(in, a, why, &found));
+    TRY(fix_symbols(in, b, why, &found));
+    return found ? start_again(in, why) : ANSWER_NO;
 }
 
 Answer

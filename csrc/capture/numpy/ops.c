@@ -165,8 +165,10 @@ lengths_agree(Interp *in, int nargs, NodeId *args)
                 if (*own == to || size_is_one(g, *own) || size_is_one(g, to)) continue;
                 if (size_is_const(g, *own) && size_is_const(g, to)) continue;
                 TRY(sizes_assert_same(in, *own, to));
+                if (type_now(g, &type) < 0 || type_now(g, &with) < 0) return ANSWER_ERROR;
+                to = with.shape[with.rank - i];
+                changed = changed || *own != to;
                 *own = to;
-                changed = true;
             }
             if (changed) TRY(node_view(in, OP_as_strided, args[k], &type, 0, NULL, &args[k]));
         }
