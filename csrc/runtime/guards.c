@@ -298,7 +298,8 @@ each_length(const GuardProgram *program, const Roots *roots,
 typedef struct {
     const GuardProgram *program;
     const GuardCheck *failed;
-    void (*note)(void *of, uint64_t path);
+    bool ints;
+    void (*note)(void *of, uint64_t path, bool failed);
     void *of;
 } VariedSizes;
 
@@ -309,19 +310,19 @@ note_varied_length(void *of, const GuardCheck *check, int axis, int64_t length)
     uint64_t path = path_of(to->program, check->source);
     int64_t known;
     if (check->kind == GUARD_ARRAY && length != check->array.shape[axis])
-        to->note(to->of, size_path(path, axis));
-    if (check->kind == GUARD_VALUE && check != to->failed &&
+        to->note(to->of, size_path(path, axis), true);
+    if (to->ints && check->kind == GUARD_VALUE && check != to->failed &&
         (!int_there(check, check->object, &known) || known != length))
-        to->note(to->of, path);
+        to->note(to->of, path, false);
 }
 
 void
-guards_varied(const GuardProgram *program, int failed, const Roots *roots,
-              void (*note)(void *of, uint64_t path), void *of)
+guards_varied(const GuardProgram *program, int failed, bool ints, const Roots *roots,
+              void (*note)(void *of, uint64_t path, bool failed), void *of)
 {
     bool is_check = failed >= 0 && failed < program->nchecks;
-    VariedSizes to = {program, is_check ? &program->checks[failed] : NULL, note, of};
-    note(of, varied_path(program, failed));
+    VariedSizes to = {program, is_check ? &program->checks[failed] : NULL, ints, note, of};
+    note(of, varied_path(program, failed), true);
     each_length(program, roots, note_varied_length, &to);
 }
 

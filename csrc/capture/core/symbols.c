@@ -186,10 +186,12 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
 
 /* ---- ints ---- */
 
+/* Behind a graph break the int is likely a loop's, with views of its lengths on the stack, which
+   have gaps and would be known: then it is learnt as a number. */
 bool
 int_is_open(Interp *in, const Value *value)
 {
-    if (!symbols_in_use(in) || in->loop != NULL || value->kind != V_NODE || value->nitems != 0 ||
+    if (!symbols_in_use(in) || in->loop != NULL || in->request->number != 0 || value->kind != V_NODE || value->nitems != 0 ||
         value->sized != NULL || value->source == NO_SOURCE || value->guard == 0 ||
         value->object == NULL || !PyLong_CheckExact(value->object) ||
         source_is_stacked(in, value->source) ||
