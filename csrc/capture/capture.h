@@ -82,7 +82,8 @@ bool guard_has_other(GuardKind kind);
    OVERLAP: of arrays; what holds only for such is no plan for others.  APART: of several sources,
    no two are one object (guards_path.c). */
 /* An expression of sizes, its operands in front of each operation: a constant, the length along
-   `axis` of one of the guard's arrays, one of its ints (axis OF_INT), or the operation on the last two values. */
+   `axis` of one of the guard's arrays, one of its ints (axis OF_INT), or the operation on the last
+   two values. */
 typedef struct {
     SizeKind kind;
     int64_t value; /* SIZE_CONST; SIZE_DIM: index of the array */

@@ -348,10 +348,10 @@ typedef struct Graph {
     VEC(Node) nodes;
     VEC(Size) sizes;
     VEC(SizeEqual) equals; /* symbols that are other sizes: unite.c */
-    bool united;         /* there are some, or bounds are not what they were */
-    int32_t *size_slot;  /* the hash table of sizes: id + 1 */
-    int32_t size_slots;  /* its length, a power of two */
-    VEC(Region) regions; /* 0 is the top */
+    bool united;           /* there are some, or bounds are not what they were */
+    int32_t *size_slot;    /* the hash table of sizes: id + 1 */
+    int32_t size_slots;    /* its length, a power of two */
+    VEC(Region) regions;   /* 0 is the top */
     VEC(const char *) files;
     VEC(NodeId) inputs; /* attrs.index order */
     VEC(Output) outputs;

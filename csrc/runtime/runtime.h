@@ -118,8 +118,8 @@ bool guards_are_dead(const GuardProgram *guards);
 /* Has an array no elements whose lengths are symbols?  There is next to nothing to compute. */
 bool guards_meet_empty(const GuardProgram *guards, const Roots *roots);
 /* Calls `note` with the paths (source_path, size_path) of what is another than the guards want: the
-   value, length or keys that guard `failed` compares, lengths of arrays, and (`ints`) ints, which have
-   not failed themselves. */
+   value, length or keys that guard `failed` compares, lengths of arrays, and (`ints`) ints, which
+   have not failed themselves. */
 void guards_varied(const GuardProgram *guards, int failed, bool ints, const Roots *roots,
                    void (*note)(void *of, uint64_t path, bool failed), void *of);
 

@@ -191,10 +191,10 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
 bool
 int_is_open(Interp *in, const Value *value)
 {
-    if (!symbols_in_use(in) || in->loop != NULL || in->request->number != 0 || value->kind != V_NODE || value->nitems != 0 ||
-        value->sized != NULL || value->source == NO_SOURCE || value->guard == 0 ||
-        value->object == NULL || !PyLong_CheckExact(value->object) ||
-        source_is_stacked(in, value->source) ||
+    if (!symbols_in_use(in) || in->loop != NULL || in->request->number != 0 ||
+        value->kind != V_NODE || value->nitems != 0 || value->sized != NULL ||
+        value->source == NO_SOURCE || value->guard == 0 || value->object == NULL ||
+        !PyLong_CheckExact(value->object) || source_is_stacked(in, value->source) ||
         in->out->guards.at[value->guard - 1].kind != GUARD_INT_RANGE ||
         graph_node(in->graph, value->node)->type.dtype != DT_I64)
         return false;
@@ -348,8 +348,8 @@ size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes)
     for (int i = 0; i < count; i++) {
         const SizeTerm *term = &terms[i];
         if (term->kind < SIZE_ADD) {
-            values[n++] = term->kind == SIZE_CONST ? term->value
-                                                  : shapes[term->value][Py_MAX(term->axis, 0)];
+            values[n++] =
+                term->kind == SIZE_CONST ? term->value : shapes[term->value][Py_MAX(term->axis, 0)];
         } else {
             n--;
             values[n - 1] = size_apply(term->kind, values[n - 1], values[n]);
@@ -496,8 +496,7 @@ bound_is_raised(Interp *in, SizeId id, int64_t least)
         return known[1] && b > 0 && b < INT32_MAX && least > 0 && least < INT32_MAX &&
                bound_is_raised(in, size.a, least * b);
     case SIZE_MUL:
-        if (known[0] && a > 0 && least > 0)
-            return bound_is_raised(in, size.b, (least - 1) / a + 1);
+        if (known[0] && a > 0 && least > 0) return bound_is_raised(in, size.b, (least - 1) / a + 1);
         return least == 1 && size_lower(in->graph, size.a, &a) && a >= 0 &&
                size_lower(in->graph, size.b, &b) && b >= 0 && bound_is_raised(in, size.a, 1) &&
                bound_is_raised(in, size.b, 1);
