@@ -52,7 +52,7 @@ enum {
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
-    LEFT_SHORT = 16,        /* of 2 to 20 us, that were refused */
+    SKIPS_SHORT = 16,       /* of 2 to 20 us, that were refused */
 };
 
 static int64_t began_ns, began_ran_ns, spent_ns;
@@ -193,7 +193,7 @@ account_times(Account *account)
 }
 
 int32_t
-account_most_left(PyObject *const *args, Py_ssize_t nargs)
+account_most_skips(PyObject *const *args, Py_ssize_t nargs)
 {
     int32_t most = LEFT_SCALARS;
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -207,24 +207,24 @@ account_most_left(PyObject *const *args, Py_ssize_t nargs)
 }
 
 int32_t
-account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
     if (!account->running && account->stride < CHEAP_STRIDE) return 0;
-    account->left = Py_MIN(2 * account->left + 1, account_most_left(args, nargs));
-    return account->left;
+    account->skips = Py_MIN(2 * account->skips + 1, account_most_skips(args, nargs));
+    return account->skips;
 }
 
 int32_t
-account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
     bool short_calls = !account->running && account->stride == SHORT_STRIDE;
-    return short_calls ? LEFT_SHORT : account_leaves(account, args, nargs);
+    return short_calls ? SKIPS_SHORT : account_skips(account, args, nargs);
 }
 
 int32_t
-account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (account->running) return account_leaves(account, args, nargs);
+    if (account->running) return account_skips(account, args, nargs);
     if (account->stride == 1) return 0;
     int32_t calls = account->untimed;
     account->untimed = 1;

@@ -51,7 +51,7 @@ enum {
 
 typedef struct {
     int head;          /* idx */
-    PyObject *globals; /* of the frame that made the last turn; compared only */
+    PyObject *globals; /* of the frame that made the last turn: its address alone */
     int64_t turns, next;
     uint8_t looks, tries, deopts;
     bool done;    /* nothing is wanted of it any more */
