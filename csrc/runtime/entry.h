@@ -269,8 +269,10 @@ Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 /* The guards of the newest refusal of these types, which fail, and the number of the failed one;
    NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
-/* Records that this guard failed: its value may be unsteady, or its container growing. */
-void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots);
+/* Records that this guard failed: its value may be unsteady, or its container growing.  `ints`:
+   other ints that are not what they were may be lengths (symbols.c). */
+void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots,
+                  bool ints);
 /* Counts a call without a plan at an entry that makes no more.  Where plans hardly ever hold, those
    that have been of little use are dropped, and the others rest. */
 void entry_missed(Entry *entry);

@@ -747,7 +747,8 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
         return wait_for(l);
     counts.looks++;
     loop->tries++;
-    if (l->failed != NULL) entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots);
+    if (l->failed != NULL)
+        entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots, false);
     Answer answer = make_plan(l, entry, sight, sight->around, &plan, &note);
     if (note.postponed && note.ticket == 0 && ends_inside(l, sight, &note))
         answer = make_plan(l, entry, sight, sight->around * sight->own, &plan, &note);
