@@ -457,6 +457,8 @@ bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known valu
 /* The size in the form that it has now. */
 SizeId size_now(Graph *g, SizeId id);
 int type_now(Graph *g, Type *type);
+/* The node's type, and the place that it writes.  0 or -1. */
+int node_sizes_now(Graph *g, Node *node);
 /* Brings the types of all nodes to that form, after a bound has been raised.  0 or -1. */
 int sizes_refresh(Graph *g);
 /* The symbol is that size.  0 or -1. */

@@ -591,6 +591,9 @@ size_same(const Graph *g, SizeId a, SizeId b)
 {
     if (a == b) return true;
     if (size_is_const(g, a) && size_is_const(g, b)) return size_value(g, a) == size_value(g, b);
+    if (!g->united) return false;
     Graph *entered = (Graph *)g; /* forms that nothing reads */
-    return g->united && size_now(entered, a) == size_now(entered, b);
+    SizeId now = size_now(entered, a), other = size_now(entered, b);
+    if (now == NO_SIZE || other == NO_SIZE) PyErr_Clear();
+    return now != NO_SIZE && now == other;
 }

@@ -48,11 +48,18 @@ type_now(Graph *g, Type *type)
 }
 
 int
+node_sizes_now(Graph *g, Node *node)
+{
+    if (type_now(g, &node->type) < 0) return -1;
+    return node->attrs.view == NULL ? 0 : type_now(g, node->attrs.view);
+}
+
+int
 sizes_refresh(Graph *g)
 {
     g->united = true;
     for (NodeId id = 0; id < g->nodes.len; id++)
-        if (type_now(g, &graph_node(g, id)->type) < 0) return -1;
+        if (node_sizes_now(g, graph_node(g, id)) < 0) return -1;
     return 0;
 }
 
@@ -68,8 +75,9 @@ int
 size_unite(Graph *g, SizeId symbol, SizeId with)
 {
     SizeEqual equal = {symbol, size_now(g, with)};
+    if (equal.is == NO_SIZE) return -1;
     assert(!contains(g, equal.is, symbol));
-    if (equal.is == NO_SIZE || VEC_PUSH(g->arena, &g->equals, equal) < 0) return -1;
+    if (VEC_PUSH(g->arena, &g->equals, equal) < 0) return -1;
     return sizes_refresh(g);
 }
 

@@ -325,6 +325,23 @@ def test_lengths_that_follow_from_equal_ones_are_equal():
     assert known.kernels == open_.kernels
 
 
+def test_a_write_before_its_length_is_found_to_be_another():
+    """The place that was written is of the length that is found afterwards."""
+
+    def scaled(a, b):
+        b[1:] = b[1:] * 2
+        return a + b, a - 1
+
+    compiled = pycompile.compile(scaled, dynamic=True, **PLANS)
+    for n in (5, 9, 33):
+        a, b = np.arange(float(n)), np.ones(n)
+        written = b.copy()
+        for made, wanted in zip(compiled(a, b), scaled(a, written), strict=True):
+            np.testing.assert_array_equal(made, wanted)
+        np.testing.assert_array_equal(b, written)
+    assert compiled.stats()["compiles"] == 1
+
+
 def test_nothing_is_compiled_again_after_the_first_calls():
     def ragged(x, lengths):
         inside = np.arange(x.shape[1]) < lengths[:, None]
