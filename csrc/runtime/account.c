@@ -10,8 +10,11 @@
         its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE.
-     3. A capture that comes to nothing doubles the price of the next one of that code; one that
-        takes twice its price, or needs more instructions than that buys, ends.
+     3. A capture that comes to nothing, or to other kernels than those that it was made again for,
+        doubles the price of the next one of that code; one that takes twice its price, or needs
+        more instructions than that buys, ends.  What captures of that code have cost and its plans
+        have not saved raises TIMES: where every call is of another kind, fewer and fewer get a
+   plan.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
@@ -32,6 +35,7 @@
 
 enum {
     TIMES = 10,
+    TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
     SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
@@ -47,7 +51,7 @@ enum {
     SHORT_NS = 20000, /* … and those for which it is not nothing */
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
-    FRESH_NS = 100000,
+    FRESH_NS = 1000000,
     COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
@@ -131,9 +135,11 @@ bool
 account_allows(const Account *account, int instrs, bool again)
 {
     int64_t price = price_of(account, instrs);
-    if (again) return account_affords(account, instrs);
+    if (again && !account->fruitless) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
-    bool earned = here >= TIMES * (account->paid_ns + price) ||
+    int64_t unpaid = Py_MAX(account->paid_ns - account->saved_ns, 0);
+    int64_t times = TIMES + TIMES_UNPAID * unpaid / price;
+    bool earned = here >= times * (account->paid_ns + price) ||
                   (!account->tried && account->known_ns >= TIMES * price) ||
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
                    spent_ns + price <= ALLOWANCE / 2);

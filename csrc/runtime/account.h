@@ -9,6 +9,7 @@
 typedef struct {
     int64_t plain_ns;    /* CPython's time in its calls, as far as no plan covered them */
     int64_t paid_ns;     /* what captures in it have cost */
+    int64_t saved_ns;    /* what its plans have saved, by the model */
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
     int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */

@@ -116,7 +116,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);
-            credit_run(entry, plan);
+            credit_run(state, entry, plan);
         } else if (done == PLAN_DEOPT) {
             *result =
                 run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
