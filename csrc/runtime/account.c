@@ -213,24 +213,24 @@ account_most_left(PyObject *const *args, Py_ssize_t nargs)
 }
 
 int32_t
-account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_leaves(Account *account, int32_t most)
 {
     if (!account->running && account->stride < CHEAP_STRIDE) return 0;
-    account->left = Py_MIN(2 * account->left + 1, account_most_left(args, nargs));
+    account->left = Py_MIN(2 * account->left + 1, most);
     return account->left;
 }
 
 int32_t
-account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_leaves_refused(Account *account, int32_t most)
 {
     bool short_calls = !account->running && account->stride == SHORT_STRIDE;
-    return short_calls ? LEFT_SHORT : account_leaves(account, args, nargs);
+    return short_calls ? LEFT_SHORT : account_leaves(account, most);
 }
 
 int32_t
-account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_leaves_untimed(Account *account, int32_t most)
 {
-    if (account->running) return account_leaves(account, args, nargs);
+    if (account->running) return account_leaves(account, most);
     if (account->stride == 1) return 0;
     int32_t calls = account->untimed;
     account->untimed = 1;

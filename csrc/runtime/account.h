@@ -58,12 +58,12 @@ bool account_times(Account *account);
 int32_t account_most_left(PyObject *const *args, Py_ssize_t nargs);
 /* How many need not, where nothing is compiled for them: more and more.  Inside a timed
    call of the same function, which is what they are part of, they may take any time. */
-int32_t account_leaves(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_leaves(Account *account, int32_t most);
 /* As account_leaves, where nothing is compiled since such calls were refused: to find that again
    costs a microsecond where dicts are guarded. */
-int32_t account_leaves_refused(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_leaves_refused(Account *account, int32_t most);
 /* As account_leaves, where nothing may be compiled yet: up to the next one that is timed. */
-int32_t account_leaves_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_leaves_untimed(Account *account, int32_t most);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

@@ -207,13 +207,23 @@ state_leaves(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
            state->left_type == first_type(args, nargs);
 }
+/* The calls like this one: the type of their first argument, and how many may be left at most. */
+typedef struct {
+    PyTypeObject *type; /* compared only */
+    int32_t most;
+} LeftCalls;
+static inline LeftCalls
+left_calls(PyObject *const *args, Py_ssize_t nargs)
+{
+    return (LeftCalls){first_type(args, nargs), account_most_left(args, nargs)};
+}
 /* So many of the next calls, those inside this one included, need not be looked at. */
 static inline void
-state_leave(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
+state_leave(CodeState *state, int32_t calls, LeftCalls like)
 {
     state->leaves = calls;
     state->left_epoch = entry_epoch;
-    state->left_type = first_type(args, nargs);
+    state->left_type = like.type;
 }
 /* This one is looked at, before those that were to be left are over: so many less have come. */
 static inline void

@@ -246,10 +246,11 @@ waits(CodeNote *note, CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     if (state->loops > 0 || entry == NULL) return false;
     int64_t calls = entry->earned_at - earn_calls(note, state);
     if (calls <= 0) return false;
+    LeftCalls left = left_calls(args, nargs);
     if (calls > COMPILE_COST / SEEN_COST)
         leave(note, state->code);
     else
-        state_leave(state, (int32_t)Py_MIN(calls, account_most_left(args, nargs)), args, nargs);
+        state_leave(state, (int32_t)Py_MIN(calls, left.most), left);
     return true;
 }
 

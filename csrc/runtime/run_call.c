@@ -197,7 +197,8 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    if (!timed) state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
+    LeftCalls left = left_calls(args, nargs);
+    if (!timed) state_leave(state, account_leaves_refused(account, left.most), left);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
@@ -222,8 +223,8 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    if (plain && !timed)
-        state_leave(state, account_leaves_untimed(account, args, nargs), args, nargs);
+    LeftCalls left = left_calls(args, nargs); /* the call may take its arguments away */
+    if (plain && !timed) state_leave(state, account_leaves_untimed(account, left.most), left);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -232,7 +233,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
         state->barren = 0;
     else if (!plain && ++state->barren >= BARREN && !timed)
-        state_leave(state, account_leaves_refused(account, args, nargs), args, nargs);
+        state_leave(state, account_leaves_refused(account, left.most), left);
     if (timed) {
         account->running = false;
         state->leaves = 0;
@@ -252,7 +253,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (calls_are_left() || state->compared) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) state_leave(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
+    if (state->aside) state_leave(state, INT32_MAX, left_calls(args, PyVectorcall_NARGS(nargsf)));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
