@@ -9,7 +9,8 @@
         or when the call at hand alone is expected to take that long, as its loops tell; or when
         its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
-        its time so far, and the ALLOWANCE.
+        its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
+        and one part in LEAST_SHARE of the time.
      3. A capture that comes to nothing, or to other kernels than those that it was made again for,
         doubles the price of the next one of that code; one that takes twice its price, or needs
         more instructions than that buys, ends.  What captures of that code have cost and its plans
@@ -39,7 +40,9 @@ enum {
     ALLOWANCE = 20000000,
     SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
-    SHARE = 12,              /* of the time so far, one part in so many */
+    SHARE = 12,              /* of the time so far, one part in so many, … */
+    UNPAID = 20000000,       /* … but once that is more, and plans have saved nothing, … */
+    LEAST_SHARE = 50,        /* … only one in so many */
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
@@ -59,6 +62,7 @@ enum {
     LEFT_SHORT = 16,        /* of 2 to 20 us, that were refused */
 };
 
+int64_t account_saved_ns;
 static int64_t began_ns, began_ran_ns, spent_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
@@ -89,11 +93,20 @@ account_decides(const Config *config)
            !config->capture_all && config->backend_call == NULL && !report_wanted();
 }
 
+/* Rule 2. */
+static int64_t
+affordable(void)
+{
+    int64_t time = elapsed();
+    int64_t proven = UNPAID + account_saved_ns / 2 + time / LEAST_SHARE;
+    return ALLOWANCE + Py_MIN(time / SHARE, proven);
+}
+
 bool
 account_counts(int jumps)
 {
     spent_ns += (int64_t)jumps * COUNTED_NS;
-    return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
+    return spent_ns <= affordable() / 2;
 }
 
 bool
@@ -128,7 +141,7 @@ account_affords(const Account *account, int instrs)
 {
     int64_t price = price_of(account, instrs);
     int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
-    return spent_ns + most <= elapsed() / SHARE + ALLOWANCE;
+    return spent_ns + most <= affordable();
 }
 
 bool
@@ -259,7 +272,7 @@ hook_account(PyObject *self, PyObject *args)
     long long now;
     if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
     memset(tested, 0, sizeof(tested));
-    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = 0;
+    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = account_saved_ns = 0;
     pretended_ns = now;
     elapsed();
     Py_RETURN_NONE;

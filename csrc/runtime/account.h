@@ -44,6 +44,15 @@ void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
 /* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`:
    it came to a plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* What plans have saved so far, by the model. */
+extern int64_t account_saved_ns;
+/* One of its plans has run. */
+static inline void
+account_saves(Account *account, int64_t ns)
+{
+    account->saved_ns += ns;
+    account_saved_ns += ns;
+}
 /* A run was undone, or a plan was slower than CPython, by so much. */
 void account_lost(int64_t ns);
 /* So many jumps of loops were counted: may that go on? */

@@ -350,7 +350,7 @@ credit_run(CodeState *state, Entry *entry, Plan *plan)
     bool owed = plan->debt > 0;
     plan->debt -= Py_MAX(plan->saves, LEAST_SAVED);
     entry->credit.earned += plan->saves / HIT_SHARE;
-    state->account.saved_ns += plan->saves * UNIT_NS;
+    account_saves(&state->account, plan->saves * UNIT_NS);
     if (owed && plan->debt <= 0) credit_paid(entry);
 }
 /* Its runs have saved what making it again would cost: it stays. */
