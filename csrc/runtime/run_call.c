@@ -181,7 +181,8 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
 {
     Account *account = &state->account;
     if (state->planned) return false;
-    if (state->ticket != 0) return background_runs(state->ticket);
+    if (state->ticket != 0 && background_runs(state->ticket)) return true;
+    if (state->ticket != 0 && !account->fruitless) return false;
     if (account->stride > 0 && account->untimed > 1) return true;
     if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
