@@ -31,6 +31,7 @@ LAYERS = [
     "passes",
     "lower",
     "codegen",
+    "export",
     "runtime",
 ]
 ENTRY = "module"  # csrc/module.c starts all of them

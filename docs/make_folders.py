@@ -180,7 +180,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c drive bare straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
+                "c drive drive_local turn bare straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",
@@ -198,10 +198,14 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
         ],
     ),
+    "export": (
+        "A program as tables for a library that needs no Python; what has no C is a reason.",
+        [("All", "export checks steps calls write")],
+    ),
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile stance precompile program live"),
+            ("Calls", "function run_call run recompile stance precompile exported program live"),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",
@@ -211,7 +215,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "guards guards_reach guards_watch guards_weak guards_path guards_text guards_name guards_value "
                 "guards_remedy guards_differ",
             ),
-            ("Compiles", "compile compile_backend compile_tell backend"),
+            ("Compiles", "compile compile_backend compile_export compile_tell backend"),
             (
                 "Plans",
                 "plan_new plan plan_extern plan_region plan_region_log plan_build plan_undone plan_carry "
@@ -224,7 +228,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "CUDA",
-                "cuda_library cuda_compile cuda_code cuda_launch cuda_graph cuda_product cuda_put",
+                "cuda_library cuda_compile cuda_ptx cuda_code cuda_launch cuda_graph cuda_product cuda_put",
             ),
             ("Options, logs, reports", "config log report trace hints test_hooks module_runtime"),
         ],

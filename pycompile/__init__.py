@@ -29,12 +29,14 @@ if TYPE_CHECKING:
         BackendError,
         DerivativeError,
         DimensionError,
+        ExportError,
         GraphBreakError,
         PycompileError,
         PycompileWarning,
         RecompileError,
     )
     from pycompile._explain import Explanation, explain
+    from pycompile._export import export
     from pycompile._logs import set_logs
     from pycompile._precompile import Array
     from pycompile._shapes import Dim, mark_dynamic
@@ -61,6 +63,7 @@ __all__ = [
     "Dim",
     "DimensionError",
     "Explanation",
+    "ExportError",
     "Graph",
     "GraphBreakError",
     "PycompileError",
@@ -75,6 +78,7 @@ __all__ = [
     "custom_vjp",
     "disable",
     "explain",
+    "export",
     "grad",
     "graph_break",
     "hessian",
@@ -103,6 +107,7 @@ _HOMES = {
     "Dim": "_shapes",
     "DimensionError": "_errors",
     "Explanation": "_explain",
+    "ExportError": "_errors",
     "Graph": "_C",
     "GraphBreakError": "_errors",
     "PycompileError": "_errors",
@@ -111,6 +116,7 @@ _HOMES = {
     "counters": "_counters",
     "mark_dynamic": "_shapes",
     "explain": "_explain",
+    "export": "_export",
     "set_logs": "_logs",
     "set_stance": "_stance",
     "grad": "derivatives",
@@ -128,15 +134,7 @@ _HOMES = {
 }
 
 
-# Names that are planned, and what does today what can be done today.
-_PLANNED = {
-    "export": "libraries without Python: docs/coming-from.md",
-}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _PLANNED:
-        raise AttributeError(f"pycompile.{name} is not there yet; see {_PLANNED[name]}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

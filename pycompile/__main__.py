@@ -106,6 +106,12 @@ def main(arguments: list[str] | None = None) -> int:
     cache.add_argument(
         "--days", type=float, default=30, help="prune: what was not used for so many (30)"
     )
+    library = commands.add_parser("export", help="make a C library of a function: docs/export.md")
+    library.add_argument("function", metavar="MODULE:FUNCTION")
+    library.add_argument("--args", required=True, help="such as 'f64[n, 3], f64[n], float'")
+    library.add_argument("-o", dest="output", required=True, metavar="NAME")
+    library.add_argument("--cpu", help="what the C compiler's -march takes; by default this CPU")
+    library.add_argument("--elementary", choices=["libm"], help="exp, log, … of the C library")
     page = commands.add_parser("report", help="make a page of what PYCOMPILE_TRACE has written")
     page.add_argument("folder", metavar="DIR", help="the folder that PYCOMPILE_TRACE named")
     page.add_argument("-o", dest="output", metavar="PAGE", help="by default DIR/report.html")
@@ -115,6 +121,12 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.command == "info":
         return info()
+    if chosen.command == "export":
+        from pycompile import _export
+
+        return _export.command(
+            chosen.function, chosen.args, chosen.output, chosen.cpu, chosen.elementary
+        )
     if chosen.command == "report":
         from pycompile._report import report
 

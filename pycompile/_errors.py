@@ -40,6 +40,22 @@ class DimensionError(PycompileError):
     __module__ = "pycompile"
 
 
+class ExportError(PycompileError):
+    """What `pycompile.export` cannot make a library of.
+
+    `reasons` has all of them: (file, line, text).
+    """
+
+    __module__ = "pycompile"
+
+    def __init__(self, message: str, reasons: list[tuple[str, int, str]]) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+    def __reduce__(self) -> tuple[type, tuple[str, list[tuple[str, int, str]]]]:
+        return type(self), (str(self), self.reasons)
+
+
 class RecompileError(PycompileError):
     """A call would have to be compiled while `set_stance("fail_on_recompile")` holds.
 

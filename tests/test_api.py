@@ -869,11 +869,3 @@ def test_a_program_that_ends_by_an_error_names_it():
     code = "import pycompile\n@pycompile.compile(fullgraph=True)\ndef f(): yield 1\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "\npycompile.GraphBreakError: PC0020" in done.stderr, done.stderr
-
-
-@pytest.mark.parametrize("name", ["export"])
-def test_what_is_planned_says_so(name):
-    """And is not there, for programs that look."""
-    assert not hasattr(pycompile, name) and name not in dir(pycompile)
-    with pytest.raises(AttributeError, match=f"pycompile.{name} is not there yet; see "):
-        getattr(pycompile, name)

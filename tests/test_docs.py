@@ -142,9 +142,10 @@ def test_the_code_of_the_pages_runs(tmp_path):
     assert {"README.md", "docs/tour.md", "docs/loops.md", "docs/coming-from.md"} <= set(code)
     script = tmp_path / "run.py"
     script.write_text(RUN_PAGES)
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,  # where the code of docs/export.md makes a folder
         input=json.dumps(code),
         capture_output=True,
         text=True,

@@ -286,9 +286,10 @@ int array_dot_loop(DType dtype, UfuncLoop *out);
    result, scratch; strides one for each operand, the result among them, and dimension.
    ANSWER_NO: not for this dtype. */
 typedef enum {
-    BARE_DOT,    /* of vectors of n; scratch for two */
-    BARE_MATMUL, /* rows, what is summed, columns; no scratch */
-    BARE_ARGMAX, /* of a vector of n; scratch for one.  It fails where that is empty */
+    BARE_DOT,     /* of vectors of n; scratch for two */
+    BARE_VECTORS, /* as `@` of vectors of n; no scratch */
+    BARE_MATMUL,  /* rows, what is summed, columns; no scratch */
+    BARE_ARGMAX,  /* of a vector of n; scratch for one.  It fails where that is empty */
     BARE_ARGMIN,
     BARE_SELECT, /* of dense n those with a true byte, of which there are as many as the second
                     dimension says; no scratch */

@@ -137,6 +137,9 @@ bare_loop(Bare bare, DType dtype, UfuncLoop *out)
     bool real = dtype == DT_F64 || dtype == DT_F32;
     *out = (UfuncLoop){.call = call_find, .auxdata = (void *)(uintptr_t)dtype_size(dtype)};
     switch (bare) {
+    case BARE_VECTORS:
+        if (real && array_dot_loop(dtype, out) < 0) return ANSWER_ERROR;
+        return real ? ANSWER_YES : ANSWER_NO;
     case BARE_MATMUL: return real ? matrices_loop(dtype, out) : ANSWER_NO;
     case BARE_DOT:
         out->call = call_vectors;

@@ -316,6 +316,7 @@ typedef struct {
     Written *kernel;
     int *shapes, *texts; /* buckets, as many as kernels: the newest kernel, + 1 */
     Written **order;     /* room for as many */
+    Turned *turned;      /* by kernel */
     bool parted;         /* the file can be compiled in parts */
 } AllWritten;
 
@@ -388,6 +389,28 @@ emit_alias(const Kernel *k, int same, int number, Text *body)
                     i == 0 ? "\n" : "", same, number, ends[i], same, ends[i]);
 }
 
+/* More text than this is called from driven loops (drive.c), less is a part of them. */
+enum { TURNED_BYTES = 4000 };
+
+/* Is it a part of driven loops? */
+static bool
+is_turned(const Emit *e, const Kernel *k, const Text *text)
+{
+    return e->quick && e->program->drives.len > 0 && k->kind != KERNEL_REGION && !k->bounded &&
+           text->len <= TURNED_BYTES;
+}
+
+static void
+put_function(const Emit *e, int number, const Text *body, Text *code)
+{
+    const struct RegionLoop *loop = e->quick ? e->kernel->region : NULL;
+    text_printf(code, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n%s}\n",
+                loop == NULL    ? ""
+                : loop->guesses ? "GUESSING_LOOP "
+                                : "KEPT_LOOP ",
+                number, body->data);
+}
+
 /* Writes the kernel's functions, unless an earlier one has the same text. */
 static int
 emit_code(Emit *e, AllWritten *all, int number, bool comments)
@@ -401,21 +424,20 @@ emit_code(Emit *e, AllWritten *all, int number, bool comments)
         same = first_text(p, all, number);
     }
     all->kernel[number].same = same;
+    all->turned[number] = same != number ? all->turned[same] : (Turned){.kernel = -1};
     if (same != number) {
         emit_alias(k, same, number, &all->kernel[same].code);
         return 0;
     }
-    const struct RegionLoop *loop = e->quick ? k->region : NULL;
-    text_printf(code, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
-                loop == NULL    ? ""
-                : loop->guesses ? "GUESSING_LOOP "
-                                : "KEPT_LOOP ",
-                number);
-    if (!comments)
-        text_put(code, text->data);
-    else if (write_kernel(e, number, true, code) < 0)
-        return -1;
-    text_put(code, "}\n");
+    Text body = {0};
+    int status = comments ? write_kernel(e, number, true, &body) : 0;
+    const Text *written = comments ? &body : text;
+    if (status == 0 && is_turned(e, k, text))
+        turn_write(written, number, &all->turned[number], code);
+    else if (status == 0)
+        put_function(e, number, written, code);
+    text_free(&body);
+    if (status < 0) return -1;
     return k->bounded ? emit_bounded_kernel(e, number, code) : 0;
 }
 
@@ -495,9 +517,9 @@ by_weight(const void *left, const void *right)
 /* Divides the kernels among `parts` compilers: the heaviest first, each to the one that has least
    to do so far. */
 static void
-divide(Written *const *order, int count, int parts)
+divide(Written *const *order, int count, int parts, size_t first)
 {
-    size_t load[MAX_PARTS] = {0};
+    size_t load[MAX_PARTS] = {first};
     for (int i = 0; i < count; i++) {
         int least = 0;
         for (int part = 1; part < parts; part++)
@@ -508,21 +530,25 @@ divide(Written *const *order, int count, int parts)
 }
 
 /* Divides the kernels that have code among any number of compilers: the text is the same on
-   machines with few processors and with many. */
+   machines with few processors and with many.  Those that are in driven loops are where these
+   are. */
 static void
 number_parts(AllWritten *all, int kernels)
 {
     Written **order = all->order;
-    size_t bytes = 0;
+    size_t bytes = 0, turned = 0;
     int count = 0;
     for (int i = 0; i < kernels; i++) {
         Written *kernel = &all->kernel[i];
         bytes += kernel->weight;
-        if (kernel->code.len > 0) order[count++] = kernel;
+        if (all->turned[i].kernel == i)
+            turned += 2 * kernel->weight;
+        else if (kernel->code.len > 0)
+            order[count++] = kernel;
     }
     if (count < 2 || bytes < PARTED_BYTES) return;
     qsort(order, (size_t)count, sizeof(*order), by_weight);
-    for (int parts = 2; parts <= MAX_PARTS; parts++) divide(order, count, parts);
+    for (int parts = 2; parts <= MAX_PARTS; parts++) divide(order, count, parts, turned);
     all->parted = true;
 }
 
@@ -553,7 +579,7 @@ emit_drives(const Emit *e, const AllWritten *all, Text *body)
 {
     bool parted = all->parted && e->program->drives.len > 0;
     if (parted) text_put(body, PART_MARK "0x0)");
-    if (drive_write(e->graph, e->program, body) < 0) return -1;
+    if (drive_write(e->graph, e->program, all->turned, body) < 0) return -1;
     if (parted) text_put(body, "#endif\n");
     return 0;
 }
@@ -586,6 +612,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
            Text *out, bool *straight)
 {
     Text head = {0}, body = {0};
+    if (vector_bytes == 0) vector_bytes = machine_vector_bytes();
     Prelude prelude = {.head = &head,
                        .vector_bytes = vector_bytes,
                        .own = graph->inlines || !graph->fast,
@@ -602,9 +629,11 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     prelude_begin(&prelude);
     size_t count = (size_t)program->kernels.len + 1;
     AllWritten all = {mem_alloc(sizeof(Written) * count), mem_alloc(sizeof(int) * count),
-                      mem_alloc(sizeof(int) * count), mem_alloc(sizeof(Written *) * count), false};
+                      mem_alloc(sizeof(int) * count),     mem_alloc(sizeof(Written *) * count),
+                      mem_alloc(sizeof(Turned) * count),  false};
     if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL || all.order == NULL ||
-        emit_kernels(&e, &all, comments, &body) < 0 || (quick && emit_drives(&e, &all, &body) < 0))
+        all.turned == NULL || emit_kernels(&e, &all, comments, &body) < 0 ||
+        (quick && emit_drives(&e, &all, &body) < 0))
         goto done;
     if (prelude.missing[0] != 0) {
         PyErr_Format(PyExc_SystemError, "code generation has no helper %s", prelude.missing);
@@ -616,7 +645,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     if (codegen_has_region(program)) text_put(out, LOG_ABI_TEXT);
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
-    if (quick) drive_head(program, out);
+    if (quick) drive_head(program, all.turned, out);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
     if (all.parted) text_put(out, PARTS_TEXT);
     text_add(out, &head);
@@ -629,6 +658,7 @@ done:
         text_free(&all.kernel[i].text);
         text_free(&all.kernel[i].code);
     }
+    mem_free(all.turned);
     mem_free(all.order);
     mem_free(all.kernel);
     mem_free(all.shapes);
@@ -642,7 +672,7 @@ done:
 int
 codegen_c(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight)
 {
-    return codegen_c_for(graph, program, comments, machine_vector_bytes(), out, straight);
+    return codegen_c_for(graph, program, comments, 0, out, straight);
 }
 
 int
@@ -653,7 +683,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
 }
 
 int
-codegen_careful(const Graph *graph, const Program *program, Text *out)
+codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out)
 {
-    return write_file(graph, program, false, machine_vector_bytes(), false, out, NULL);
+    return write_file(graph, program, false, vector_bytes, false, out, NULL);
 }

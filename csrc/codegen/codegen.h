@@ -19,7 +19,7 @@ int codegen_c(const Graph *graph, const Program *program, bool comments, Text *o
 #define PART_MARK "\n#if HERE("
 enum { MAX_PARTS = 8 };
 
-/* As codegen_c, for vectors of a given size; codegen_c takes the machine's. */
+/* As codegen_c, for vectors of a given size; codegen_c takes the machine's, and so does 0. */
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
                   Text *out, bool *straight);
 
@@ -31,7 +31,7 @@ int codegen_cuda(const Graph *graph, const Program *program, bool comments, Text
 
 bool codegen_has_region(const Program *program);
 /* The careful variants of kept loops (region.c), under the same symbols. */
-int codegen_careful(const Graph *graph, const Program *program, Text *out);
+int codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out);
 
 /* ---- module_codegen.c: adds this folder's functions to the module; 0 or -1 ---- */
 int codegen_module(PyObject *module);

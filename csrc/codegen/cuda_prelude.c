@@ -191,6 +191,20 @@ static const struct {
      "}\n"
      "F float modulo(float x, float y) { return fmaf(-floor(x / y), y, x); }\n"
      "F double modulo(double x, double y) { return fma(-floor(x / y), y, x); }\n"},
+    /* Assemblers before CUDA 13.4 forget a minus before an operand of the larger or smaller of
+       three 32- or 16-bit integers (sm_90 to sm_110).  They do not take this one for a minus. */
+    {"negated", NULL,
+     "template <class T> F T negated(T x) { return -x; }\n"
+     "#ifdef __CUDACC_RTC__\n"
+     "F unsigned turned(unsigned x) {\n    asm(\"not.b32 %0, %0;\" : \"+r\"(x));\n    return "
+     "x;\n}\n"
+     "F unsigned long long turned(unsigned long long x) {\n"
+     "    asm(\"not.b64 %0, %0;\" : \"+l\"(x));\n    return x;\n}\n"
+     "#define NEGATED(T, W) F T negated(T x) { return (T)(turned((W)x) + 1); }\n"
+     "NEGATED(signed char, unsigned) NEGATED(unsigned char, unsigned) NEGATED(short, unsigned)\n"
+     "NEGATED(unsigned short, unsigned) NEGATED(int, unsigned) NEGATED(unsigned, unsigned)\n"
+     "NEGATED(long long, unsigned long long) NEGATED(unsigned long long, unsigned long long)\n"
+     "#endif\n"},
     {"absolute", NULL,
      "template <class T> F T absolute(T x) { return x > 0 ? x : -x; }\n"
      "F bool absolute(bool x) { return x; }\n"

@@ -1,6 +1,8 @@
 /* Drives as C: see lower/drive.c.  The text has the numbers of buffers and of sizes, and no sizes.
- */
-#include "emit.h"
+
+   Signals are looked for, and flags of kernels whose flags mean the same, once in so many turns.
+   No flag is up where a kernel begins, but of those that are looked at later. */
+#include "drive.h"
 
 static const char DRIVE_ABI_TEXT[] =
     "typedef struct KernelDrive {\n"
@@ -13,8 +15,8 @@ static const char DRIVE_ABI_TEXT[] =
     "    int64_t step;           /* that has failed, or raised one that ends the run */\n"
     "    void (*clear)(void);\n"
     "    unsigned (*read)(void); /* the flags since `clear` */\n"
-    "    /* A signal came?  The plan does a step.  Nonzero: end */\n"
-    "    int (*stop)(struct KernelDrive *drive);\n"
+    "    /* A signal came in these turns?  The plan does a step.  Nonzero: end */\n"
+    "    int (*stop)(struct KernelDrive *drive, int turns);\n"
     "    int (*plan)(struct KernelDrive *drive, int64_t step);\n"
     "} KernelDrive;\n";
 
@@ -44,15 +46,23 @@ static const char HELPERS_TEXT[] =
     "/* Kernels that call no loops leave the flags of the x87 unit as they are, and mostly raise "
     "none. */\n"
     "#if defined(__x86_64__)\n"
-    "#define MAY_HAVE_FLAGS(calls) (calls || __builtin_ia32_stmxcsr() & 29)\n"
+    "static inline unsigned x87_flags(void)\n"
+    "{\n"
+    "    unsigned short status;\n"
+    "    __asm__ volatile(\"fnstsw %0\" : \"=a\"(status));\n"
+    "    return status;\n"
+    "}\n"
+    "#define MAY_HAVE_FLAGS(calls) ((__builtin_ia32_stmxcsr() | (calls ? x87_flags() : 0)) & 29)\n"
     "#else\n"
     "#define MAY_HAVE_FLAGS(calls) 1\n"
     "#endif\n"
     "/* the flags of a kernel whose modes are known for `known`, which the program is told of "
     "`reported` */\n"
-    "static void raise_flags(KernelDrive *drive, int64_t step, unsigned known, unsigned reported)\n"
+    "static __attribute__((noinline)) void raise_flags(KernelDrive *drive, int64_t step,\n"
+    "                                                  unsigned known, unsigned reported)\n"
     "{\n"
     "    const unsigned raised = drive->read();\n"
+    "    drive->clear();\n"
     "    drive->raised |= (raised & ~known) | (raised & reported) << 4;\n"
     "    if (drive->raised & drive->told && drive->step < 0) drive->step = step;\n"
     "}\n";
@@ -62,213 +72,408 @@ static const char *const size_functions[] = {
     [SIZE_MOD] = "size_rest", [SIZE_LEAST] = "size_least", [SIZE_MOST] = "size_most",
 };
 
-typedef struct {
-    const Graph *graph;
-    const Program *program;
-    Text *out;
-    const int32_t *first_loop; /* by step of the program */
-} Writer;
+/* Turns between two looks. */
+enum { TURNS = 64 };
+
+/* ---- flags ---- */
 
 static void
-put_place(const Writer *w, Place place)
+put_look(const DriveText *d, const KernelStep *s, int number)
 {
-    text_printf(w->out, "drive->data[%d]", place.buffer);
-    bool none = size_is_const(w->graph, place.offset) && size_value(w->graph, place.offset) == 0;
-    if (!none) text_printf(w->out, " + drive->size[%d]", place.offset);
+    text_printf(d->out,
+                "    __asm__ volatile(\"\" ::: \"memory\");\n"
+                "    if (MAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
+                s->nloops > 0, number, (unsigned)s->errors >> 4, s->errors & 15u);
 }
 
+/* Those that were to be looked at later. */
 static void
-put_plan(const Writer *w, int number)
+put_late_look(const DriveText *d)
 {
-    text_printf(w->out, "    if (drive->plan(drive, %d)) return 1;\n", number);
+    if (d->looks_later) put_look(d, &d->program->steps.at[d->flagged].kernel, d->flagged);
+}
+
+/* Behind what may raise any that nobody looks at. */
+static void
+put_clear(DriveText *d, bool calls)
+{
+    if (d->flagged < 0) return;
+    text_printf(d->out, "    if (MAY_HAVE_FLAGS(%d)) drive->clear();\n", calls);
+    drive_put_anchors(d);
+}
+
+/* May it raise flags?  Python's operations on floats do, and those of loops that are called. */
+static bool
+raises(const DriveText *d, const KernelStep *s)
+{
+    const Kernel *k = d->program->kernels.at[s->kernel];
+    bool found = s->nloops > 0;
+    for (int i = 0; i < k->instrs.len && !found; i++) {
+        const Instr *v = &k->instrs.at[i];
+        bool moves = v->kind == INSTR_LOAD || v->kind == INSTR_CONST || v->kind == INSTR_STORE;
+        bool silent = v->kind == INSTR_OP && op_info(v->op)->kind != KIND_PYTHON &&
+                      op_info(v->op)->flags & OPF_NO_FLAGS;
+        bool floats = dtype_is_float(v->dtype) || dtype_is_complex(v->dtype) ||
+                      dtype_is_float(v->from) || dtype_is_complex(v->from);
+        found = floats && !moves && !silent;
+    }
+    return found;
 }
 
 /* ---- steps ---- */
 
+/* The function by which sizes in the plan's memory become what those in variables are. */
 static void
-put_call(const Writer *w, const KernelStep *s, int number)
+put_sizes_function(const DriveText *d)
 {
-    text_put(w->out, "            char *const ptr[] = {");
-    for (int i = 0; i < s->nplaces; i++) {
-        put_place(w, s->places[i]);
-        text_put(w->out, ", ");
+    const Graph *g = d->graph;
+    if (!drive_measures(d)) return;
+    text_printf(d->out,
+                "\nstatic __attribute__((noinline)) void\n"
+                "sizes%d(KernelDrive *drive",
+                d->number);
+    for (SizeId id = 0; id < g->sizes.len; id++)
+        if (d->measured[id] && g->sizes.at[id].kind == SIZE_NUMBER)
+            text_printf(d->out, ", int64_t s%d", id);
+    text_put(d->out, ")\n{\n");
+    for (SizeId id = 0; id < g->sizes.len; id++) {
+        const Size *size = &g->sizes.at[id];
+        if (d->measured[id] && size->kind == SIZE_NUMBER)
+            text_printf(d->out, "    drive->size[%d] = s%d;\n", id, id);
+        else if (d->measured[id])
+            text_printf(d->out, "    drive->size[%d] = %s(drive->size[%d], drive->size[%d]);\n", id,
+                        size_functions[size->kind], size->a, size->b);
     }
-    text_put(w->out, "0};\n            const int64_t size[] = {");
-    for (int i = 0; i < s->nsizes; i++) text_printf(w->out, "drive->size[%d], ", s->sizes[i]);
-    text_printf(
-        w->out,
-        "0};\n"
-        "            const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n",
-        w->first_loop[number]);
-    if (s->checks_flags)
-        text_printf(w->out, "            if (MAY_HAVE_FLAGS(%d)) drive->clear();\n", s->nloops > 0);
-    text_printf(w->out,
-                "            if (k%d(&args, 0, units)) {\n"
-                "                drive->step = %d;\n"
-                "                return 1;\n"
-                "            }\n",
-                s->kernel, number);
-    if (s->checks_flags)
-        text_printf(w->out,
-                    "            __asm__ volatile(\"\" ::: \"memory\");\n"
-                    "            if (MAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
-                    s->nloops > 0, number, (unsigned)s->errors >> 4, s->errors & 15u);
+    text_put(d->out, "}\n");
 }
 
-/* Of a single unit no other thread takes any. */
 static void
-put_kernel(const Writer *w, const KernelStep *s, int number)
+put_sizes(const DriveText *d)
 {
-    bool single = size_is_const(w->graph, s->units) && size_value(w->graph, s->units) == 1;
-    text_put(w->out, "    {\n");
-    if (single)
-        text_put(w->out, "        const int64_t units = 1;\n        {\n");
-    else
-        text_printf(w->out,
-                    "        const int64_t units = drive->size[%d];\n"
-                    "        if (units > drive->grain[%d]) {\n"
-                    "            if (drive->plan(drive, %d)) return 1;\n"
-                    "        } else if (units != 0) {\n",
-                    s->units, number, number);
-    put_call(w, s, number);
-    text_put(w->out, "        }\n    }\n");
+    if (!drive_measures(d)) return;
+    text_printf(d->out, "    sizes%d(drive", d->number);
+    for (SizeId id = 0; id < d->graph->sizes.len; id++)
+        if (d->measured[id] && d->graph->sizes.at[id].kind == SIZE_NUMBER)
+            text_printf(d->out, ", s%d", id);
+    text_put(d->out, ");\n");
 }
 
-/* Sizes come behind those that they are of. */
+/* The sizes that follow from the number. */
 static void
-put_measure(const Writer *w, const MeasureStep *m)
+put_measured(const DriveText *d, NodeId node)
 {
-    const Graph *g = w->graph;
+    const Graph *g = d->graph;
     bool *has = mem_alloc((size_t)g->sizes.len + 1);
     for (SizeId id = 0; has != NULL && id < g->sizes.len; id++) {
         const Size *size = &g->sizes.at[id];
-        if (size->kind == SIZE_NUMBER && size->node == m->node) {
-            has[id] = true;
-            text_printf(w->out, "    __builtin_memcpy(&drive->size[%d], ", id);
-            put_place(w, m->from);
-            text_put(w->out, ", 8);\n");
-        } else if (size->kind >= SIZE_ADD && (has[size->a] || has[size->b])) {
-            has[id] = true;
-            text_printf(w->out, "    drive->size[%d] = %s(drive->size[%d], drive->size[%d]);\n", id,
-                        size_functions[size->kind], size->a, size->b);
-        }
+        has[id] = size->kind >= SIZE_ADD ? has[size->a] || has[size->b]
+                                         : size->kind == SIZE_NUMBER && size->node == node;
+        if (!has[id] || !d->used[id] || size->kind == SIZE_NUMBER) continue;
+        text_printf(d->out, "    s%d = %s(s%d, s%d);\n", id, size_functions[size->kind], size->a,
+                    size->b);
     }
     mem_free(has);
 }
 
+static void
+put_number(const DriveText *d, NodeId node)
+{
+    for (SizeId id = 0; id < d->graph->sizes.len; id++)
+        if (d->graph->sizes.at[id].kind == SIZE_NUMBER && d->graph->sizes.at[id].node == node)
+            text_printf(d->out, "    s%d = drive->size[%d];\n", id, id);
+}
+
+/* What the drive has in variables goes to the plan, and comes back. */
+static void
+put_plan(DriveText *d, int number)
+{
+    const Step *step = &d->program->steps.at[number];
+    put_late_look(d);
+    put_sizes(d);
+    drive_put_shared(d, step, false);
+    text_printf(d->out, "    if (drive->plan(drive, %d)) return 1;\n", number);
+    drive_put_shared(d, step, true);
+    if (step->kind == STEP_MEASURE) {
+        put_number(d, step->measure.node);
+        put_measured(d, step->measure.node);
+    }
+    put_clear(d, true);
+    text_put(d->out, "    soon = 1;\n");
+}
+
+static void
+put_flags_behind(DriveText *d, const Step *step, int number)
+{
+    const KernelStep *s = &step->kernel;
+    if (s->nloops > 0) text_put(d->out, "    soon = 1;\n");
+    if (s->checks_flags)
+        drive_put_anchor(d, step);
+    else if (raises(d, s)) {
+        drive_put_anchor(d, step);
+        put_clear(d, s->nloops > 0);
+    }
+    if (s->checks_flags && (s->nloops > 0 || !d->looks_later)) put_look(d, s, number);
+}
+
+static void
+put_each_place(const DriveText *d, const KernelStep *s, int count)
+{
+    for (int i = 0; i < count; i++) {
+        drive_put_place(d, s->places[i]);
+        text_put(d->out, ", ");
+    }
+}
+
+static void
+put_each_size(const DriveText *d, const KernelStep *s, int count)
+{
+    for (int i = 0; i < count; i++) text_printf(d->out, "s%d, ", s->sizes[i]);
+}
+
+/* The condition that the kernel fails. */
+static void
+put_inline_call(const DriveText *d, const KernelStep *s, int number)
+{
+    const Turned *turned = &d->turned[s->kernel];
+    text_printf(d->out, "    if (turn%d(", turned->kernel);
+    put_each_place(d, s, turned->places);
+    put_each_size(d, s, turned->sizes);
+    text_printf(d->out, "drive->loop + %d, drive->scratch, 0, units)) {\n", d->first_loop[number]);
+}
+
+static void
+put_far_call(const DriveText *d, const KernelStep *s, int number)
+{
+    text_put(d->out, "    char *const ptr[] = {");
+    put_each_place(d, s, s->nplaces);
+    text_put(d->out, "0};\n    const int64_t size[] = {");
+    put_each_size(d, s, s->nsizes);
+    text_printf(d->out,
+                "0};\n"
+                "    const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n"
+                "    if (k%d(&args, 0, units)) {\n",
+                d->first_loop[number], s->kernel);
+}
+
+static void
+put_call(DriveText *d, const Step *step, int number)
+{
+    const KernelStep *s = &step->kernel;
+    if (s->nloops > 0 || (!s->checks_flags && raises(d, s))) put_late_look(d);
+    (d->turned[s->kernel].kernel < 0 ? put_far_call : put_inline_call)(d, s, number);
+    put_late_look(d);
+    text_printf(d->out, "    drive->step = %d;\n    return 1;\n    }\n", number);
+    put_flags_behind(d, step, number);
+}
+
+/* Of a single unit no other thread takes any. */
+static void
+put_kernel(DriveText *d, const Step *step, int number)
+{
+    const KernelStep *s = &step->kernel;
+    bool single = size_is_const(d->graph, s->units) && size_value(d->graph, s->units) == 1;
+    text_printf(d->out,
+                single ? "    {\n    const int64_t units = 1;\n"
+                       : "    {\n    const int64_t units = s%d;\n",
+                s->units);
+    if (!single) {
+        text_printf(d->out, "    if (units > drive->grain[%d]) {\n", number);
+        put_plan(d, number);
+        text_put(d->out, "    } else if (units != 0) {\n");
+    }
+    put_call(d, step, number);
+    text_put(d->out, single ? "    }\n" : "    }\n    }\n");
+}
+
+/* Sizes come behind those that they are of. */
+static void
+put_measure(const DriveText *d, const MeasureStep *m)
+{
+    for (SizeId id = 0; id < d->graph->sizes.len; id++) {
+        const Size *size = &d->graph->sizes.at[id];
+        if (size->kind != SIZE_NUMBER || size->node != m->node) continue;
+        text_printf(d->out, "    __builtin_memcpy(&s%d, ", id);
+        drive_put_place(d, m->from);
+        text_put(d->out, ", 8);\n");
+    }
+    put_measured(d, m->node);
+}
+
 /* All at once. */
 static void
-put_moves(const Writer *w, const CarryStep *c)
+put_moves(const DriveText *d, const CarryStep *c)
 {
+    text_put(d->out, "    {\n");
     for (int i = 0; i < c->nmoves; i++) {
-        DType dtype = (DType)w->program->buffers.at[c->to[i]].type.dtype;
-        text_printf(w->out, "    char move%d[%d];\n    __builtin_memcpy(move%d, ", i,
+        DType dtype = (DType)d->program->buffers.at[c->to[i]].type.dtype;
+        text_printf(d->out, "    char move%d[%d];\n    __builtin_memcpy(move%d, ", i,
                     (int)dtype_size(dtype), i);
-        put_place(w, c->from[i]);
-        text_printf(w->out, ", sizeof move%d);\n", i);
+        drive_put_place(d, c->from[i]);
+        text_printf(d->out, ", sizeof move%d);\n", i);
     }
-    for (int i = 0; i < c->nmoves; i++)
-        text_printf(w->out, "    __builtin_memcpy(drive->data[%d], move%d, sizeof move%d);\n",
-                    c->to[i], i, i);
+    for (int i = 0; i < c->nmoves; i++) {
+        text_put(d->out, "    __builtin_memcpy(");
+        drive_put_buffer(d, c->to[i]);
+        text_printf(d->out, ", move%d, sizeof move%d);\n", i, i);
+    }
+    text_put(d->out, "    }\n");
 }
 
 static void
-put_carry(const Writer *w, const Step *step, int number)
+put_carry(DriveText *d, const Step *step, int number)
 {
     const CarryStep *c = &step->carry;
-    text_put(w->out, "    if (drive->stop(drive)) return 1;\n");
-    if (!step_is_driven(w->program, step))
-        put_plan(w, number);
-    else {
-        text_put(w->out, "    if (drive->raised & drive->told) return 1;\n    {\n");
-        put_moves(w, c);
-        text_put(w->out, "    }\n");
-    }
-    if (c->condition.buffer == NO_BUFFER) return;
-    text_put(w->out, "    if (*(");
-    put_place(w, c->condition);
-    text_printf(w->out, ")) goto step%d;\n", c->target);
-}
-
-static void
-put_jump(const Writer *w, const JumpStep *jump)
-{
-    text_put(w->out, "    ");
-    if (jump->condition.buffer != NO_BUFFER) {
-        text_put(w->out, "if (!*(");
-        put_place(w, jump->condition);
-        text_put(w->out, ")) ");
-    }
-    text_printf(w->out, "goto step%d;\n", jump->target);
-}
-
-static void
-put_step(const Writer *w, int number)
-{
-    const Step *step = &w->program->steps.at[number];
-    if (step->kind == STEP_CARRY)
-        put_carry(w, step, number);
-    else if (!step_is_driven(w->program, step))
-        put_plan(w, number);
-    else if (step->kind == STEP_JUMP)
-        put_jump(w, &step->jump);
-    else if (step->kind == STEP_MEASURE)
-        put_measure(w, &step->measure);
+    text_put(d->out, "    if (--left < 0 || soon) {\n");
+    put_late_look(d);
+    text_printf(d->out,
+                "    if (drive->stop(drive, %d - left)) return 1;\n"
+                "    if (drive->raised & drive->told) return 1;\n"
+                "    left = %d;\n"
+                "    soon = 0;\n"
+                "    }\n",
+                TURNS, TURNS);
+    if (!step_is_driven(d->program, step))
+        put_plan(d, number);
     else
-        put_kernel(w, &step->kernel, number);
+        put_moves(d, c);
+    if (c->condition.buffer == NO_BUFFER) return;
+    text_put(d->out, "    if (*(");
+    drive_put_place(d, c->condition);
+    text_printf(d->out, ")) goto step%d;\n", c->target);
+}
+
+static void
+put_jump(const DriveText *d, const JumpStep *jump)
+{
+    text_put(d->out, "    ");
+    if (jump->condition.buffer != NO_BUFFER) {
+        text_put(d->out, "if (!*(");
+        drive_put_place(d, jump->condition);
+        text_put(d->out, ")) ");
+    }
+    text_printf(d->out, "goto step%d;\n", jump->target);
+}
+
+static void
+put_step(DriveText *d, int number)
+{
+    const Step *step = &d->program->steps.at[number];
+    if (step->kind == STEP_CARRY)
+        put_carry(d, step, number);
+    else if (!step_is_driven(d->program, step))
+        put_plan(d, number);
+    else if (step->kind == STEP_JUMP)
+        put_jump(d, &step->jump);
+    else if (step->kind == STEP_MEASURE)
+        put_measure(d, &step->measure);
+    else
+        put_kernel(d, step, number);
 }
 
 /* ---- the functions ---- */
 
 static void
-put_drive(const Writer *w, int number)
+find_labels(DriveText *d)
 {
-    const Drive *drive = &w->program->drives.at[number];
-    bool *labelled = mem_alloc((size_t)w->program->steps.len + 1);
-    if (labelled == NULL) return; /* the text is not finished: text_finish */
-    for (int i = drive->first; i <= drive->last; i++) {
-        const Step *step = &w->program->steps.at[i];
-        if (step->kind == STEP_JUMP) labelled[step->jump.target] = true;
+    for (int i = d->first; i <= d->last; i++) {
+        const Step *step = &d->program->steps.at[i];
+        if (step->kind == STEP_JUMP) d->labelled[step->jump.target] = true;
         if (step->kind == STEP_CARRY && step->carry.condition.buffer != NO_BUFFER)
-            labelled[step->carry.target] = true;
+            d->labelled[step->carry.target] = true;
     }
-    text_printf(w->out, "\nint\ndrive%d(KernelDrive *drive)\n{\n", number);
-    for (int i = drive->first; i <= drive->last + 1; i++) {
-        if (labelled[i]) text_printf(w->out, "step%d:;\n", i);
-        if (i <= drive->last) put_step(w, i);
+}
+
+static void
+find_flagged(DriveText *d)
+{
+    d->flagged = -1;
+    d->looks_later = true;
+    for (int i = d->first; i <= d->last; i++) {
+        const Step *step = &d->program->steps.at[i];
+        if (!step_is_driven(d->program, step) || step->kind != STEP_KERNEL ||
+            !step->kernel.checks_flags)
+            continue;
+        if (d->flagged < 0) d->flagged = i;
+        d->looks_later &= step->kernel.errors == d->program->steps.at[d->flagged].kernel.errors;
     }
-    text_put(w->out, "    return 0;\n}\n");
-    mem_free(labelled);
+    d->looks_later &= d->flagged >= 0;
+}
+
+static void
+find_loops(DriveText *d)
+{
+    int32_t loops = 0;
+    for (int i = d->first; i <= d->last; i++) {
+        const Step *step = &d->program->steps.at[i];
+        d->first_loop[i] = loops;
+        if (step->kind == STEP_KERNEL) loops += step->kernel.nloops;
+    }
+}
+
+static void
+put_drive(DriveText *d)
+{
+    find_labels(d);
+    find_flagged(d);
+    find_loops(d);
+    drive_locals_find(d);
+    put_sizes_function(d);
+    text_printf(d->out,
+                "\nint\ndrive%d(KernelDrive *drive)\n{\n"
+                "    int left = %d, soon = 0; /* turns before the next look */\n",
+                d->number, TURNS);
+    drive_locals_begin(d);
+    for (int i = d->first; i <= d->last + 1; i++) {
+        if (d->labelled[i]) text_printf(d->out, "step%d:;\n", i);
+        if (i <= d->last) put_step(d, i);
+    }
+    put_late_look(d);
+    drive_locals_end(d);
+    put_sizes(d);
+    text_put(d->out, "    return 0;\n}\n");
 }
 
 void
-drive_head(const Program *program, Text *out)
+drive_head(const Program *program, const Turned *turned, Text *out)
 {
     if (program->drives.len == 0) return;
     text_put(out, DRIVE_ABI_TEXT);
     text_put(out, HELPERS_TEXT);
     for (int i = 0; i < program->kernels.len; i++)
-        text_printf(out,
-                    "__attribute__((noinline)) int k%d(const KernelArgs *args, int64_t begin, "
-                    "int64_t end);\n",
-                    i);
+        if (turned[i].kernel < 0)
+            text_printf(out,
+                        "__attribute__((noinline)) int k%d(const KernelArgs *args, int64_t begin, "
+                        "int64_t end);\n",
+                        i);
 }
 
 int
-drive_write(const Graph *graph, const Program *program, Text *out)
+drive_write(const Graph *graph, const Program *program, const Turned *turned, Text *out)
 {
-    int32_t *first = mem_alloc(sizeof(int32_t) * ((size_t)program->steps.len + 1));
-    Writer w = {graph, program, out, first};
-    if (first == NULL) return -1;
-    for (int d = 0; d < program->drives.len; d++) {
-        int32_t loops = 0;
-        for (int i = program->drives.at[d].first; i <= program->drives.at[d].last; i++) {
-            first[i] = loops;
-            if (program->steps.at[i].kind == STEP_KERNEL)
-                loops += program->steps.at[i].kernel.nloops;
+    for (int i = 0; i < program->drives.len; i++) {
+        size_t steps = (size_t)program->steps.len + 1, buffers = (size_t)program->buffers.len + 1;
+        size_t sizes = (size_t)graph->sizes.len + 1;
+        DriveText d = {.graph = graph,
+                       .program = program,
+                       .out = out,
+                       .number = i,
+                       .first = program->drives.at[i].first,
+                       .last = program->drives.at[i].last,
+                       .turned = turned,
+                       .first_loop = mem_alloc(steps * sizeof(int32_t)),
+                       .labelled = mem_alloc(steps + 3 * buffers + 2 * sizes)};
+        bool ready = d.first_loop != NULL && d.labelled != NULL;
+        if (ready) {
+            d.left = d.labelled + steps;
+            d.local = d.left + buffers;
+            d.fixed = d.local + buffers;
+            d.measured = d.fixed + buffers;
+            d.used = d.measured + sizes;
+            put_drive(&d);
         }
-        put_drive(&w, d);
+        mem_free(d.first_loop);
+        mem_free(d.labelled);
+        if (!ready) return -1;
     }
-    mem_free(first);
     return 0;
 }

@@ -104,8 +104,15 @@ void python_value(Emit *e, int32_t at, const char *fail);
 void emit_bare(Emit *e);
 
 /* drive.c: the functions that drive loops of steps.  0, or -1 with the error set */
-void drive_head(const Program *program, Text *out); /* before the kernels */
-int drive_write(const Graph *graph, const Program *program, Text *out);
+/* The inline function of a kernel's text, in which arguments are parameters: of the first kernel
+   with the text; -1: there is none. */
+typedef struct {
+    int32_t kernel, places, sizes; /* parameters for so many places and sizes */
+} Turned;
+void drive_head(const Program *program, const Turned *turned, Text *out); /* before the kernels */
+int drive_write(const Graph *graph, const Program *program, const Turned *turned, Text *out);
+/* A kernel's function as an inline one and one that calls it. */
+void turn_write(const Text *body, int number, Turned *turned, Text *out);
 
 /* c.c */
 /* Declares the loop indices i0 … of row `unit`. */

@@ -321,6 +321,8 @@ type(Parser *p, Type *out)
         if (layout(p, (DType)dtype, out) < 0) return -1;
         out->device = (uint8_t)device;
         out->unaligned = unaligned;
+        out->long_long = accept(p, "longlong");
+        out->frozen = accept(p, "frozen");
         return 0;
     }
     for (int i = 0; i < COUNT_OF(forms); i++)

@@ -8,7 +8,8 @@
    - types: f32[4,5] is an array, f32@cuda[4,5] one on a device, f32 an array scalar (bool_ for
      bool), int, float, complex and bool are Python's own, object is anything else;
    - layout: {strides} in bytes where they are not those of a fresh array in C order, +offset in
-     bytes from the storage's data;
+     bytes from the storage's data; `longlong` is NumPy's other int64, `frozen` an array that may
+     not be written;
    - sizes: numbers, or expressions over d0_1 (length of input %0 along axis 1) and t0_1 (its stride
      there); the first mention gives the value seen while capturing: d0_1=100;
    - nodes: arguments, then attributes by name.  A node with regions ends in `{`; its regions
@@ -124,6 +125,8 @@ put_type(Printer *p, const Type *type)
             text_printf(p->out, "@%s%s", device_name((Device)type->device),
                         type->unaligned ? "~" : "");
         put_layout(p, type);
+        if (type->long_long) text_put(p->out, " longlong");
+        if (type->frozen) text_put(p->out, " frozen");
         break;
     case FORM_SCALAR: text_put(p->out, dtype == DT_BOOL ? "bool_" : dtype_name(dtype)); break;
     case FORM_PYTHON:

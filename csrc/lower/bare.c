@@ -16,6 +16,12 @@ typedef struct {
     UfuncLoop loop;
 } BareCall;
 
+static bool
+bare_multiplies(Bare bare)
+{
+    return bare == BARE_DOT || bare == BARE_VECTORS || bare == BARE_MATMUL;
+}
+
 static const Type *
 argument(const Graph *g, const Node *node, int i)
 {
@@ -46,6 +52,10 @@ is_matmul(const Graph *g, const Node *node, BareCall *c)
     const Type *a = argument(g, node, 0), *b = argument(g, node, 1);
     if (a->rank > 2 || b->rank > 2 || a->rank == 0 || b->rank == 0) return false;
     bool rows = a->rank == 2, columns = b->rank == 2;
+    if (!rows && !columns) {
+        *c = (BareCall){BARE_VECTORS, 1, {a->shape[0]}, {{0}, {0}, {-1}}, 0, {0}};
+        return true;
+    }
     SizeId one = size_const((Graph *)g, 1);
     *c = (BareCall){BARE_MATMUL,
                     3,
@@ -108,7 +118,7 @@ suits(const Lowering *lw, NodeId id, BareCall *c)
         work *= Py_MAX(size_value(g, c->size[i]), 1);
         if (!size_upper(g, c->size[i], &most) || work > MOST_WORK) return false;
     }
-    bool multiplies = c->bare == BARE_DOT || c->bare == BARE_MATMUL;
+    bool multiplies = bare_multiplies(c->bare);
     for (int i = 0; i < node->nargs && multiplies; i++)
         if (argument(g, node, i)->dtype != node->type.dtype) return false;
     Answer answer = bare_loop(c->bare, (DType)argument(g, node, 0)->dtype, &c->loop);
@@ -185,7 +195,7 @@ bare_build(Lowering *lw, Group *g)
     n.kernel->kind = KERNEL_CALL;
     n.kernel->nstages = 1;
     n.fallible = true;
-    n.flags = c.bare == BARE_DOT || c.bare == BARE_MATMUL;
+    n.flags = bare_multiplies(c.bare);
     g->ndims = n.nloops = n.kernel->nloops = c.nloops;
     for (int i = 0; i < n.nloops; i++) {
         n.first[i] = i;

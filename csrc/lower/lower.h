@@ -254,6 +254,10 @@ typedef struct {
     VEC(SizeId) slots; /* bytes of memory behind the host's arena, each for several buffers */
 } Program;
 
+/* All buffers of the step, some of them more than once, and NO_BUFFER. */
+typedef void (*BufferVisit)(void *context, BufferId id);
+void step_each_buffer(const Step *step, BufferVisit visit, void *context);
+
 /* Is the step of a drive done there?  Else the plan does it. */
 bool step_is_driven(const Program *program, const Step *step);
 

@@ -5,6 +5,56 @@
 
 enum { ALIGN = 64 };
 
+/* ---- the buffers of a step ---- */
+
+static void
+each_place(int count, const Place *places, BufferVisit visit, void *context)
+{
+    for (int i = 0; i < count; i++) visit(context, places[i].buffer);
+}
+
+static void
+each_buffer(int count, const BufferId *buffers, BufferVisit visit, void *context)
+{
+    for (int i = 0; i < count; i++) visit(context, buffers[i]);
+}
+
+static void
+each_carried(const CarryStep *step, BufferVisit visit, void *context)
+{
+    visit(context, step->condition.buffer);
+    each_place(step->nmoves, step->from, visit, context);
+    each_buffer(step->nmoves, step->to, visit, context);
+    each_buffer(step->nfresh, step->fresh, visit, context);
+    each_buffer(step->npool, step->pool, visit, context);
+    each_buffer(step->ndropped, step->dropped, visit, context);
+}
+
+void
+step_each_buffer(const Step *step, BufferVisit visit, void *context)
+{
+    switch (step->kind) {
+    case STEP_KERNEL: each_place(step->kernel.nplaces, step->kernel.places, visit, context); break;
+    case STEP_JUMP: visit(context, step->jump.condition.buffer); break;
+    case STEP_CHOOSE:
+        visit(context, step->choose.condition.buffer);
+        each_place(2, step->choose.of, visit, context);
+        visit(context, step->choose.to);
+        break;
+    case STEP_CARRY: each_carried(&step->carry, visit, context); break;
+    case STEP_MEASURE:
+        visit(context, step->measure.from.buffer);
+        each_buffer(step->measure.fresh.len, step->measure.fresh.at, visit, context);
+        break;
+    case STEP_EXTERN:
+        each_place(step->external.nargs, step->external.args, visit, context);
+        each_buffer(step->external.nresults, step->external.results, visit, context);
+        break;
+    }
+}
+
+/* ---- lifetimes ---- */
+
 static void
 touch(Lowering *lw, BufferId id, int step)
 {
@@ -13,30 +63,16 @@ touch(Lowering *lw, BufferId id, int step)
     lw->last_step[id] = step;
 }
 
-static void
-touch_choice(Lowering *lw, const ChooseStep *step, int at)
-{
-    touch(lw, step->condition.buffer, at);
-    touch(lw, step->of[0].buffer, at);
-    touch(lw, step->of[1].buffer, at);
-    touch(lw, step->to, at);
-}
+typedef struct {
+    Lowering *lw;
+    int step;
+} Touching;
 
 static void
-touch_all(Lowering *lw, int count, const BufferId *buffers, int at)
+touch_buffer(void *context, BufferId id)
 {
-    for (int i = 0; i < count; i++) touch(lw, buffers[i], at);
-}
-
-static void
-touch_carried(Lowering *lw, const CarryStep *step, int at)
-{
-    touch(lw, step->condition.buffer, at);
-    for (int i = 0; i < step->nmoves; i++) touch(lw, step->from[i].buffer, at);
-    touch_all(lw, step->nmoves, step->to, at);
-    touch_all(lw, step->nfresh, step->fresh, at);
-    touch_all(lw, step->npool, step->pool, at);
-    touch_all(lw, step->ndropped, step->dropped, at);
+    const Touching *t = context;
+    touch(t->lw, id, t->step);
 }
 
 /* Both buffers of a choice live as long as the choice.  Backwards, for choices of choices. */
@@ -63,25 +99,8 @@ find_lifetimes(Lowering *lw)
     if (lw->first_step == NULL || lw->last_step == NULL) return -1;
     for (size_t i = 0; i < n; i++) lw->first_step[i] = lw->last_step[i] = -1;
     for (int s = 0; s < p->steps.len; s++) {
-        const Step *step = &p->steps.at[s];
-        if (step->kind == STEP_KERNEL)
-            for (int i = 0; i < step->kernel.nplaces; i++)
-                touch(lw, step->kernel.places[i].buffer, s);
-        else if (step->kind == STEP_JUMP)
-            touch(lw, step->jump.condition.buffer, s);
-        else if (step->kind == STEP_CHOOSE)
-            touch_choice(lw, &step->choose, s);
-        else if (step->kind == STEP_CARRY)
-            touch_carried(lw, &step->carry, s);
-        else if (step->kind == STEP_MEASURE) {
-            touch(lw, step->measure.from.buffer, s);
-            touch_all(lw, step->measure.fresh.len, step->measure.fresh.at, s);
-        } else {
-            for (int i = 0; i < step->external.nargs; i++)
-                touch(lw, step->external.args[i].buffer, s);
-            for (int i = 0; i < step->external.nresults; i++)
-                touch(lw, step->external.results[i], s);
-        }
+        Touching touching = {lw, s};
+        step_each_buffer(&p->steps.at[s], touch_buffer, &touching);
     }
     for (int i = 0; i < p->commits.len; i++)
         for (int k = 0; k < p->commits.at[i].kernel.nplaces; k++)

@@ -42,7 +42,7 @@ typedef struct {
     bool lasti;
 } Handler;
 
-typedef struct {
+typedef struct Decoded {
     PyCodeObject *code; /* borrowed: the code's extra slot keeps the Decoded */
     int count, nhandlers;
     Instr *instrs;

@@ -14,8 +14,7 @@
      3. A capture that comes to nothing, or to other kernels than those that it was made again for,
         doubles the price of the next one of that code; one that takes twice its price, or needs
         more instructions than that buys, ends.  What captures of that code have cost and its plans
-        have not saved raises TIMES: where every call is of another kind, fewer and fewer get a
-   plan.
+        have not saved raises TIMES: where each call is of another kind, ever fewer get plans.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
@@ -59,7 +58,7 @@ enum {
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
     LEFT_SCALARS = 1 << 14, /* … or nothing but numbers */
-    LEFT_SHORT = 16,        /* of 2 to 20 us, that were refused */
+    SKIPS_SHORT = 16,       /* of 2 to 20 us, that were refused */
 };
 
 int64_t account_saved_ns;
@@ -212,7 +211,7 @@ account_times(Account *account)
 }
 
 int32_t
-account_most_left(PyObject *const *args, Py_ssize_t nargs)
+account_most_skips(PyObject *const *args, Py_ssize_t nargs)
 {
     int32_t most = LEFT_SCALARS;
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -226,24 +225,24 @@ account_most_left(PyObject *const *args, Py_ssize_t nargs)
 }
 
 int32_t
-account_leaves(Account *account, int32_t most)
+account_skips(Account *account, int32_t most)
 {
     if (!account->running && account->stride < CHEAP_STRIDE) return 0;
-    account->left = Py_MIN(2 * account->left + 1, most);
-    return account->left;
+    account->skips = Py_MIN(2 * account->skips + 1, most);
+    return account->skips;
 }
 
 int32_t
-account_leaves_refused(Account *account, int32_t most)
+account_skips_refused(Account *account, int32_t most)
 {
     bool short_calls = !account->running && account->stride == SHORT_STRIDE;
-    return short_calls ? LEFT_SHORT : account_leaves(account, most);
+    return short_calls ? SKIPS_SHORT : account_skips(account, most);
 }
 
 int32_t
-account_leaves_untimed(Account *account, int32_t most)
+account_skips_untimed(Account *account, int32_t most)
 {
-    if (account->running) return account_leaves(account, most);
+    if (account->running) return account_skips(account, most);
     if (account->stride == 1) return 0;
     int32_t calls = account->untimed;
     account->untimed = 1;

@@ -15,7 +15,7 @@ typedef struct {
     int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
     int32_t stride;      /* of so many calls one is timed; 0: it was not called yet */
     int32_t untimed;     /* calls until the next one that is timed */
-    int32_t left;        /* the last result of account_leaves */
+    int32_t skips;       /* the last result of account_skips */
     bool tried;          /* something was captured, … */
     bool fruitless;      /* … the last time in vain */
     bool running;        /* a timed call is under way: calls inside are part of it */
@@ -64,15 +64,15 @@ int64_t account_spent(void);
 bool account_times(Account *account);
 /* How many calls like this one need not be looked at, at most: the more may change in their work
    while their arguments stay of the same types, the fewer. */
-int32_t account_most_left(PyObject *const *args, Py_ssize_t nargs);
+int32_t account_most_skips(PyObject *const *args, Py_ssize_t nargs);
 /* How many need not, where nothing is compiled for them: more and more.  Inside a timed
    call of the same function, which is what they are part of, they may take any time. */
-int32_t account_leaves(Account *account, int32_t most);
-/* As account_leaves, where nothing is compiled since such calls were refused: to find that again
+int32_t account_skips(Account *account, int32_t most);
+/* As account_skips, where nothing is compiled since such calls were refused: to find that again
    costs a microsecond where dicts are guarded. */
-int32_t account_leaves_refused(Account *account, int32_t most);
-/* As account_leaves, where nothing may be compiled yet: up to the next one that is timed. */
-int32_t account_leaves_untimed(Account *account, int32_t most);
+int32_t account_skips_refused(Account *account, int32_t most);
+/* As account_skips, where nothing may be compiled yet: up to the next one that is timed. */
+int32_t account_skips_untimed(Account *account, int32_t most);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "target.h"
 
+#include "../export/export.h"
 #include "../passes/passes.h"
 
 static _Thread_local int depth; /* compiles in progress on this thread */
@@ -232,6 +233,7 @@ stage_code(Job *job)
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
         job->refused = why;
+        if (job->patience.exports != NULL) job->patience.exports->refused = why;
         if (graph_has_symbols(job->capture->graph)) return ANSWER_NO;
         tell_unlowered(job, why);
         fail_softly(job, "lower", why);
@@ -242,6 +244,7 @@ stage_code(Job *job)
     stage_done(job, "lower");
     tell_program(job);
     stage_begin(job);
+    if (job->patience.exports != NULL) return stage_export(job);
     for (int device = 0; device < DEVICE_COUNT && answer == ANSWER_YES; device++)
         if (program_uses(job->program, (Device)device)) answer = make_code(job, (Device)device);
     return answer;
@@ -383,7 +386,8 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     begin_record(&job);
     Answer answer = run_stages(&job, out, note);
     CaptureRequest known = *request;
-    if (answer == ANSWER_NO && job.refused != NULL && graph_has_symbols(job.capture->graph)) {
+    if (answer == ANSWER_NO && job.refused != NULL && patience.exports == NULL &&
+        graph_has_symbols(job.capture->graph)) {
         forget_capture(&job);
         known.known = true;
         job.request = &known;

@@ -56,6 +56,10 @@ void tell_left(Job *job);
 /* Leaves the code to CPython; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);
 
+/* ---- compile_export.c ---- */
+/* Gives the program to whoever exports it.  There is no plan then: ANSWER_NO. */
+Answer stage_export(Job *job);
+
 /* ---- compile_backend.c ---- */
 Answer stage_backend(Job *job);
 

@@ -80,6 +80,8 @@ typedef struct { /* of libnvrtc */
     int (*compile)(void *program, int noptions, const char *const *options);
     int (*cubin_size)(void *program, size_t *size);
     int (*cubin)(void *program, char *out);
+    int (*ptx_size)(void *program, size_t *size);
+    int (*ptx)(void *program, char *out);
     int (*log_size)(void *program, size_t *size);
     int (*log)(void *program, char *out);
     int (*destroy)(void **program);
@@ -121,6 +123,9 @@ enum { CUDA_PARTS = 8 }; /* of an image, at most: each is compiled by a thread *
 /* Compiles for `arch` ("sm_90") in up to `most` parts, without the GIL: a new bytes object, the
    image, or None with the compiler's messages in *log (a new str); NULL with the error set. */
 PyObject *cuda_compile(const char *source, const char *arch, int most, PyObject **log);
+
+/* Whether an assembler that forgets a minus (cuda_compile.c) may do so here. */
+bool cuda_minus_may_go(const char *ptx);
 /* The cubins of an image; returns how many, 0 where it is none. */
 int cuda_image_parts(const char *image, size_t bytes, const char *cubin[CUDA_PARTS]);
 Digest cuda_options(void); /* of the compiler and of the image */

@@ -12,7 +12,7 @@ static const char *const options[] = {"-ftz=true", "-fmad=false", "--std=c++17",
 
 /* ---- images: cubins at multiples of 64 bytes, behind a header ---- */
 
-#define MARK "cubins 1"
+#define MARK "cubins 2"
 
 typedef struct {
     char mark[sizeof MARK - 1];
@@ -56,20 +56,49 @@ typedef struct {
     size_t size; /* of the cubin */
 } Part;
 
+/* Returns 0, or NVRTC's error.  `more`: an option; NULL: none. */
+static int
+compile_with(Part *part, const char *more)
+{
+    const char *all[COUNT_OF(options) + 2];
+    char target[48];
+    int count = COUNT_OF(options);
+    snprintf(target, sizeof target, "--gpu-architecture=%s", part->arch);
+    for (int i = 0; i < count; i++) all[i] = options[i];
+    all[count++] = target;
+    if (more != NULL) all[count++] = more;
+    if (part->program != NULL) part->nvrtc->destroy(&part->program);
+    int failed =
+        part->nvrtc->create(&part->program, part->source.data, "kernels.cu", 0, NULL, NULL);
+    if (failed) part->program = NULL;
+    return failed ? failed : part->nvrtc->compile(part->program, count, all);
+}
+
+/* Whether the cubin may lack a minus (cuda_ptx.c); true where that is not known. */
+static bool
+may_lack_minus(const Part *part)
+{
+    int major = 0, minor = 0;
+    size_t size = 0;
+    part->nvrtc->version(&major, &minor);
+    if (major > 13 || (major == 13 && minor >= 4) || atoi(part->arch + strlen("sm_")) < 90)
+        return false;
+    char *ptx = part->nvrtc->ptx_size(part->program, &size) == 0 ? malloc(size + 1) : NULL;
+    bool may = ptx == NULL || part->nvrtc->ptx(part->program, ptx) != 0;
+    if (!may) ptx[size] = '\0';
+    may = may || cuda_minus_may_go(ptx);
+    free(ptx);
+    return may;
+}
+
 /* Called without the GIL. */
 static void *
 compile_part(void *context)
 {
     Part *part = context;
-    const char *all[COUNT_OF(options) + 1];
-    char target[48];
-    snprintf(target, sizeof target, "--gpu-architecture=%s", part->arch);
-    for (int i = 0; i < COUNT_OF(options); i++) all[i] = options[i];
-    all[COUNT_OF(options)] = target;
-    part->failed =
-        part->nvrtc->create(&part->program, part->source.data, "kernels.cu", 0, NULL, NULL);
-    if (part->failed) part->program = NULL;
-    if (!part->failed) part->failed = part->nvrtc->compile(part->program, COUNT_OF(all), all);
+    part->failed = compile_with(part, NULL);
+    if (!part->failed && may_lack_minus(part))
+        part->failed = compile_with(part, "--ptxas-options=-O0");
     if (!part->failed) part->failed = part->nvrtc->cubin_size(part->program, &part->size);
     return NULL;
 }

@@ -231,6 +231,8 @@ open_nvrtc(void)
         {"nvrtcCompileProgram", (void **)&nvrtc.compile},
         {"nvrtcGetCUBINSize", (void **)&nvrtc.cubin_size},
         {"nvrtcGetCUBIN", (void **)&nvrtc.cubin},
+        {"nvrtcGetPTXSize", (void **)&nvrtc.ptx_size},
+        {"nvrtcGetPTX", (void **)&nvrtc.ptx},
         {"nvrtcGetProgramLogSize", (void **)&nvrtc.log_size},
         {"nvrtcGetProgramLog", (void **)&nvrtc.log},
         {"nvrtcDestroyProgram", (void **)&nvrtc.destroy},
@@ -382,9 +384,17 @@ py_cuda_compile(PyObject *Py_UNUSED(self), PyObject *args)
     return Py_BuildValue("(NN)", image, log != NULL ? log : Py_NewRef(Py_None));
 }
 
+static PyObject *
+py_cuda_minus_may_go(PyObject *Py_UNUSED(self), PyObject *ptx)
+{
+    const char *text = PyUnicode_AsUTF8(ptx);
+    return text == NULL ? NULL : PyBool_FromLong(cuda_minus_may_go(text));
+}
+
 PyMethodDef cuda_methods[] = {
     {"cuda_info", py_cuda_info, METH_NOARGS, "What is there of CUDA."},
     {"cublaslt_info", py_cublaslt_info, METH_NOARGS, "What is there of cuBLASLt."},
     {"cuda_compile", py_cuda_compile, METH_VARARGS, "CUDA to cubins, for tests."},
+    {"cuda_minus_may_go", py_cuda_minus_may_go, METH_O, "Whether PTX has it so, for tests."},
     {NULL, NULL, 0, NULL},
 };

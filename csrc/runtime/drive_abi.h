@@ -16,8 +16,8 @@ typedef struct KernelDrive {
     int64_t step;           /* that has failed, or raised one that ends the run */
     void (*clear)(void);
     unsigned (*read)(void); /* the flags since `clear` */
-    /* A signal came?  The plan does a step.  Nonzero: end */
-    int (*stop)(struct KernelDrive *drive);
+    /* A signal came in these turns?  The plan does a step.  Nonzero: end */
+    int (*stop)(struct KernelDrive *drive, int turns);
     int (*plan)(struct KernelDrive *drive, int64_t step);
 } KernelDrive;
 

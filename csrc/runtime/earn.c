@@ -199,7 +199,7 @@ earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function, PyObj
 }
 
 void
-earn_by_left(CodeNote *note, CodeState *state)
+earn_by_skipped(CodeNote *note, CodeState *state)
 {
     Heat *heat = note->installed ? &note->heat : &state->heat;
     if (heat->calls < INT32_MAX) heat->calls++;

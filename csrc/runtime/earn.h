@@ -18,7 +18,7 @@ void earn_learn_code(CodeState *state);
 void earn_by_call(CodeNote *note, CodeState *state, PyFunctionObject *function,
                   PyObject *const *args, Py_ssize_t nargs);
 /* A call that nobody has looked at. */
-void earn_by_left(CodeNote *note, CodeState *state);
+void earn_by_skipped(CodeNote *note, CodeState *state);
 /* The ns that the loops of this call are expected to take in CPython, by the arrays, counts and
    lengths in sight; 0: it has no loops. */
 int64_t earn_promise(CodeState *state, PyFunctionObject *function, PyObject *const *args,

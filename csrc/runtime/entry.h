@@ -93,7 +93,7 @@ typedef enum {
     STANDING_NONE,      /* not examined */
     STANDING_WATCHED,   /* its first calls are examined for arrays */
     STANDING_CANDIDATE, /* calls go through plans */
-    STANDING_LEFT,      /* left to CPython for good */
+    STANDING_DISMISSED, /* CPython's for good */
 } Standing;
 
 typedef struct Counter Counter;   /* program.c */
@@ -174,10 +174,10 @@ struct CodeState {
     int64_t undone_ns;
     char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
     double plan_seconds;       /* time in plans, likewise */
-    int32_t leaves;      /* so many of the next calls need not be looked at: CPython runs them … */
-    unsigned left_epoch; /* … in this epoch … */
-    PyTypeObject *left_type; /* … with a first argument of this type, compared only */
-    bool compared;           /* a plain call is timed, to compare it: those inside are plain, too */
+    int32_t skips;       /* so many of the next calls need not be looked at: CPython runs them … */
+    unsigned skip_epoch; /* … in this epoch … */
+    PyTypeObject *skip_type; /* … with a first argument of this type: its address alone */
+    bool plain_timed;        /* a plain call is timed, to compare it: those inside are plain, too */
     int barren;              /* calls in a row with a look for plans, none of which ran */
     bool told;               /* the program was told that it is compiled no more */
     bool met;                /* "eager_then_compile": a call has come that had no plan */
@@ -191,7 +191,8 @@ struct CodeState {
     VEC(VariedNote) varied; /* mem_alloc */
 };
 
-/* Changes when every plan is dropped, so that functions that were left alone are looked at again.
+/* Changes when every plan is dropped, so that functions whose calls are skipped are looked at
+ * again.
  */
 extern unsigned entry_epoch;
 static inline PyTypeObject *
@@ -202,35 +203,36 @@ first_type(PyObject *const *args, Py_ssize_t nargs)
 /* Is this one of the calls that nobody looks at?  Counts it.  A first argument of another type ends
    them: it may be an array. */
 static inline bool
-state_leaves(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
+state_skips(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
 {
-    return state->leaves > 0 && --state->leaves > 0 && state->left_epoch == entry_epoch &&
-           state->left_type == first_type(args, nargs);
+    return state->skips > 0 && --state->skips > 0 && state->skip_epoch == entry_epoch &&
+           state->skip_type == first_type(args, nargs);
 }
-/* The calls like this one: the type of their first argument, and how many may be left at most. */
+/* The calls like this one: the type of their first argument, and how many may be skipped at most.
+ */
 typedef struct {
     PyTypeObject *type; /* compared only */
     int32_t most;
-} LeftCalls;
-static inline LeftCalls
-left_calls(PyObject *const *args, Py_ssize_t nargs)
+} SkippedCalls;
+static inline SkippedCalls
+skipped_calls(PyObject *const *args, Py_ssize_t nargs)
 {
-    return (LeftCalls){first_type(args, nargs), account_most_left(args, nargs)};
+    return (SkippedCalls){first_type(args, nargs), account_most_skips(args, nargs)};
 }
 /* So many of the next calls, those inside this one included, need not be looked at. */
 static inline void
-state_leave(CodeState *state, int32_t calls, LeftCalls like)
+state_skip(CodeState *state, int32_t calls, SkippedCalls like)
 {
-    state->leaves = calls;
-    state->left_epoch = entry_epoch;
-    state->left_type = like.type;
+    state->skips = calls;
+    state->skip_epoch = entry_epoch;
+    state->skip_type = like.type;
 }
-/* This one is looked at, before those that were to be left are over: so many less have come. */
+/* This one is looked at, before those that were to be skipped are over: so many less have come. */
 static inline void
 state_looks(CodeState *state)
 {
-    if (state->leaves > 0) state->account.untimed = Py_MIN(state->leaves, state->account.stride);
-    state->leaves = 0;
+    if (state->skips > 0) state->account.untimed = Py_MIN(state->skips, state->account.stride);
+    state->skips = 0;
 }
 /* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
 int calls_slower(const CodeState *state);

@@ -45,15 +45,15 @@ current_state(CompiledFunction *self)
 }
 
 static inline PyObject *
-call_left(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_skipped(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     return call_has_temporary(args, nargsf, kwnames)
                ? function_call(function, args, nargsf, kwnames)
                : function->vectorcall((PyObject *)function, args, nargsf, kwnames);
 }
 
-static PyObject *left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
-                                 PyObject *kwnames);
+static PyObject *skipping_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf,
+                                     PyObject *kwnames);
 
 static PyObject *
 compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -63,25 +63,25 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     PyFunctionObject *function = self->function;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
-    if (state_leaves(state, args, nargs)) { /* another function of this code has found that */
-        self->vectorcall = left_vectorcall;
-        return call_left(function, args, nargsf, kwnames);
+    if (state_skips(state, args, nargs)) { /* another function of this code has found that */
+        self->vectorcall = skipping_vectorcall;
+        return call_skipped(function, args, nargsf, kwnames);
     }
     state_looks(state);
     Py_INCREF(function);
     PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
-    if (self->state == state && state->leaves > 0) self->vectorcall = left_vectorcall;
+    if (self->state == state && state->skips > 0) self->vectorcall = skipping_vectorcall;
     return result;
 }
 
 /* Calls that nobody looks at cost one jump. */
 static PyObject *
-left_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+skipping_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    if (state_leaves(self->state, args, PyVectorcall_NARGS(nargsf)))
-        return call_left(self->function, args, nargsf, kwnames);
+    if (state_skips(self->state, args, PyVectorcall_NARGS(nargsf)))
+        return call_skipped(self->function, args, nargsf, kwnames);
     self->vectorcall = compiled_vectorcall;
     return compiled_vectorcall(object, args, nargsf, kwnames);
 }
@@ -101,7 +101,7 @@ static PyObject *
 disabled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (program_is_running())
-        program_leave((PyCodeObject *)((CompiledFunction *)object)->function->func_code);
+        program_dismiss((PyCodeObject *)((CompiledFunction *)object)->function->func_code);
     return plain_vectorcall(object, args, nargsf, kwnames);
 }
 
@@ -329,7 +329,29 @@ compiled_precompile(PyObject *object, PyObject *args, PyObject *kwargs)
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
+/* _export(name, names, values, vector_bytes): see recompile.h. */
+static PyObject *
+compiled_export(PyObject *object, PyObject *args)
+{
+    CompiledFunction *self = (CompiledFunction *)object;
+    const char *name;
+    PyObject *names, *values;
+    int bytes;
+    if (!PyArg_ParseTuple(args, "sO!O!i", &name, &PyTuple_Type, &names, &PyTuple_Type, &values,
+                          &bytes))
+        return NULL;
+    CodeState *state = self->options != NULL ? current_state(self) : NULL;
+    if (state == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "nothing is compiled in this process");
+    if (state == NULL) return NULL;
+    PyFunctionObject *function = (PyFunctionObject *)Py_NewRef((PyObject *)self->function);
+    PyObject *made = export_function(state, function, name, names, values, bytes);
+    Py_DECREF(function);
+    return made;
+}
+
 static PyMethodDef compiled_methods[] = {
+    {"_export", compiled_export, METH_VARARGS, NULL},
     {"__reduce__", compiled_reduce, METH_NOARGS, NULL},
     {"__reduce_ex__", compiled_reduce, METH_O, NULL},
     {"__copy__", compiled_copy, METH_NOARGS, NULL},

@@ -16,7 +16,7 @@ typedef struct {
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
     uint8_t moves;      /* how often it was another one, until it is watched no more */
-    PyObject *seen;     /* borrowed; compared only, unless the watch holds */
+    PyObject *seen;     /* its address alone, unless the watch holds: then borrowed */
 } GuardSource;
 
 struct MemoryRange {

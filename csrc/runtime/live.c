@@ -54,7 +54,7 @@ enum {
 
 typedef struct {
     int head;          /* idx */
-    PyObject *globals; /* of the frame that made the last turn; compared only */
+    PyObject *globals; /* of the frame that made the last turn: its address alone */
     int64_t turns, next;
     int64_t lost; /* ns: what its plans took beyond what CPython's turns would have taken */
     uint8_t looks, tries, deopts;

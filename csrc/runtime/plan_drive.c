@@ -9,15 +9,18 @@ typedef struct {
     Run *run;
     Answer answer;
     PyThreadState *thread;
-    unsigned turns;
+    int turns;     /* since that was last asked */
     int64_t since; /* when the GIL was taken; 0: not asked yet */
 } Driven;
 
 /* Short turns let others run as CPython would. */
 static void
-yield_at_times(Driven *d)
+yield_at_times(Driven *d, int turns)
 {
-    if (++d->turns % TURNS_BETWEEN != 0 || thread_is_alone()) return;
+    d->turns += turns;
+    if (d->turns < TURNS_BETWEEN) return;
+    d->turns = 0;
+    if (thread_is_alone()) return;
     int64_t now = clock_ns();
     if (d->since == 0) d->since = now;
     if (now - d->since < HELD_NS) return;
@@ -35,10 +38,10 @@ do_step(KernelDrive *drive, int64_t number)
 }
 
 static int
-stop(KernelDrive *drive)
+stop(KernelDrive *drive, int turns)
 {
     Driven *d = (Driven *)drive;
-    yield_at_times(d);
+    yield_at_times(d, turns);
     if (!signal_is_pending(d->thread)) return 0;
     d->run->interrupted = true;
     d->run->why = "a signal";

@@ -640,7 +640,7 @@ make_careful(Maker *m, const CodeOrigin *origin)
     Text text = {0};
     int status = 0;
     if (!codegen_has_region(m->program)) return 0;
-    status = codegen_careful(m->capture->graph, m->program, &text);
+    status = codegen_careful(m->capture->graph, m->program, 0, &text);
     if (status == 0) {
         plan->careful_source = copy_of(plan, text.data, text.len + 1);
         plan->careful_origin = (CodeOrigin){

@@ -123,8 +123,12 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
         return answer;
     }
     run->why = NULL;
-    log->next = run->logs;
-    run->logs = log;
+    if (region_log_is_empty(log)) {
+        region_log_give(run->plan, log);
+    } else {
+        log->next = run->logs;
+        run->logs = log;
+    }
     return loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 

@@ -354,7 +354,9 @@ log_along(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t byt
 static char *
 log_grow(KernelLog *seen, int64_t number, int64_t words, int64_t *room)
 {
-    LogList *list = &((RegionLog *)seen)->list[number];
+    RegionLog *log = (RegionLog *)seen;
+    LogList *list = &log->list[number];
+    log->appended = true;
     if (list->room < words) {
         int64_t larger = Py_MAX(Py_MAX(2 * list->room, words), LIST_WORDS);
         char *grown = PyMem_RawRealloc(list->words, (size_t)larger * LIST_WORD);
@@ -388,8 +390,14 @@ region_log_empty(RegionLog *log)
                             .range = log_range,
                             .along = log_along,
                             .grow = log_grow};
-    log->copied = false;
+    log->copied = log->appended = false;
     log->used = 0;
+}
+
+bool
+region_log_is_empty(const RegionLog *log)
+{
+    return log->seen.narrays == 0 && !log->appended;
 }
 
 RegionLog *

@@ -18,7 +18,7 @@ struct RegionLog {
     char *copies;
     int64_t bytes; /* of `copies` */
     int64_t all;   /* bytes of the arrays */
-    bool copied;
+    bool copied, appended;
     LogArray array[LOG_ARRAYS];
     bool even[LOG_ARRAYS]; /* all elements are the same: the copy is one of them */
     LogList list[LOG_ARRAYS];
@@ -32,6 +32,8 @@ RegionLog *region_log_take(Plan *plan);
 void region_log_give(Plan *plan, RegionLog *log);
 /* Before a variant of the loop runs. */
 void region_log_empty(RegionLog *log);
+/* Is there nothing to put back, and nothing that later steps need? */
+bool region_log_is_empty(const RegionLog *log);
 /* Puts the old elements back. */
 void region_log_undo(const RegionLog *log);
 

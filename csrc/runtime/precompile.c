@@ -86,9 +86,8 @@ look(CodeState *state, PyFunctionObject *function, PyObject *const *slots)
     return make_plan(&miss, function, types);
 }
 
-/* The frame's slots at its first instruction, owned: -1 with the error set, some of them filled. */
-static int
-fill_slots(PyCodeObject *code, PyFunctionObject *function, PyObject *values, PyObject **slots)
+int
+precompile_slots(PyCodeObject *code, PyFunctionObject *function, PyObject *values, PyObject **slots)
 {
     PyObject *closure = function->func_closure;
     Py_ssize_t nfree = closure != NULL ? PyTuple_GET_SIZE(closure) : 0;
@@ -120,7 +119,7 @@ precompile(CodeState *state, PyFunctionObject *function, PyObject *values)
     if (slots == NULL) return -1;
     Py_INCREF(code); /* and with it the state */
     state->running++;
-    int status = fill_slots(code, function, values, slots);
+    int status = precompile_slots(code, function, values, slots);
     if (status == 0) status = look(state, function, slots);
     state->running--;
     for (size_t i = 0; i < n; i++) Py_XDECREF(slots[i]);

@@ -1,8 +1,8 @@
-/* Whole programs: every function is a candidate, and code without array work is left to CPython.
+/* Whole programs: every function is a candidate, and code without array work is dismissed.
 
    Each code object has a standing, kept in its extra slot.  WATCHED: the first calls are looked at
    for arrays: in the arguments and what they hold, in the closure, in the globals that the code
-   names.  With none in LOOKS calls the code is LEFT: its functions get the interpreter's own
+   names.  With none in LOOKS calls the code is DISMISSED: its functions get the interpreter's own
    vectorcall back and cost nothing from then on.  With one it is a CANDIDATE: calls
    are counted until it is hot (earn.c), then go through run_call, until so many in a row ran no
    plan.  Standings depend on counts alone, never on time.
@@ -14,9 +14,9 @@
 #include "live.h"
 
 enum {
-    LOOKS = 8,       /* calls without an array before code is left */
+    LOOKS = 8,       /* calls without an array before code is dismissed */
     SEEN_COST = 4,   /* of a call that is intercepted, in the units of capture/control/worth.c */
-    IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
+    IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is dismissed */
 };
 
 static bool active, ended, capture_all;
@@ -163,13 +163,13 @@ first_standing(PyFunctionObject *function)
     const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
     const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
     const int flags = ((PyCodeObject *)function->func_code)->co_flags;
-    if ((flags & plain) != plain || is_ours(function)) return STANDING_LEFT;
+    if ((flags & plain) != plain || is_ours(function)) return STANDING_DISMISSED;
     if (capture_all) return STANDING_CANDIDATE;
-    return (flags & suspends) != 0 || function_is_library(function) ? STANDING_LEFT
+    return (flags & suspends) != 0 || function_is_library(function) ? STANDING_DISMISSED
                                                                     : STANDING_WATCHED;
 }
 
-/* The code's note with its first standing.  NULL: out of memory; the code is left to CPython. */
+/* The code's note with its first standing.  NULL: out of memory; CPython runs the code. */
 static CodeNote *
 judge(PyFunctionObject *function)
 {
@@ -190,35 +190,36 @@ standing_of(PyFunctionObject *function)
     return note != NULL && note->standing != STANDING_NONE ? note : judge(function);
 }
 
-/* Code that is not left from the start gets its note with the first call, since _interpreters.call
-   only takes code without one. */
+/* Code that is not dismissed from the start gets its note with the first call, since
+   _interpreters.call only takes code without one. */
 static bool
 on_made(PyFunctionObject *function)
 {
     if (ended) return false;
     const CodeNote *note = code_note_peek((PyCodeObject *)function->func_code);
-    if (note != NULL && note->standing != STANDING_NONE) return note->standing != STANDING_LEFT;
-    if (first_standing(function) != STANDING_LEFT) return true;
+    if (note != NULL && note->standing != STANDING_NONE)
+        return note->standing != STANDING_DISMISSED;
+    if (first_standing(function) != STANDING_DISMISSED) return true;
     judge(function);
     live_watch(function); /* perhaps a module that is about to run */
     return false;
 }
 
 static void
-leave(CodeNote *note, PyCodeObject *code)
+dismiss(CodeNote *note, PyCodeObject *code)
 {
-    note->standing = STANDING_LEFT;
+    note->standing = STANDING_DISMISSED;
     intercept_code_end(code);
 }
 
 void
-program_leave(PyCodeObject *code)
+program_dismiss(PyCodeObject *code)
 {
     CodeNote *note = code_note(code);
     if (note == NULL)
         PyErr_Clear();
-    else if (note->standing != STANDING_LEFT)
-        leave(note, code);
+    else if (note->standing != STANDING_DISMISSED)
+        dismiss(note, code);
 }
 
 /* Does this call go through plans? */
@@ -233,7 +234,7 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
         note->calls = 0;
         return true;
     }
-    if (++note->calls >= LOOKS) leave(note, code);
+    if (++note->calls >= LOOKS) dismiss(note, code);
     return false;
 }
 
@@ -246,11 +247,11 @@ waits(CodeNote *note, CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     if (state->loops > 0 || entry == NULL) return false;
     int64_t calls = entry->earned_at - earn_calls(note, state);
     if (calls <= 0) return false;
-    LeftCalls left = left_calls(args, nargs);
+    SkippedCalls like = skipped_calls(args, nargs);
     if (calls > COMPILE_COST / SEEN_COST)
-        leave(note, state->code);
+        dismiss(note, state->code);
     else
-        state_leave(state, (int32_t)Py_MIN(calls, left.most), left);
+        state_skip(state, (int32_t)Py_MIN(calls, like.most), like);
     return true;
 }
 
@@ -274,7 +275,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         return NULL;
     }
     if (state->aside) {
-        leave(note, code);
+        dismiss(note, code);
         return NULL;
     }
     if (!patient) return state;
@@ -282,23 +283,23 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     state->judged = state->patient = true;
     if (!note->installed) earn_by_call(note, state, function, args, nargs);
     if (state->plan_runs > 0) return state;
-    if (earn_is_hopeless(note)) leave(note, code);
+    if (earn_is_hopeless(note)) dismiss(note, code);
     return earn_is_hot(note, state) && !waits(note, state, args, nargs) ? state : NULL;
 }
 
 /* One of the calls that nobody looks at?  It counts as they all do. */
 static bool
-is_left(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+is_skipped(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
     CodeState *state = note->states;
     if (state == NULL || !state_serves(state, function->func_globals, function->func_builtins))
         return false;
-    bool left = state_leaves(state, args, nargs);
-    if (left)
-        earn_by_left(note, state);
+    bool skipped = state_skips(state, args, nargs);
+    if (skipped)
+        earn_by_skipped(note, state);
     else
         state_looks(state);
-    return left;
+    return skipped;
 }
 
 /* Ends a call of a candidate. */
@@ -309,8 +310,8 @@ judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
         count(note, code, state, ran);
     else if (ran != RAN_LEFT && !(ran == RAN_WAITS && account_is_hopeless(&state->account)))
         note->idle = 0;
-    else if ((note->idle += 1 + Py_MIN(state->leaves, IDLE_CALLS)) >= IDLE_CALLS)
-        leave(note, code);
+    else if ((note->idle += 1 + Py_MIN(state->skips, IDLE_CALLS)) >= IDLE_CALLS)
+        dismiss(note, code);
 }
 
 /* ---- calls (3.12+) and frames (3.11) ---- */
@@ -322,17 +323,17 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
     if (interpreter_ends()) return function_call(function, args, nargsf, kwnames);
     CodeNote *note = standing_of(function);
     bool deep = intercept_is_deep();
-    if (note != NULL && !deep && is_left(note, function, args, PyVectorcall_NARGS(nargsf)))
+    if (note != NULL && !deep && is_skipped(note, function, args, PyVectorcall_NARGS(nargsf)))
         return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (note != NULL && !note->called) {
         note->called = true;
-        if (note->standing != STANDING_LEFT) live_watch(function);
+        if (note->standing != STANDING_DISMISSED) live_watch(function);
     }
-    if (note != NULL && deep && !capture_all) leave(note, (PyCodeObject *)function->func_code);
+    if (note != NULL && deep && !capture_all) dismiss(note, (PyCodeObject *)function->func_code);
     bool candidate = note != NULL && decide(note, function, args, nargs);
     CodeState *state = candidate && !deep ? candidate_state(note, function, args, nargs) : NULL;
-    if (note == NULL || deep || note->standing == STANDING_LEFT) intercept_end(function);
+    if (note == NULL || deep || note->standing == STANDING_DISMISSED) intercept_end(function);
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(function->func_code);
     Ran ran;
@@ -351,7 +352,7 @@ on_frame(PyThreadState *ts, Frame *frame)
     }
     PyFunctionObject *function = frame_function(frame);
     CodeNote *note = standing_of(function);
-    if (note == NULL || note->standing == STANDING_LEFT) return NULL;
+    if (note == NULL || note->standing == STANDING_DISMISSED) return NULL;
     const PyCodeObject *code = (PyCodeObject *)function->func_code;
     if (frame_code(frame) != code) return NULL;
     int nargs = code->co_argcount + code->co_kwonlyargcount;

@@ -42,6 +42,16 @@ void recompile_limit(const Miss *miss);
    the error is set. */
 int precompile(CodeState *state, PyFunctionObject *function, PyObject *values);
 
+/* ---- exported.c ---- */
+/* What pycompile/_export.py makes a library of: the dict of export_program for a call with these
+   values, or why there is none, a str.  `names`: by value, of what the library is passed, the name;
+   None: the value is part of it.  A new reference; NULL with the error set. */
+PyObject *export_function(CodeState *state, PyFunctionObject *function, const char *name,
+                          PyObject *names, PyObject *values, int vector_bytes);
+/* The frame's slots at its first instruction, owned: -1 with the error set, some of them filled. */
+int precompile_slots(PyCodeObject *code, PyFunctionObject *function, PyObject *values,
+                     PyObject **slots);
+
 /* May a plan be made here now?  `asked`: the user asked for plans at the first call.  ANSWER_NO:
    CPython runs it.  ANSWER_ERROR: RecompileError is set. */
 Answer recompile_allowed(const Miss *miss, bool asked);

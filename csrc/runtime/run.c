@@ -241,7 +241,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
                            .context = r};
     int number = r->number;
     plan_acquire(plan);
-    r->held->compared = plan_is_whole(plan);
+    r->held->covered = plan_is_whole(plan);
     SampleWay way = sample_way(plan, r->state->config);
     if (sample_is_plain(way)) {
         r->beaten = plan;
@@ -252,7 +252,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
     int64_t began = sample_begin(way);
     if (r->watched == plan)
         plan->balance.repeats = true;
-    else if (r->watched == NULL && way == SAMPLE_WATCHED && !r->held->compared)
+    else if (r->watched == NULL && way == SAMPLE_WATCHED && !r->held->covered)
         watch(r, plan, began);
     PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
     int64_t took = sample_end(plan, r->state->code, way, began, done == PLAN_DONE);

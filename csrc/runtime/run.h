@@ -14,7 +14,7 @@ typedef struct {
     CodeState *state;
     Ran ran;
     bool patient;
-    bool compared; /* one plan covers the call, and is compared with plain calls by itself */
+    bool covered;  /* by one plan, which is compared with plain calls by itself */
     bool accounts; /* captures have to be earned by the account of the code */
 } Held;
 

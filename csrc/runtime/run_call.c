@@ -198,14 +198,14 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    LeftCalls left = left_calls(args, nargs);
-    if (!timed) state_leave(state, account_leaves_refused(account, left.most), left);
+    SkippedCalls like = skipped_calls(args, nargs);
+    if (!timed) state_skip(state, account_skips_refused(account, like.most), like);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
-        state->leaves = 0;
+        state->skips = 0;
         account_plain(account, clock_ns() - began);
     }
     return result;
@@ -214,7 +214,7 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
 enum { BARREN = 8 };
 
 /* A call that no plan covers: CPython's time in it is what compiling is earned with.  Where looking
-   for plans in a frame has come to nothing BARREN times in a row, a few calls are left. */
+   for plans in a frame has come to nothing BARREN times in a row, a few calls are skipped. */
 static PyObject *
 call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                PyObject *kwnames)
@@ -224,8 +224,8 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    LeftCalls left = left_calls(args, nargs); /* the call may take its arguments away */
-    if (plain && !timed) state_leave(state, account_leaves_untimed(account, left.most), left);
+    SkippedCalls like = skipped_calls(args, nargs); /* the call may take its arguments away */
+    if (plain && !timed) state_skip(state, account_skips_untimed(account, like.most), like);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -234,10 +234,10 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
         state->barren = 0;
     else if (!plain && ++state->barren >= BARREN && !timed)
-        state_leave(state, account_leaves_refused(account, left.most), left);
+        state_skip(state, account_skips_refused(account, like.most), like);
     if (timed) {
         account->running = false;
-        state->leaves = 0;
+        state->skips = 0;
         if (held->ran != RAN_WHOLE)
             account_plain(account, clock_ns() - began - (account_spent() - spent));
     }
@@ -252,9 +252,9 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
-    if (calls_are_left() || state->compared) goto plain;
+    if (calls_are_left() || state->plain_timed) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) state_leave(state, INT32_MAX, left_calls(args, PyVectorcall_NARGS(nargsf)));
+    if (state->aside) state_skip(state, INT32_MAX, skipped_calls(args, PyVectorcall_NARGS(nargsf)));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {

@@ -261,7 +261,7 @@ PyObject *run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran
 /* Calls of Python functions are offered to plans by interception. */
 bool program_is_running(void);
 /* Leaves the functions of this code to CPython from now on, however they are called. */
-void program_leave(PyCodeObject *code);
+void program_dismiss(PyCodeObject *code);
 
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
@@ -299,6 +299,7 @@ typedef struct {
     int64_t turns; /* of the loops around it, that were assumed */
     bool later;    /* the C compiler is waited for only where this call alone pays for it */
     bool waits;    /* it is waited for, whatever the options say */
+    struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
    ANSWER_NO: no plan.  ANSWER_ERROR: the error that is set is raised in the program

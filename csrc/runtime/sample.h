@@ -114,9 +114,9 @@ typedef struct {
 
 typedef struct {
     int32_t wait, look; /* calls until the next one that is timed, while none was long */
-    bool compares;      /* there are calls that are long, or faster without plans */
-    int32_t compared;   /* short calls: how many more are compared */
-    int8_t next;        /* the kind that is forgotten next */
+    bool by_kind;   /* there are calls that are long, or faster without plans: each is looked up */
+    int32_t shorts; /* so many more short calls are compared */
+    int8_t next;    /* the kind that is forgotten next */
     CallKind kinds[KINDS_SAMPLED];
 } SampledCalls;
 

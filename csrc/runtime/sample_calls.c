@@ -8,7 +8,7 @@
 
    Short calls are compared, too, since what leads from plan to plan takes longer than such a call
    may take in CPython, which the model knows by the order of magnitude only.  To look up a call's
-   kind each time would cost more than that is worth, so that comparisons of COMPARED calls come at
+   kind each time would cost more than that is worth, so that comparisons of SHORTS calls come at
    growing intervals, until one finds calls that are faster without plans.
 
    Calls of the same function inside a plain one that is compared are plain: recursion through plans
@@ -22,8 +22,8 @@
 
 enum {
     SHORT_LOOK = 1024, /* calls before the look that begins a comparison of short ones */
-    COMPARED = 4096,
-    COMPARED_REST = 8 * COMPARED, /* least calls between two comparisons */
+    SHORTS = 4096,
+    SHORTS_REST = 8 * SHORTS, /* least calls between two comparisons */
 };
 
 _Thread_local TimedLoops timed_loops;
@@ -84,13 +84,13 @@ call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size
     }
     bool tries = calls->look >= SHORT_LOOK, allowed = sample_allowed(held->state->config);
     calls->look = Py_MIN(2 * calls->look, MOST_WAIT);
-    if (tries) calls->look = Py_MAX(calls->look, COMPARED_REST);
+    if (tries) calls->look = Py_MAX(calls->look, SHORTS_REST);
     calls->wait = allowed ? calls->look : MOST_WAIT;
     int64_t began = clock_ns();
     PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
-    if (!allowed || held->compared) return result; /* one plan for all is compared by itself */
-    calls->compares = sample_took(began) >= LONG_NS;
-    calls->compared = tries ? COMPARED : 0;
+    if (!allowed || held->covered) return result; /* one plan for all is compared by itself */
+    calls->by_kind = sample_took(began) >= LONG_NS;
+    calls->shorts = tries ? SHORTS : 0;
     return result;
 }
 
@@ -110,7 +110,7 @@ call_through(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *functio
     Sample *sample = sample_of(&held->state->calls, kind);
     if (sample->look == 0) return result; /* forgotten meanwhile */
     /* one plan for all of the call is compared by itself */
-    if (held->compared || saved > FELT_NS)
+    if (held->covered || saved > FELT_NS)
         sample_postpone(sample);
     else
         sample_judge(sample, held->state->code, way, began, 0, saved, result != NULL);
@@ -123,11 +123,11 @@ call_plain(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *function,
 {
     if (way == SAMPLE_LEFT) return function_call(function, args, nargsf, kwnames);
     CodeState *state = held->state;
-    bool before = state->compared;
-    state->compared = true;
+    bool before = state->plain_timed;
+    state->plain_timed = true;
     int64_t began = sample_begin(way);
     PyObject *result = function_call(function, args, nargsf, kwnames);
-    state->compared = before;
+    state->plain_timed = before;
     Sample *sample = sample_of(&state->calls, kind);
     if (sample->look == 0) /* forgotten meanwhile */
         call_is_timed = false;
@@ -141,9 +141,9 @@ call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size
              PyObject *kwnames)
 {
     SampledCalls *calls = &held->state->calls;
-    if (calls->compared > 0 && --calls->compared == 0)
-        calls->compares = calls->compares || calls_slower(held->state) > 0;
-    if (!calls->compares && calls->compared == 0)
+    if (calls->shorts > 0 && --calls->shorts == 0)
+        calls->by_kind = calls->by_kind || calls_slower(held->state) > 0;
+    if (!calls->by_kind && calls->shorts == 0)
         return call_looking(held, function, args, nargsf, kwnames);
     uint64_t kind = kind_of_call(args, PyVectorcall_NARGS(nargsf), kwnames);
     SampleWay way = sample_next(sample_of(calls, kind), sample_allowed(held->state->config));

@@ -100,6 +100,9 @@ PROGRAMS = {
     "attribute of an enum": (ENUM, "x * E.ONE.value", "E._member_map_['ONE'] = E.TWO"),
     "enum changed within": (
         ENUM + "def f(x, k):\n    E._member_map_['ONE'] = E.TWO\n    return x * E['ONE'].value\n", "", ""),
+    "membership in an enum": (ENUM + "one = E.ONE\n", "x * (one in E)", "E._member_map_.pop('ONE', None)"),
+    "enum asked within": (
+        ENUM + "one = E.ONE\ndef f(x, k):\n    E._member_map_.pop('ONE', None)\n    return x * (one in E)\n", "", ""),
     # a NumPy number, made of a constant, as a key
     "number as a key": ("d = {5: 3.0, 1: 7.0}\n", "x * d[np.int64(1)] + d.get(np.int64(1), 0.5)", "d[1] = k + 2.0"),
 }  # fmt: skip

@@ -218,6 +218,9 @@ def _reduction(name: str) -> Callable[..., Array]:
 _give_operators()
 
 
+MOVED = ("expand_dims", "squeeze", "moveaxis", "flipud", "fliplr", "transpose", "ravel", "reshape")
+
+
 class Plain:
     """What programs call `xp`."""
 
@@ -231,9 +234,32 @@ class Plain:
     concatenate = staticmethod(lambda parts: Array(sure(np.concatenate(raw(parts)))))
 
     def __getattr__(self, name: str) -> Callable[..., Array]:
+        if name in ("diff", "ptp"):
+            return _differences(name)
+        if name in MOVED:
+            return lambda x, *args: _moved(name, x, *args)
         if name == "clip":
             return lambda x, low, high: apply("clip", x, low, high)
         return lambda *args, out=None: apply(name, *args, out=out)
+
+
+def _moved(name: str, x: Array, *args: Any) -> Array:
+    made = getattr(np, name)(x.a, *args)
+    kept = name in ("squeeze", "moveaxis") and (made.shape, made.strides) == (
+        x.a.shape,
+        x.a.strides,
+    )
+    return x if kept else Array(made)
+
+
+def _differences(name: str) -> Callable[..., Array]:
+    def call(x: Array, *args: Any, **named: Any) -> Array:
+        if x.a.dtype == BFLOAT or (name == "ptp" and x.a.dtype.kind in "?b"):
+            raise Unsure
+        with np.errstate(all="ignore"):
+            return Array(sure(np.asarray(getattr(np, name)(x.a, *args, **named))))
+
+    return call
 
 
 def _where(condition: Array, x: Any, y: Any) -> Array:
@@ -318,7 +344,7 @@ def arguments(recipes: list[Recipe], number: int) -> list[Any]:
 BINARY = ("+", "-", "*", "+", "*", "/", "<", ">=", "!=", "&", "|", "//", "%")
 UNARY = ("abs({0})", "-{0}", "xp.floor({0})", "xp.rint({0})", "xp.sqrt(abs({0}))", "xp.square({0})")
 UNARY += ("xp.clip({0}, 0, 2)", "xp.where({0} > 1, {0}, 2)", "~{0}", "xp.maximum({0}, 1)")
-REDUCED = ("sum", "sum", "mean", "max", "min", "any", "argmax", "argmin", "prod")
+REDUCED = ("sum", "sum", "mean", "max", "min", "any", "all", "argmax", "argmin", "prod")
 AXES = ("", "", "", "axis=0", "axis=-1", "axis=0, keepdims=True", "axis=-1, keepdims=True")
 BEHIND = (
     "{0} / 98",
@@ -477,7 +503,12 @@ class Draft:
     def view(self) -> bool:
         name = self.array()
         forms = ("{0}[{1}]", "{0}[{1}]", "{0}.T", "{0}.reshape(-1)", "{0}.ravel()", "{0}.copy()")
-        forms += ("{0}.swapaxes(0, -1)", "xp.flip({0})", "xp.broadcast_to({0}, (2,) + {0}.shape)")
+        forms += (
+            "xp.diff({0})",
+            "{0}.swapaxes(0, -1)",
+            "xp.flip({0})",
+            "xp.broadcast_to({0}, (2,) + {0}.shape)",
+        )
         text = str(self.pick(forms))
         if "shape)" in text:
             text = text.replace("{0}.shape", str(self.value(name).shape))
@@ -488,6 +519,33 @@ class Draft:
 
     def reduction(self) -> bool:
         return self.bind(self.reduced())
+
+    def moved(self) -> bool:
+        forms = (
+            "expand_dims({0}, {1})",
+            "expand_dims({0}, -1)",
+            "squeeze({0})",
+            "moveaxis({0}, 0, {1})",
+        )
+        forms += (
+            "flipud({0})",
+            "fliplr({0})",
+            "transpose({0})",
+            "ravel({0})",
+            "reshape({0}, (-1, 1))",
+        )
+        return self.bind("xp." + str(self.pick(forms)).format(self.array(), self.pick("01")))
+
+    def difference(self) -> bool:
+        forms = (
+            "diff({0})",
+            "diff({0})",
+            "diff({0}, axis=0)",
+            "diff({0}, 2)",
+            "ptp({0})",
+            "ptp({0}, 0)",
+        )
+        return self.bind("xp." + str(self.pick(forms)).format(self.array()))
 
     def scan(self) -> bool:
         return self.bind(f"{self.array()}.cumsum({self.pick(('', '0', '-1'))})")
@@ -555,6 +613,7 @@ class Draft:
     def statement(self) -> bool:
         kinds = (
             self.computed, self.computed, self.computed, self.view, self.view, self.cast, self.reduction,
+            self.moved, self.difference,
             self.scan, self.gather, self.join, self.store, self.store, self.store, self.store_reduced,
             self.store_reduced, self.store_masked, self.store_at, self.inplace, self.inplace, self.out, self.loop,
         )  # fmt: skip

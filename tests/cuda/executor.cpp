@@ -210,6 +210,8 @@ API nvrtcCompileProgram(void *program, int, const char *const *)
 }
 API nvrtcGetCUBINSize(void *p, size_t *size) { *size = ((Program *)p)->cubin.size() + 1; return 0; }
 API nvrtcGetCUBIN(void *p, char *out) { strcpy(out, ((Program *)p)->cubin.c_str()); return 0; }
+API nvrtcGetPTXSize(void *, size_t *size) { *size = 1; return 0; }
+API nvrtcGetPTX(void *, char *out) { *out = 0; return 0; }
 API nvrtcGetProgramLogSize(void *p, size_t *size) { *size = ((Program *)p)->log.size() + 1; return 0; }
 API nvrtcGetProgramLog(void *p, char *out) { strcpy(out, ((Program *)p)->log.c_str()); return 0; }
 API nvrtcDestroyProgram(void **p) { delete (Program *)*p; *p = nullptr; return 0; }

@@ -170,8 +170,14 @@ def views_of_written(xp, x, y):
     return x, part, x[0], y
 
 
+def read_behind(xp, x, y):
+    """By a function that reads parts of the array: what was written, not what its memory holds."""
+    x += y
+    return xp.diff(x), xp.diff(x, 2, axis=0), xp.clip(x, -1, 1), xp.where(x > 0, x, y)
+
+
 ALL = [
-    adds, chain, parts, stores, swapped, exchanged, crossed, shifted, copied_within, reversed_within, transposed,
+    adds, read_behind, chain, parts, stores, swapped, exchanged, crossed, shifted, copied_within, reversed_within, transposed,
     transposed_beside, numbers, elements, rows, outputs, outputs_of_views, filled, fresh, fresh_read, views_of_written,
 ]  # fmt: skip
 EXACT = [reduced, softmax]

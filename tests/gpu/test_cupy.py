@@ -316,6 +316,13 @@ def reduced(x, y):
     y[0] = y.max(axis=0)
 
 
+def differences(x, y):
+    x *= 2
+    y[1:] -= cp.diff(x, axis=0)
+    x += y
+    return cp.diff(x), cp.diff(y, n=2)
+
+
 def fresh(x, y):
     z = x + y
     z[1:] = 5
@@ -327,7 +334,19 @@ def fresh(x, y):
 
 @pytest.mark.parametrize(
     "function",
-    [adds, parts, shifted, exchanged, transposed, outputs, numbers, zeros, reduced, fresh],
+    [
+        adds,
+        parts,
+        shifted,
+        exchanged,
+        transposed,
+        outputs,
+        numbers,
+        zeros,
+        reduced,
+        differences,
+        fresh,
+    ],
 )
 def test_writes(function):
     """Against CuPy on copies of the same layout; memory between the elements stays as it is."""

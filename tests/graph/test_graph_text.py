@@ -218,3 +218,13 @@ def test_an_output_whose_node_has_no_arguments(node):
 def test_devices():
     text = "%0: f32@cuda[4,5]{4,16} = input(0)\n%1: f32@cuda[5]+8 = slice(%0)\n%2: f32@cuda[] = sum(%1, axes=[0])\noutputs %2\n"
     assert str(graph(*text.splitlines())) == text
+
+
+def test_a_type_says_more_than_its_layout():
+    """The other int64, and an array that a function gave and nobody may write."""
+    text = "%0: f32@cuda[4] = input(0)\n%1: i64@cuda[]+8 longlong = argmax(%0, axes=[0])\n"
+    text += "%2: f32[4]{8}+4 longlong frozen = extern(%0, object=builtins.len)\noutputs %2\n"
+    made = graph(*text.splitlines())
+    assert str(made) == text
+    # the output is frozen since its type says so
+    assert str(graph(*(text[:-1] + "(root=%2, fresh, frozen)").splitlines())) == text

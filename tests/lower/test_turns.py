@@ -572,3 +572,39 @@ def nearest_first(w, start):
 @pytest.mark.parametrize("n", [1, 2, 40])
 def test_index_that_the_turn_finds(n):
     is_one_plan(nearest_first, RNG.random((n, n)), 0)
+
+
+# ---- flags of kernels that are parts of the loop ----
+
+
+def python_floats_between(x, scale, out):
+    """Python's product may overflow, and nobody is told; NumPy's may not."""
+    for k in range(1, out.size):
+        scale = scale * 10.0
+        out[:k] += np.flip(x[:k]) * 0.5
+    return scale
+
+
+def unused_products(x, out):
+    for k in range(1, out.size):
+        x[k] * x[k]
+        out[:k] += np.flip(x[:k] * 0.5)
+
+
+def one_turn_in_many(x, out):
+    for k in range(1, out.size):
+        out[:k] += np.flip(x[:k]) / x[k]
+
+
+@pytest.mark.parametrize("at", [1, 64, 65, 100, 149])
+def test_flags_are_seen_in_whichever_turn(at):
+    """They are looked at once in so many turns, and behind the last."""
+    x, out = np.ones(150), np.zeros(150)
+    x[at] = 0.0
+    assert check(one_turn_in_many, x, out, captured=False, options=LOOPS).warned
+    x[at] = 1e200
+    assert check(unused_products, x, out, captured=False, options=LOOPS).warned
+
+
+def test_flags_of_pythons_floats_are_not():
+    is_one_plan(python_floats_between, np.ones(400), 2.0, np.zeros(400))

@@ -376,19 +376,8 @@ operator_contains(Interp *in, Value *item, Value *container, bool *out)
                                   : asked;
     }
     if (container->kind == V_CONST && is_enum_class(container->object) && item->kind == V_CONST &&
-        is_enum_member(item->object)) {
-        Answer plain = enum_is_plain(in, Py_TYPE(container->object), "__contains__", NULL);
-        if (plain == ANSWER_YES)
-            plain = enum_is_plain(in, Py_TYPE(item->object), "__hash__", "__eq__");
-        if (plain == ANSWER_ERROR) return plain;
-        if (plain == ANSWER_NO)
-            return interp_break(in, BREAK_OPERATOR, "membership in %s",
-                                value_describe(in, container));
-        int member = PySequence_Contains(container->object, item->object);
-        if (member < 0) return raise_error(in);
-        *out = member;
-        return ANSWER_YES;
-    }
+        is_enum_member(item->object))
+        return enum_contains(in, container, item->object, out);
     Answer answer = container_contains(in, item, container, out);
     if (answer != ANSWER_NO) return answer;
     answer = value_known(in, item, &key);

@@ -332,42 +332,47 @@ device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* array[1:] or array[:-1] along the axis. */
+/* node[1:] or node[:-1] along the axis. */
 static Answer
-all_but_one(Interp *in, Value *array, int axis, bool first, NodeId *out)
+all_but_one(Interp *in, NodeId node, int axis, bool first, NodeId *out)
 {
     Value *items[MAX_RANK], *bound = value_const_new(in, PyLong_FromLong(first ? -1 : 1));
     Value *none = value_const(in, Py_None), *ends[3] = {none, none, none};
+    bool element;
     if (bound == NULL || none == NULL) return ANSWER_ERROR;
     for (int i = 0; i < axis; i++)
         if ((items[i] = value_sequence(in, V_SLICE, 3, ends)) == NULL) return ANSWER_ERROR;
     ends[first] = bound;
     if ((items[axis] = value_sequence(in, V_SLICE, 3, ends)) == NULL) return ANSWER_ERROR;
     Value *key = value_sequence(in, V_TUPLE, axis + 1, items);
-    return key == NULL ? ANSWER_ERROR : device_part(in, array, key, out);
+    if (key == NULL) return ANSWER_ERROR;
+    Answer answer = node_index(in, node, key, &element, out);
+    return answer == ANSWER_NO ? interp_break(in, BREAK_DEVICE, "diff called this way") : answer;
 }
 
 static Answer
 device_diff(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     Value *order = rule_arg(rule, args, "n"), *along = rule_arg(rule, args, "axis");
-    NodeId pair[2];
+    NodeId node, pair[2];
     int64_t n = 1;
     if (args[0]->kind != V_DEVICE || (order != NULL && value_as_int(in, order, &n) != ANSWER_YES))
         return interp_break(in, BREAK_DEVICE, "diff called this way");
-    Type type = node_type(in, args[0]->node);
+    TRY(device_operand(in, args[0], &node)); /* what was written, not the memory of before */
+    Type type = node_type(in, node);
     int axis = type.rank - 1;
     if (type.rank == 0 || n < 1 || n > MAX_RANK)
         return device_break(in, args[0], "no difference, or one of such an order,");
     if (along != NULL) TRY(value_as_axis(in, along, type.rank, &axis));
-    *out = args[0];
     for (; n > 0; n--) {
-        TRY(all_but_one(in, *out, axis, false, &pair[0]));
-        TRY(all_but_one(in, *out, axis, true, &pair[1]));
-        TRY(device_named(in, type.dtype == DT_BOOL ? "not_equal" : "subtract", 2, pair, &pair[0]));
-        TRY(push_node(in, pair[0], out));
+        TRY(all_but_one(in, node, axis, false, &pair[0]));
+        TRY(all_but_one(in, node, axis, true, &pair[1]));
+        type = node_type(in, pair[0]);
+        if (type_elements(in->graph, &type) == 0)
+            return device_break(in, args[0], "a difference without elements");
+        TRY(device_named(in, type.dtype == DT_BOOL ? "not_equal" : "subtract", 2, pair, &node));
     }
-    return ANSWER_YES;
+    return push_node(in, node, out);
 }
 
 #define REDUCE(name, kinds, data)                                                                  \

@@ -107,3 +107,24 @@ enum_members(Interp *in, PyObject *class_, Value **out)
     }
     return given(out, members);
 }
+
+Answer
+enum_contains(Interp *in, Value *class_, PyObject *member, bool *out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    PyObject *key = interned(in, "_name_"), *named;
+    if (key == NULL) return ANSWER_ERROR;
+    PyObject *name = attribute_stored(member, key);
+    Answer answer = enum_is_plain(in, Py_TYPE(type), "__contains__", NULL);
+    if (answer == ANSWER_YES) answer = enum_is_plain(in, Py_TYPE(member), "__hash__", "__eq__");
+    /* On 3.11 the name has to be in the map. */
+    if (answer == ANSWER_YES && name != NULL && PyObject_TypeCheck(member, type))
+        answer = enum_entry(in, type, "_member_map_", name, &named);
+    if (answer_stops(answer)) return answer;
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_OPERATOR, "membership in %s", value_describe(in, class_));
+    int found = PySequence_Contains(class_->object, member);
+    if (found < 0) return raise_error(in);
+    *out = found;
+    return ANSWER_YES;
+}

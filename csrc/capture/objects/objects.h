@@ -192,6 +192,8 @@ Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObj
 Answer enum_entry(Interp *in, PyTypeObject *type, const char *map, PyObject *key, PyObject **out);
 Answer enum_count(Interp *in, PyTypeObject *type, int *out); /* how many members it has, guarded */
 Answer enum_members(Interp *in, PyObject *class_, Value **out);
+/* `member`: of this enum or of another one. */
+Answer enum_contains(Interp *in, Value *class_, PyObject *member, bool *out);
 
 /* ---- special.c: operators through special methods ---- */
 /* type(object).name(object, args…), bound as Python binds it; *out NULL when there is no such

@@ -1,0 +1,160 @@
+/* Calls of NumPy's functions that have a C form in pycompile/exported/calls.c: by name and
+ * arguments. */
+#include "write.h"
+
+static bool
+is_const(const Export *e, BufferId id)
+{
+    const Buffer *b = &e->program->buffers.at[id];
+    return b->kind == BUFFER_CONST && (b->type.form == FORM_OBJECT || b->type.dtype == DT_OBJECT);
+}
+
+/* The axis that argument `number` gives; None is the only axis, of an array that has no other.
+   False: it gives none. */
+static bool
+axis_of(const Export *e, const ExternStep *x, int number, int *axis)
+{
+    int rank = x->arg_types[0].rank;
+    PyObject *object = Py_None;
+    if (number < x->nargs) {
+        if (!is_const(e, x->args[number].buffer)) return false;
+        object = e->program->buffers.at[x->args[number].buffer].object;
+    }
+    *axis = 0;
+    if (object == NULL || object == Py_None) return rank == 1;
+    if (!PyLong_CheckExact(object)) return false;
+    long value = PyLong_AsLong(object);
+    *axis = (int)(value < 0 ? value + rank : value);
+    return *axis >= 0 && *axis < rank;
+}
+
+/* "add" of np.add.accumulate; NULL: it is none. */
+static const char *
+accumulated(PyObject *callable)
+{
+    PyObject *self = PyObject_GetAttrString(callable, "__self__");
+    const char *name = self != NULL && ufunc_check(self) ? ufunc_name(self) : NULL;
+    if (self == NULL) PyErr_Clear();
+    Py_XDECREF(self);
+    static const char *const known[] = {"add", "multiply", "maximum", "minimum"};
+    for (int i = 0; name != NULL && i < COUNT_OF(known); i++)
+        if (strcmp(name, known[i]) == 0) return known[i];
+    return NULL;
+}
+
+/* Which function of calls.c it is: false, none.  *axis is set. */
+static bool
+find_call(const Export *e, const ExternStep *x, const char *name, char call[40], int *axis)
+{
+    const Type *arg = &x->arg_types[0];
+    if (x->kwnames != NULL || x->backend != NULL || x->nresults != 1 || x->nargs == 0) return false;
+    if (arg->form != FORM_ARRAY || x->results[0] == NO_BUFFER) return false;
+    const char *t = dtype_name((DType)arg->dtype);
+    const Type *result = &e->program->buffers.at[x->results[0]].type;
+    bool real = (DType)arg->dtype != DT_F16 && !dtype_is_complex((DType)arg->dtype);
+    *axis = 0;
+    if (strcmp(name, "argmax") == 0 || strcmp(name, "argmin") == 0) {
+        snprintf(call, 40, "call_%s_%s", name, t);
+        return real && x->nargs <= 2 && axis_of(e, x, 1, axis);
+    }
+    if (strcmp(name, "matmul") == 0) {
+        snprintf(call, 40, "call_matmul_%s", t);
+        return x->nargs == 2 + x->out && (arg->dtype == DT_F64 || arg->dtype == DT_F32) &&
+               x->arg_types[1].dtype == arg->dtype && result->dtype == arg->dtype &&
+               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && arg->rank <= 2 &&
+               x->arg_types[1].rank >= 1 && x->arg_types[1].rank <= 2;
+    }
+    const char *ufunc = strcmp(name, "accumulate") == 0 ? accumulated(x->callable) : NULL;
+    if (ufunc != NULL) {
+        snprintf(call, 40, "call_accumulate_%s_%s", ufunc, t);
+        return real && arg->dtype == result->dtype && arg->dtype != DT_BOOL &&
+               axis_of(e, x, 1, axis);
+    }
+    snprintf(call, 40, "call_select");
+    return strcmp(name, "array_select") == 0 && x->nargs == 2 && x->arg_types[1].dtype == DT_BOOL &&
+           x->arg_types[1].rank == 1 && arg->rank >= 1;
+}
+
+static void
+put_operand(Export *e, Place place, const Type *type)
+{
+    text_put(&e->out, "{");
+    put_place(e, place);
+    put_dtype(e, type);
+    text_printf(&e->out, "%d, ", type->rank);
+    put_ids(e, type->rank, type->shape);
+    put_ids(e, type->rank, type->stride);
+    text_put(&e->out, "}, ");
+}
+
+int
+export_call(Export *e, const Step *step, const char *name)
+{
+    const ExternStep *x = &step->external;
+    char call[40];
+    int axis;
+    if (!find_call(e, x, name, call, &axis)) return 0;
+    bool selects = strcmp(name, "array_select") == 0;
+    const Type *result = &e->program->buffers.at[x->results[0]].type;
+    bool multiplies = strcmp(name, "matmul") == 0;
+    text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
+    put_operand(e, x->args[0], &x->arg_types[0]);
+    put_operand(e, x->args[multiplies], &x->arg_types[multiplies]);
+    if (multiplies && export_note_loop(e, step, call) < 0) return -1;
+    if (selects) {
+        put_operand(e, x->args[1], &x->arg_types[1]);
+        int32_t number = export_selected(e, x->results[0]);
+        text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], number);
+        if (number < 0)
+            return export_refuse(e, step->line > 0 ? e->graph->files.at[step->file] : NULL,
+                                 step->line, "what a mask selects goes to more than a result") < 0
+                       ? -1
+                       : 1;
+    } else {
+        put_operand(e, (Place){x->results[0], NO_SIZE}, result);
+        text_printf(&e->out, "%d, %d, -1, %d, %d, ", x->results[0], axis, x->errors >> 4,
+                    x->errors & 15);
+    }
+    put_text(e, step->line > 0 ? e->graph->files.at[step->file] : "");
+    text_printf(&e->out, "%d}},\n", step->line);
+    return 1;
+}
+
+/* ---- what a mask selects ---- */
+
+int
+export_find_selected(Export *e)
+{
+    const Program *p = e->program;
+    for (int i = 0; i < p->steps.len; i++) {
+        const ExternStep *x = &p->steps.at[i].external;
+        if (p->steps.at[i].kind != STEP_EXTERN) continue;
+        PyObject *name = PyObject_GetAttrString(x->callable, "__name__");
+        bool is = name != NULL && PyUnicode_Check(name) &&
+                  strcmp(text_of_str(name), "array_select") == 0 && x->nargs == 2 &&
+                  x->nresults == 1 && x->arg_types[1].rank == 1 && x->arg_types[0].rank >= 1;
+        if (name == NULL) PyErr_Clear();
+        Py_XDECREF(name);
+        if (is && VEC_PUSH(e->graph->arena, &e->selected, i) < 0) return -1;
+    }
+    return 0;
+}
+
+const ExternStep *
+export_selection(const Export *e, BufferId id)
+{
+    for (int i = 0; i < e->selected.len; i++) {
+        const ExternStep *x = &e->program->steps.at[e->selected.at[i]].external;
+        if (x->results[0] == id) return x;
+    }
+    return NULL;
+}
+
+int32_t
+export_selected(const Export *e, BufferId id)
+{
+    for (int i = 0; i < e->selected.len; i++)
+        if (e->program->steps.at[e->selected.at[i]].external.results[0] == id)
+            return e->graph->sizes.len + i;
+    return -1;
+}

@@ -1,0 +1,417 @@
+/* A captured function as tables: what it is called with, sizes, buffers, steps, results.  The order
+   is that of ExportedFunction in pycompile/exported/library.h.  Reasons are gathered to the end, so
+   that the user sees all of them at once. */
+#include "write.h"
+
+#include "../capture/capture.h"
+
+static int
+refuse_build(Export *e, const Build *build, const char *why)
+{
+    const Decoded *decoded = e->wanted->decoded;
+    bool known = build->number >= 0 && build->number < decoded->count;
+    return export_refuse(e, text_of_str(decoded->code->co_filename),
+                         known ? decoded->instrs[build->number].line : 0, "%s", why);
+}
+
+/* ---- sizes ---- */
+
+static void
+put_sizes(Export *e)
+{
+    const Graph *g = e->graph;
+    text_printf(&e->out, "static const ExportedSize %s_sizes[] = {\n", e->wanted->name);
+    for (SizeId id = 0; id < g->sizes.len; id++) {
+        const Size *size = &g->sizes.at[id];
+        SizeKind kind = size->kind;
+        int a = size->a, b = size->b;
+        if (kind == SIZE_DIM || kind == SIZE_STRIDE) {
+            const Node *node = graph_node(g, size->node);
+            const SizeId *of = kind == SIZE_DIM ? node->type.shape : node->type.stride;
+            a = export_argument(e, e->capture->input_source.at[node->attrs.index]);
+            b = size->axis;
+            if (a < 0 || size_is_const(g, of[size->axis])) kind = SIZE_CONST;
+        }
+        text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
+    }
+    for (int i = 0; i < e->selected.len; i++) /* at most what the mask has */
+        text_printf(&e->out, "    {%d, -1, %d, 0},\n", (int)SIZE_NUMBER,
+                    e->program->steps.at[e->selected.at[i]].external.arg_types[1].shape[0]);
+    text_put(&e->out, "    {0},\n};\n");
+}
+
+/* ---- buffers ---- */
+
+/* Bytes from the first element to the lowest one, and of all that lies between the ends. */
+static void
+constant_extent(const ArrayHeader *header, size_t *before, size_t *bytes)
+{
+    const char *low, *high;
+    array_extent(header, &low, &high);
+    *before = (size_t)(header->data - low);
+    *bytes = (size_t)(high - low);
+}
+
+/* An array or a number that is part of the library: where its first element is. */
+static int
+put_constant(Export *e, PyObject *object, const Type *type)
+{
+    enum { MOST_BYTES = 1 << 25 };
+    ArrayHeader header;
+    const char *why;
+    char bytes[16] = {0};
+    size_t before, count;
+    if (array_read(object, &header, &why) == ANSWER_YES) {
+        constant_extent(&header, &before, &count);
+        if (count > MOST_BYTES)
+            return export_refuse(e, NULL, 0, "an array of %zu bytes that is no argument", count);
+        text_printf(&e->out, "OF_CONSTANT, 0, 0, 0, %zu, ", before);
+        put_bytes(e, header.data - before, count);
+        return 0;
+    }
+    if (constant_read(object, (DType)type->dtype, bytes) < 0) return -1;
+    text_put(&e->out, "OF_CONSTANT, 0, 0, 0, 0, ");
+    put_bytes(e, bytes, sizeof bytes);
+    return 0;
+}
+
+static int
+put_input(Export *e, const Buffer *b)
+{
+    SourceId source = e->capture->input_source.at[b->index];
+    int argument = export_argument(e, source);
+    const Source *from = &e->capture->sources.at[source];
+    if (argument >= 0) {
+        text_printf(&e->out, "OF_ARGUMENT, %d, 0, 0, 0, 0, ", argument);
+        return 0;
+    }
+    if (from->kind == SOURCE_SIZE && (argument = export_argument(e, from->base)) >= 0) {
+        text_printf(&e->out, "OF_LENGTH, %d, 0, 0, %d, 0, ", argument, from->index);
+        return 0;
+    }
+    if (export_is_passed(e, source))
+        return export_refuse(e, NULL, 0, "an argument is neither an array nor a number");
+    if (b->type.form == FORM_OBJECT) {
+        text_put(&e->out, "OF_CONSTANT, 0, 0, 0, 0, 0, ");
+        return 0; /* the steps that take it are refused */
+    }
+    return put_constant(e, e->reached[source], &b->type);
+}
+
+/* 1 + the first result that is the whole of the buffer. */
+static int
+placed_result(const Export *e, BufferId id)
+{
+    const Buffer *b = &e->program->buffers.at[id];
+    bool selected = export_selection(e, id) != NULL;
+    if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
+    for (int i = 0; i < e->results.len; i++) {
+        const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
+        bool begins = at->place.offset == NO_SIZE || (size_is_const(e->graph, at->place.offset) &&
+                                                      size_value(e->graph, at->place.offset) == 0);
+        if (at->place.buffer == id &&
+            (selected || (begins && type_same_layout(&at->type, &b->type))))
+            return i + 1;
+    }
+    return 0;
+}
+
+static int
+put_buffer(Export *e, BufferId id, int *nnumbers)
+{
+    const Buffer *b = &e->program->buffers.at[id];
+    int status = 0;
+    text_put(&e->out, "    {");
+    if (b->kind == BUFFER_INPUT)
+        status = put_input(e, b);
+    else if (b->kind == BUFFER_CONST && b->type.dtype != DT_OBJECT && b->type.form != FORM_OBJECT)
+        status = put_constant(e, b->object, &b->type);
+    else if (b->kind == BUFFER_SCALAR)
+        text_printf(&e->out, "OF_NUMBER, %d, 0, 0, 0, 0, ", (*nnumbers)++);
+    else if (b->kind == BUFFER_EXTERN && b->type.form != FORM_ARRAY && b->type.form != FORM_OBJECT)
+        text_printf(&e->out, "OF_NUMBER, %d, 0, 0, 0, 0, ", (*nnumbers)++);
+    else if (b->kind == BUFFER_TEMP)
+        text_printf(&e->out, "OF_ARENA, 0, %d, 0, %lld, 0, ", b->slot, (long long)b->arena_offset);
+    else
+        text_printf(&e->out, "%s, 0, 0, %d, 0, 0, ",
+                    b->kind == BUFFER_CHOSEN ? "OF_CHOICE" : "OF_RESULT", b->pooled);
+    put_dtype(e, &b->type);
+    text_printf(&e->out, "%d, ", b->type.rank);
+    put_ids(e, b->type.rank, b->type.shape);
+    put_ids(e, b->type.rank, b->type.stride);
+    text_printf(&e->out, "%d},\n", placed_result(e, id));
+    return status;
+}
+
+static int
+put_buffers(Export *e, int *nnumbers)
+{
+    text_printf(&e->out, "static const ExportedBuffer %s_buffers[] = {\n", e->wanted->name);
+    for (BufferId id = 0; id < e->program->buffers.len; id++)
+        if (put_buffer(e, id, nnumbers) < 0) return -1;
+    text_put(&e->out, "    {0},\n};\n");
+    return 0;
+}
+
+/* ---- results and writes ---- */
+
+static void
+put_located(Export *e, const Located *at, int offset, const Type *to, int argument, bool done,
+            int when)
+{
+    text_put(&e->out, "    {");
+    put_place(e, at->place);
+    put_dtype(e, &at->type);
+    text_printf(&e->out, "%d, ", at->type.rank);
+    put_ids(e, at->type.rank, at->type.shape);
+    put_ids(e, at->type.rank, at->type.stride);
+    text_printf(&e->out, "%d, ", offset);
+    put_ids(e, to != NULL ? to->rank : 0, to != NULL ? to->stride : NULL);
+    text_printf(&e->out, "%d, %d, %d},\n", argument, done, when);
+}
+
+/* The buffer of the bool under which an effect is done, + 1. */
+static int
+effect_condition(Export *e, const Build *build)
+{
+    if (build->when == 0) return 0;
+    const Build *when = &e->capture->builds.at[build->when - 1];
+    if (when->kind != BUILD_BOX) return -1;
+    const Place *place = &e->program->located.at[when->output].place;
+    bool begins = place->offset == NO_SIZE || (size_is_const(e->graph, place->offset) &&
+                                               size_value(e->graph, place->offset) == 0);
+    return begins ? place->buffer + 1 : -1;
+}
+
+static int
+put_write(Export *e, const Build *build, int *nwrites)
+{
+    const Located *at = &e->program->located.at[build->output];
+    int argument = export_argument(e, build->source), when = effect_condition(e, build);
+    if (argument < 0) return refuse_build(e, build, "it writes an array that is no argument");
+    if (when < 0) return refuse_build(e, build, "it writes an argument in one of two branches");
+    const Node *input = NULL;
+    for (int i = 0; i < e->graph->inputs.len && input == NULL; i++)
+        if (export_argument(e, e->capture->input_source.at[i]) == argument)
+            input = graph_node(e->graph, e->graph->inputs.at[i]);
+    const Type *to = at->written ? &at->view : input != NULL ? &input->type : &at->type;
+    put_located(e, at, at->written ? at->view.offset : NO_SIZE, to, argument, at->in_place, when);
+    ++*nwrites;
+    return 0;
+}
+
+/* Steps that ask only whether an effect may be done are none. */
+static int
+put_writes(Export *e, int *nwrites)
+{
+    text_printf(&e->out, "static const ExportedResult %s_writes[] = {\n", e->wanted->name);
+    for (int i = 0; i < e->capture->builds.len; i++) {
+        const Build *build = &e->capture->builds.at[i];
+        if (build->kind < EFFECT_STORE_ATTR) continue;
+        int status = build->kind == EFFECT_WRITE
+                         ? put_write(e, build, nwrites)
+                         : refuse_build(e, build,
+                                        build->kind == EFFECT_CALL
+                                            ? "it prints, logs or warns"
+                                            : "it changes an object that is no array argument");
+        if (status < 0) return -1;
+    }
+    text_put(&e->out, "    {0},\n};\n");
+    return 0;
+}
+
+/* Does the run tell one of its lengths? */
+static bool
+varies(const Graph *g, SizeId id)
+{
+    const Size *size = &g->sizes.at[id];
+    if (size->kind == SIZE_NUMBER) return true;
+    return size->kind >= SIZE_ADD && (varies(g, size->a) || varies(g, size->b));
+}
+
+/* Of `array[mask]` the first axis has a size that the step finds, which no graph has. */
+static void
+put_selected(Export *e, const Located *at, const ExternStep *selection)
+{
+    Type type = selection->arg_types[0];
+    type.shape[0] = export_selected(e, at->place.buffer);
+    text_put(&e->out, "    {");
+    put_place(e, (Place){at->place.buffer, NO_SIZE});
+    put_dtype(e, &type);
+    text_printf(&e->out, "%d, ", type.rank);
+    put_ids(e, type.rank, type.shape);
+    put_ids(e, type.rank, type.stride);
+    text_put(&e->out, "-1, 0, -1, 0, 1},\n");
+}
+
+static void
+put_results(Export *e)
+{
+    text_printf(&e->out, "static const ExportedResult %s_results[] = {\n", e->wanted->name);
+    for (int i = 0; i < e->results.len; i++) {
+        int output = e->capture->builds.at[e->results.at[i]].output;
+        const Located *at = &e->program->located.at[output];
+        const ExternStep *selection = export_selection(e, at->place.buffer);
+        if (selection != NULL) {
+            put_selected(e, at, selection);
+            continue;
+        }
+        bool own = e->program->buffers.at[at->place.buffer].kind == BUFFER_INPUT;
+        bool any = false;
+        for (int axis = 0; axis < at->type.rank; axis++)
+            any = any || varies(e->graph, at->type.shape[axis]);
+        put_located(e, at, NO_SIZE, NULL, -1, own && !e->graph->outputs.at[output].fresh, any);
+    }
+    text_put(&e->out, "    {0},\n};\n");
+}
+
+/* What the function returns: ("result", number), ("argument", number), ("constant", object), or
+   ("tuple" or "list", its items).  A new reference; NULL with the error set. */
+static PyObject *
+describe_value(Export *e, BuildId id)
+{
+    const Build *build = &e->capture->builds.at[id];
+    int argument;
+    if (build->kind == BUILD_BOX) {
+        const Located *at = &e->program->located.at[build->output];
+        const ExternStep *selection = export_selection(e, at->place.buffer);
+        const Type *type = selection != NULL ? &selection->arg_types[0] : &at->type;
+        if (type->form == FORM_OBJECT &&
+            export_refuse(e, NULL, 0, "it returns an object that is neither array nor number") < 0)
+            return NULL;
+        if (VEC_PUSH(e->graph->arena, &e->results, id) < 0) return NULL;
+        return Py_BuildValue("(siisi)", "result", e->results.len - 1, (int)type->form,
+                             dtype_long_name((DType)type->dtype), (int)type->rank);
+    }
+    if (build->kind == BUILD_CONST) return Py_BuildValue("(sO)", "constant", build->object);
+    if (build->kind == BUILD_SOURCE && (argument = export_argument(e, build->source)) >= 0)
+        return Py_BuildValue("(si)", "argument", argument);
+    if (build->kind == BUILD_TUPLE || build->kind == BUILD_LIST) {
+        PyObject *items = PyList_New(0);
+        for (int i = 0; items != NULL && i < build->nargs; i++) {
+            PyObject *item = describe_value(e, build->args[i]);
+            if (item == NULL || PyList_Append(items, item) < 0) Py_CLEAR(items);
+            Py_XDECREF(item);
+        }
+        return items == NULL
+                   ? NULL
+                   : Py_BuildValue("(sN)", build->kind == BUILD_TUPLE ? "tuple" : "list", items);
+    }
+    if (refuse_build(e, build, "it returns what is no array, number, tuple or list of these") < 0)
+        return NULL;
+    return Py_BuildValue("(sO)", "constant", Py_None);
+}
+
+/* ---- the whole ---- */
+
+static void
+put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
+{
+    const char *name = e->wanted->name;
+    const Program *p = e->program;
+    int64_t scratch = 0;
+    int nrows = 0;
+    for (int i = 0; i < p->steps.len; i++) {
+        const KernelStep *step = &p->steps.at[i].kernel;
+        if (p->steps.at[i].kind != STEP_KERNEL) continue;
+        nrows += step->scratch_each > 0;
+        if (step->scratch_bytes > scratch) scratch = step->scratch_bytes;
+    }
+    for (int i = 0; i < p->commits.len; i++)
+        if (p->commits.at[i].kernel.scratch_bytes > scratch)
+            scratch = p->commits.at[i].kernel.scratch_bytes;
+    text_printf(&e->out, "int %s_drive(KernelDrive *drive);\n", name);
+    text_printf(&e->out, "static const ExportedKernel *const %s_rows[] = {", name);
+    for (int i = 0; i < p->steps.len; i++)
+        if (p->steps.at[i].kind == STEP_KERNEL && p->steps.at[i].kernel.scratch_each > 0)
+            text_printf(&e->out, "&%s_kernel%d, ", name, i);
+    text_put(&e->out, "0};\n");
+    text_printf(&e->out,
+                "static const ExportedFunction %s_function = {\n"
+                "    \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n"
+                "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
+                "    %s_writes, %s_commits, ",
+                name, name, narguments, nchecks, e->graph->sizes.len + e->selected.len,
+                p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len, p->slots.len,
+                nnumbers, name, name, name, name, name, name, name, name);
+    put_ids(e, p->slots.len, p->slots.at);
+    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name,
+                name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
+                name);
+}
+
+static int
+put_tables(Export *e)
+{
+    int narguments, nchecks, nnumbers = 0, nwrites = 0;
+    if (export_checks(e, &narguments, &nchecks) < 0) return -1;
+    put_sizes(e);
+    if (put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
+    put_results(e);
+    if (put_writes(e, &nwrites) < 0) return -1;
+    put_function(e, narguments, nchecks, nnumbers, nwrites);
+    return text_finish(&e->out);
+}
+
+/* The generated function drive0 does all steps. */
+static int
+drive_all(const Export *e)
+{
+    Drive all = {0, e->program->steps.len - 1};
+    e->program->drives.len = 0;
+    return VEC_PUSH(e->graph->arena, &e->program->drives, all);
+}
+
+static PyObject *
+kernels_text(const Export *e, bool careful)
+{
+    Text text = {0};
+    int bytes = e->wanted->vector_bytes;
+    int status = careful ? codegen_careful(e->graph, e->program, bytes, &text)
+                         : codegen_c_for(e->graph, e->program, false, bytes, &text, NULL);
+    PyObject *made = status < 0 ? NULL : text_to_str(&text);
+    text_free(&text);
+    return made;
+}
+
+static int
+put_code(const Export *e, PyObject *made)
+{
+    for (int careful = 0; careful <= codegen_has_region(e->program); careful++) {
+        PyObject *text = kernels_text(e, careful);
+        int status =
+            text == NULL ? -1 : PyDict_SetItemString(made, careful ? "careful" : "kernels", text);
+        Py_XDECREF(text);
+        if (status < 0) return -1;
+    }
+    return 0;
+}
+
+PyObject *
+export_program(const ExportWanted *wanted, const struct Capture *capture, Program *program,
+               PyObject *const *reached)
+{
+    Export e = {.wanted = wanted,
+                .capture = capture,
+                .graph = capture->graph,
+                .program = program,
+                .reached = reached,
+                .reasons = PyList_New(0),
+                .loops = PyList_New(0)};
+    PyObject *made = NULL, *value = NULL, *tables = NULL;
+    if (e.reasons == NULL || e.loops == NULL) goto done;
+    if (export_find_selected(&e) < 0) goto done;
+    if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
+    if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
+    if ((tables = text_to_str(&e.out)) == NULL) goto done;
+    made = Py_BuildValue("{sOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "value", value,
+                         "tables", tables);
+    if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
+done:
+    Py_XDECREF(e.reasons);
+    Py_XDECREF(e.loops);
+    Py_XDECREF(value);
+    Py_XDECREF(tables);
+    text_free(&e.out);
+    return made;
+}

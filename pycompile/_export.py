@@ -1,0 +1,615 @@
+"""`pycompile.export`: functions as a library that needs neither Python nor NumPy (docs/export.md).
+
+Capture, passes and lowering are those of every compiled function; csrc/export/ writes tables of what
+a call checks and does, and this file makes the library of them: sources, the C compiler, a header,
+files for pkg-config and CMake, and a wrapper for ctypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib
+import importlib.resources
+import operator
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pycompile import _C
+from pycompile._api import compile as _compile
+from pycompile._errors import DimensionError, ExportError, GraphBreakError
+from pycompile._precompile import Array, bind
+from pycompile._shapes import Dim
+
+ABI = 1  # of the functions in the header
+_NUMBERS = (bool, int, float, complex)
+_STAND_INS: dict[type, Any] = {bool: True, int: 3, float: 1.5, complex: 1 + 1j}
+
+Reason = tuple[str, int, str]
+
+
+def export(
+    function: Any,
+    name: str,
+    args: tuple[Any, ...],
+    *,
+    functions: Mapping[str, Any] | None = None,
+    cpu: str | None = None,
+    elementary: str | None = None,
+    blas: str | None = None,
+) -> Path:
+    """Makes a C library of functions, which runs without Python and NumPy: docs/export.md.
+
+    name        of the library, with the folder in front of it: "build/pricer" writes libpricer.so,
+                pricer.h, pricer.pc, pricer-config.cmake and pricer.py there
+    args        what stands for the arguments: `pycompile.Array(("n", 3), dtype)` for an array whose
+                lengths may have names, an array for one of its shape, `float`, `int`, `bool`,
+                `complex` or a class of NumPy's scalars for a number. Anything else is the value
+                itself, which the library then has in it.
+    functions   more functions by name, which the library calls NAME_name: each a function that
+                takes the same `args`, or a tuple of a function and its own
+    cpu         what the C compiler's -march takes, such as "x86-64-v3"; None: this machine's
+    elementary  "libm": functions such as `np.exp` are the C library's where NumPy has code of its
+                own for this CPU; the last bits may then be others than NumPy's. None: such a
+                function is a reason.
+    blas        the library with the cblas interface that products of matrices are of: its path, or
+                its name for the linker ("openblas"). None: a product is a reason.
+
+    Returns the path of the library. Raises ExportError with all reasons why it cannot be made.
+    """
+    if elementary not in (None, "libm"):
+        raise ValueError(f"elementary is None or 'libm', not {elementary!r}")
+    path = Path(name)
+    if not re.fullmatch(r"[A-Za-z_]\w*", path.name):
+        raise ValueError(f"the name of a library is one in C: {path.name!r}")
+    library = _Library(path.name, cpu, elementary, blas)
+    for key, (each, given) in _all_functions(function, args, functions).items():
+        library.add(key, each, given)
+    if library.reasons:
+        raise ExportError(_told(library.reasons), library.reasons)
+    return library.write(path.parent)
+
+
+def _all_functions(
+    function: Any, args: tuple[Any, ...], functions: Mapping[str, Any] | None
+) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    found = {"": (function, args)}
+    for key, each in (functions or {}).items():
+        if not re.fullmatch(r"[A-Za-z_]\w*", key):
+            raise ValueError(f"the name of a function is one in C: {key!r}")
+        found[key] = each if isinstance(each, tuple) else (each, args)
+    return found
+
+
+def _told(reasons: list[Reason]) -> str:
+    lines = [f"  {file}:{line}: {text}" if line else f"  {text}" for file, line, text in reasons]
+    return "it cannot be exported:\n" + "\n".join(lines)
+
+
+# ---- the command line ----
+
+
+def _argument(said: str) -> Any:
+    """What "f64[n, 3]" or "float" stands for."""
+    numbers = {each.__name__: each for each in _NUMBERS}
+    found = re.fullmatch(r"(\w+)\[(.*)\]", said)
+    if found is None:
+        return numbers[said] if said in numbers else np.dtype(said).type
+    kind, axes = found.groups()
+    width = re.fullmatch(r"([fiuc])(8|16|32|64|128)", kind)
+    dtype = np.dtype(f"{width[1]}{int(width[2]) // 8}" if width else kind)
+    lengths = [axis.strip() for axis in axes.split(",") if axis.strip()]
+    return Array(tuple(int(n) if n.isdecimal() else n for n in lengths), dtype)
+
+
+def command(place: str, args: str, output: str, cpu: str | None, elementary: str | None) -> int:
+    """`python -m pycompile export`.  Returns the exit status."""
+    module, _, function = place.partition(":")
+    sys.path.insert(0, "")
+    found = operator.attrgetter(function)(importlib.import_module(module))
+    given = tuple(_argument(said.strip()) for said in re.split(r",(?![^\[]*\])", args))
+    try:
+        print(export(found, output, given, cpu=cpu, elementary=elementary))
+    except ExportError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+# ---- one function ----
+
+
+class _Exported:
+    """A function of the library: its C, and what the header and the wrapper say of it."""
+
+    def __init__(self, symbol: str, made: dict[str, Any], arguments: list[tuple[str, Any]]) -> None:
+        self.symbol = symbol
+        self.tables: str = made["tables"]
+        self.kernels: str = made["kernels"]
+        self.careful: str | None = made.get("careful")
+        self.value = made["value"]
+        self.arguments = arguments
+        self.results = list(_results(self.value))
+
+
+def _results(value: Any) -> Any:
+    """(dtype, axes) of each result, in the order of the library's."""
+    if value[0] == "result":
+        yield value[3], value[4]
+    elif value[0] in ("tuple", "list"):
+        for item in value[1]:
+            yield from _results(item)
+
+
+def _stand_in(said: Any) -> tuple[bool, Any]:
+    """Is it an argument of the library, and what stands for it while capturing?"""
+    if isinstance(said, type) and said in _NUMBERS:
+        return True, _STAND_INS[said]
+    if isinstance(said, type) and issubclass(said, np.generic):
+        return True, said(_STAND_INS[float])
+    if isinstance(said, np.ndarray):
+        return True, said.copy("K")
+    if isinstance(said, Array):  # given twice, it is two arguments
+        return True, Array(said.shape, said.dtype, said.layout)
+    return False, said
+
+
+def _has_array(said: Any) -> bool:
+    if isinstance(said, dict):
+        said = list(said.values())
+    return isinstance(said, Array) or (
+        isinstance(said, (list, tuple)) and any(map(_has_array, said))
+    )
+
+
+def _bound(function: types.FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """By slot of the function: the name of what the caller passes or None; what was said; values."""
+    code = function.__code__
+    marks = tuple(object() for _ in args)
+    places = bind(function, marks, None)
+    at_mark = {id(mark): number for number, mark in enumerate(marks)}
+    numbers = [at_mark.get(id(each), -1) for each in places]
+    pairs = [_stand_in(said) for said in args]
+    values = bind(function, tuple(value for _, value in pairs), None)
+    for number, (passed, said) in enumerate(pairs):
+        if (passed and number not in numbers) or (not passed and _has_array(said)):
+            text = "arrays and numbers are arguments by themselves, not parts of others"
+            raise ExportError(text, [(code.co_filename, code.co_firstlineno, text)])
+    names = tuple(
+        code.co_varnames[slot] if at >= 0 and pairs[at][0] else None
+        for slot, at in enumerate(numbers)
+    )
+    said = tuple(args[at] if at >= 0 else None for at in numbers)
+    return names, said, values
+
+
+class _Library:
+    """A library that is being made."""
+
+    def __init__(
+        self, name: str, cpu: str | None, elementary: str | None, blas: str | None
+    ) -> None:
+        self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
+        self.multiplies = False
+        self.exported: dict[str, _Exported] = {}
+        self.reasons: list[Reason] = []
+        self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
+        self.differs: set[str] = set()  # functions that are not NumPy's to the bit
+
+    def add(self, key: str, function: Any, args: tuple[Any, ...]) -> None:
+        """Captures the function, and notes why it cannot be exported."""
+        plain = function
+        if isinstance(function, _C.CompiledFunction):
+            plain = function.__wrapped__
+        if not isinstance(plain, types.FunctionType):
+            raise TypeError(f"{function!r} is no function of Python")
+        symbol = f"{self.name}_{key}" if key else self.name
+        options = {"plan_always": True, "inline_functions": False}
+        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
+        names, said, values = _bound(plain, args)
+        try:
+            made = compiled._export(symbol, names, values, _vector_bytes(self.cpu))
+        except GraphBreakError as error:
+            self.reasons.append((error.file or "", error.line or 0, str(error)))
+            return
+        except DimensionError as error:
+            place = re.match(r"(.*?):(\d+): ", str(error))
+            file, line = (place[1], int(place[2])) if place else ("", 0)
+            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
+            return
+        first = plain.__code__.co_filename, plain.__code__.co_firstlineno
+        if isinstance(made, str):
+            self.reasons.append((*first, made))
+            return
+        for file, line, text in made["reasons"]:
+            self.reasons.append((file, line, text) if line else (*first, text))
+        for loop in made["loops"]:
+            self._add_loop(*loop)
+        if self.reasons:
+            return
+        passed = [(name, of) for name, of in zip(names, said) if name is not None]
+        self.exported[key] = _Exported(symbol, made, passed)
+
+    def _add_loop(
+        self, name: str, taken: str, given: str, count: int, file: str, line: int
+    ) -> None:
+        """The C of a loop that stands for that of NumPy's ufunc."""
+        if name.startswith("call_matmul"):
+            self.multiplies = True
+            if self.blas is None:
+                why = "a product of matrices is the BLAS's: blas=... names the library"
+                self.reasons.append((file, line, why))
+            return
+        loop = f"loop_{name}_{taken}_{given}"
+        if loop in self.loops:
+            return
+        text = _loop_text(loop, name, taken, given)
+        if text is None:
+            self.reasons.append((file, line, f"np.{name} of {taken} has no C form here"))
+        elif name in _LIBM and not _has_numpys_bits(name, taken):
+            self.differs.add(f"{name} of {taken}")
+            if self.elementary is None:
+                self.reasons.append(
+                    (
+                        file,
+                        line,
+                        f"np.{name} of {taken} is NumPy's own code for this CPU; "
+                        "elementary='libm' takes the C library's, whose last bits may be others",
+                    )
+                )
+        self.loops[loop] = text or ""
+
+    # ---- files ----
+
+    def write(self, folder: Path) -> Path:
+        """The library and what belongs to it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as work:
+            made = self._compiled(Path(work))
+            out = folder / f"lib{self.name}.so"  # NAME.so would hide NAME.py
+            shutil.copyfile(made, out.with_suffix(".new"))
+        out.with_suffix(".new").replace(out)  # a process may have the older one loaded
+        out.chmod(0o755)
+        for end, text in self._texts(folder).items():
+            (folder / f"{self.name}{end}").write_text(text)
+        return out
+
+    def _compiled(self, work: Path) -> Path:
+        files = {f"{self.name}.c": self._main_text()}
+        for each in self.exported.values():
+            files[f"{each.symbol}_kernels.c"] = _renamed(each.kernels, each.symbol)
+            if each.careful is not None:
+                careful = f"{each.symbol}_careful"
+                files[f"{careful}.c"] = _renamed(each.careful, careful)
+        for file, text in files.items():
+            (work / file).write_text(text)
+        out = work / f"lib{self.name}.so"
+        command = [
+            *_compiler(self.cpu),
+            "-o",
+            str(out),
+            f"-Wl,-soname,{out.name}",
+            *files,
+            "-lm",
+            "-pthread",
+        ]
+        if self.multiplies:
+            command += ["-x", "none", *_blas_flags(str(self.blas))]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=work)
+        if ran.returncode != 0:
+            text = f"the C compiler failed: {' '.join(command)}\n{ran.stderr[-2000:]}"
+            raise ExportError(text, [("", 0, text)])
+        return out
+
+    def _main_text(self) -> str:
+        parts = [_source(name) for name in _SOURCES]
+        if self.multiplies:
+            parts += [_blas_names(str(self.blas)), _source("products.c")]
+        parts += [text for text in self.loops.values() if text]
+        parts.append('#define PUBLIC __attribute__((visibility("default")))\n')
+        for each in self.exported.values():
+            parts.append(each.tables)
+            parts.append(_PUBLIC_FUNCTION.replace("NAME", each.symbol))
+        parts.append(_PUBLIC_REST.replace("NAME", self.name).replace("VERSION", str(ABI)))
+        return "\n".join(parts)
+
+    def _texts(self, folder: Path) -> dict[str, str]:
+        where = folder.resolve()
+        said = {
+            name or self.name: (
+                each.symbol,
+                {
+                    "error": f"{self.name}_error",
+                    "arguments": [(key, _dtype_of(of)) for key, of in each.arguments],
+                    "results": each.results,
+                    "value": each.value,
+                },
+            )
+            for name, each in self.exported.items()
+        }
+        wrapper = f"{_source('wrapper.py')}\n\nglobals().update(load({f'lib{self.name}.so'!r}, {said!r}))\n"
+        return {
+            ".h": self._header(),
+            ".pc": _PC.replace("NAME", self.name).replace("WHERE", str(where)),
+            "-config.cmake": _CMAKE.replace("NAME", self.name),
+            ".py": wrapper,
+        }
+
+    def _header(self) -> str:
+        upper = self.name.upper()
+        text = [
+            _HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("VERSION", str(ABI))
+        ]
+        text.insert(0, f"/* {self.name}: numbers have the bits of NumPy {np.__version__}")
+        text[0] += f" on {self.cpu or 'the CPU on which it was exported'}.\n"
+        if self.differs:
+            text[0] += f"   The last bits may be others for: {', '.join(sorted(self.differs))}.\n"
+        text[0] += "*/\n"
+        text[1] = text[1].replace("DLPACK", _source("dlpack.h"))
+        for each in self.exported.values():
+            lines = [f"   {i}  {key}: {_shown(of)}" for i, (key, of) in enumerate(each.arguments)]
+            lines.append("   Results:")
+            lines += [
+                f"   {i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)
+            ]
+            text.append("/* Arguments:\n" + "\n".join(lines) + "  */\n")
+            text.append(_DECLARED.replace("NAME", each.symbol))
+        text.append(_TAIL.replace("NAME", self.name))
+        return "".join(text)
+
+
+def _source(name: str) -> str:
+    return importlib.resources.files("pycompile.exported").joinpath(name).read_text()
+
+
+def _shown(said: Any) -> str:
+    if isinstance(said, (Array, np.ndarray)):
+        axes = (length.name if isinstance(length, Dim) else str(length) for length in said.shape)
+        return f"{said.dtype.name}[{', '.join(axes)}]"
+    return f"{_dtype_of(said)}, a number"
+
+
+def _dtype_of(said: Any) -> str:
+    if isinstance(said, (Array, np.ndarray)):
+        return str(said.dtype.name)
+    return str(np.dtype(said).name)
+
+
+def _vector_bytes(cpu: str | None) -> int:
+    """Of the vectors in the C text; 0: this machine's."""
+    known = {"x86-64": 16, "x86-64-v2": 16, "x86-64-v3": 32, "x86-64-v4": 64}
+    return 0 if cpu in (None, "native") else known.get(str(cpu), 16)
+
+
+def _compiler(cpu: str | None) -> list[str]:
+    info = _C.toolchain_info()
+    leave = ("-nostdlib", "-fvisibility", "-march", "-mcpu")
+    flags = [flag for flag in info["flags"] if not flag.startswith(leave)]
+    return [str(info["compiler"]), *flags, f"-march={cpu or 'native'}", "-fvisibility=hidden"]
+
+
+def _renamed(text: str, prefix: str) -> str:
+    """The kernels' text with names that no other file of the library has."""
+    text = re.sub(r"\bk(\d+(?:_bounded)?)\b", rf"{prefix}_k\1", text)
+    return re.sub(r"\bdrive0\b", f"{prefix}_drive", text)
+
+
+# ---- products ----
+
+
+def _blas_flags(blas: str) -> list[str]:
+    if "/" not in blas:
+        return [f"-l{blas}"]
+    return [blas, f"-Wl,-rpath,{Path(blas).resolve().parent}"]
+
+
+def _blas_names(blas: str) -> str:
+    """What the functions of the cblas interface are called there."""
+    found = blas if "/" in blas else ctypes.util.find_library(blas)
+    for form, integer in _BLAS_FORMS:
+        try:
+            getattr(ctypes.CDLL(found), form.format("dgemm"))
+        except (AttributeError, OSError):
+            continue
+        before, after = form.split("{}")
+        return f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
+    text = f"{blas!r} is no library with cblas_dgemm"
+    raise ExportError(text, [("", 0, text)])
+
+
+_BLAS_FORMS = (
+    ("cblas_{}", "int"),
+    ("cblas_{}64_", "int64_t"),
+    ("scipy_cblas_{}64_", "int64_t"),
+    ("scipy_cblas_{}", "int"),
+)
+
+
+# ---- loops of ufuncs ----
+
+_CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
+_LIBM = {
+    **{
+        n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")
+    },
+    **{n: n for n in ("sinh", "cosh", "tanh", "cbrt", "hypot")},
+    **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "arctan2": "atan2",
+    "power": "pow",
+    "fmod": "fmod",
+    "erf": "erf",
+    "erfc": "erfc",
+}
+_BINARY = {"hypot", "arctan2", "power", "fmod"}
+_EXPRESSIONS = {
+    "maximum": "a >= b || a != a ? a : b",
+    "minimum": "a <= b || a != a ? a : b",
+    "fmax": "a >= b || b != b ? a : b",
+    "fmin": "a <= b || b != b ? a : b",
+    "add": "a + b",
+    "multiply": "a * b",
+}
+
+
+def _loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
+    if taken not in _CTYPES or taken != given:
+        return None
+    c, end = _CTYPES[taken]
+    binary = name in _BINARY or name in _EXPRESSIONS
+    if name in _LIBM:
+        expression = f"{_LIBM[name]}{end}(a{', b' if binary else ''})"
+    elif name in _EXPRESSIONS:
+        expression = _EXPRESSIONS[name]
+    else:
+        return None
+    last = 2 if binary else 1
+    second = f"        const {c} b = *(const {c} *)(data[1] + i * strides[1]);\n" if binary else ""
+    declared = ""
+    if name in _LIBM:
+        declared = f"{c} {_LIBM[name]}{end}({c}{', ' + c if binary else ''});\n"
+    return (
+        f"{declared}static int\n{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
+        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
+        "    for (int64_t i = 0; i < dimensions[0]; i++) {\n"
+        f"        const {c} a = *(const {c} *)(data[0] + i * strides[0]);\n{second}"
+        f"        *({c} *)(data[{last}] + i * strides[{last}]) = {expression};\n"
+        "    }\n    return 0;\n}\n"
+    )
+
+
+def _has_numpys_bits(name: str, dtype: str) -> bool:
+    """Does NumPy's ufunc give what the C library's function gives, on some thousand numbers?"""
+    ufunc = getattr(np, name, None)
+    if ufunc is None:
+        return False
+    floats = np.float64 if dtype == "f64" else np.float32
+    kind = ctypes.c_double if dtype == "f64" else ctypes.c_float
+    file = ctypes.util.find_library("m")
+    if file is None:
+        return False
+    called = getattr(ctypes.CDLL(file), _LIBM[name] + _CTYPES[dtype][1])
+    arity = 2 if name in _BINARY else 1
+    called.restype, called.argtypes = kind, [kind] * arity
+    spread = np.random.default_rng(0)
+    scale = np.exp2(spread.uniform(-30, 9, 3000))
+    given = [(spread.standard_normal(3000) * scale).astype(floats) for _ in range(arity)]
+    with np.errstate(all="ignore"):
+        wanted = ufunc(*given)
+    found = np.array([called(*(x.item() for x in row)) for row in zip(*given)], floats)
+    return bool(np.array_equal(wanted, found, equal_nan=True))
+
+
+# ---- texts ----
+
+_SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
+
+_PUBLIC_FUNCTION = """
+PUBLIC int
+NAME(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+{
+    return call_function(&NAME_function, in, nin, out, nout);
+}
+
+PUBLIC int
+NAME_shapes(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+{
+    return call_shapes(&NAME_function, in, nin, out, nout);
+}
+"""
+
+_PUBLIC_REST = """
+PUBLIC const char *
+NAME_error(void)
+{
+    return error_text;
+}
+
+PUBLIC int
+NAME_abi(void)
+{
+    return VERSION;
+}
+
+PUBLIC void
+NAME_set_threads(int count)
+{
+    threads_set(count);
+}
+
+PUBLIC void
+NAME_set_allocator(void *(*take)(size_t, void *), void (*give)(void *, void *), void *context)
+{
+    allocate = take;
+    release = give;
+    allocator = context;
+}
+"""
+
+_HEAD = """#ifndef UPPER_H
+#define UPPER_H
+
+#include <stddef.h>
+
+DLPACK
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UPPER_ABI VERSION /* NAME_abi() of a library that this header describes */
+
+enum {
+    UPPER_OK = 0,
+    UPPER_WARNED = 1,  /* done; NumPy would have warned, as NAME_error() says */
+    UPPER_WRONG = -1,  /* of another count, dtype, shape, layout or place: nothing has changed */
+    UPPER_MEMORY = -2, /* there was none: no argument has changed */
+    UPPER_RAISED = -3  /* the program raises an exception: no argument has changed */
+};
+
+"""
+
+_DECLARED = """int NAME(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
+/* Sets ndim, dtype and shape of the results, of which `shape` has room for all axes.  Where the
+   call tells a length, this is the most that it can be; the call then sets it. */
+int NAME_shapes(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
+
+"""
+
+_TAIL = """/* What the calling thread's last status means. */
+const char *NAME_error(void);
+int NAME_abi(void);
+/* How many threads a call may use, 1 by default.  Not while calls are under way. */
+void NAME_set_threads(int count);
+/* Blocks are aligned to 64 bytes.  Not while calls are under way; NULL: the C library's. */
+void NAME_set_allocator(void *(*take)(size_t bytes, void *context),
+                        void (*give)(void *block, void *context), void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+
+_PC = """prefix=WHERE
+
+Name: NAME
+Description: functions exported by pycompile
+Version: 1
+Cflags: -I${prefix}
+Libs: -L${prefix} -lNAME -Wl,-rpath,${prefix}
+"""
+
+_CMAKE = """add_library(NAME::NAME SHARED IMPORTED)
+set_target_properties(NAME::NAME PROPERTIES
+    IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/libNAME.so"
+    INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}")
+set(NAME_FOUND TRUE)
+"""

@@ -1,0 +1,243 @@
+/* A call of an exported function: checks, sizes, memory, steps, results, writes.
+
+   Nothing that the caller can see changes before all that can fail is done, but for the memory of
+   results.  State of a call is on the stack or from the allocator, so that calls of several threads
+   share the pool alone. */
+
+/* Of an int that only the run tells: the most that it can be. */
+static void
+sizes_find(Run *run)
+{
+    for (int i = 0; i < run->f->nsizes; i++) {
+        const ExportedSize *size = &run->f->sizes[i];
+        int64_t stride[MOST_AXES];
+        switch (size->kind) {
+        case SIZE_CONST: run->size[i] = size->value; break;
+        case SIZE_DIM: run->size[i] = run->in[size->a].shape[size->b]; break;
+        case SIZE_STRIDE:
+            tensor_strides(&run->in[size->a], run->in[size->a].dtype.bits / 8, stride);
+            run->size[i] = stride[size->b];
+            break;
+        case SIZE_NUMBER: run->size[i] = size->b < 0 ? size->value : run->size[size->b]; break;
+        default: run->size[i] = size_apply(size->kind, run->size[size->a], run->size[size->b]);
+        }
+    }
+}
+
+/* Is the result's memory as the buffer's steps need it? */
+static int
+result_is_place(const Run *run, const ExportedBuffer *b)
+{
+    const DLTensor *out = &run->out[b->placed - 1];
+    int64_t stride[MOST_AXES];
+    tensor_strides(out, b->dtype.bytes, stride);
+    for (int i = 0; i < b->rank; i++)
+        if (out->shape[i] > 1 && stride[i] != run_size(run, b->stride[i])) return 0;
+    return 1;
+}
+
+static int
+buffers_place(Run *run)
+{
+    for (int i = 0; i < run->f->nbuffers; i++) {
+        const ExportedBuffer *b = &run->f->buffers[i];
+        run->data[i] = run->block[i] = NULL;
+        switch (b->kind) {
+        case OF_ARGUMENT: run->data[i] = (char *)(uintptr_t)tensor_data(&run->in[b->index]); break;
+        case OF_CONSTANT: run->data[i] = (char *)(uintptr_t)b->constant + b->at; break;
+        case OF_ARENA:
+            run->data[i] = run->arena + (b->slot > 0 ? run->slot[b->slot - 1] : b->at);
+            break;
+        case OF_NUMBER: run->data[i] = run->numbers + b->index * NUMBER_BYTES; break;
+        case OF_LENGTH: /* its axis is b->at */
+            run->data[i] = (char *)&run->in[b->index].shape[b->at];
+            break;
+        case OF_RESULT:
+            if (b->placed && result_is_place(run, b))
+                run->data[i] = (char *)(uintptr_t)tensor_data(&run->out[b->placed - 1]);
+            else if (!b->pooled && buffer_make(run, i) < 0)
+                return -1;
+            break;
+        default: break;
+        }
+    }
+    return 0;
+}
+
+static void
+result_copy(Run *run, int number)
+{
+    const ExportedResult *r = &run->f->results[number];
+    DLTensor *out = &run->out[number];
+    int64_t length[MOST_AXES], from[MOST_AXES], to[MOST_AXES];
+    for (int i = 0; i < r->rank; i++) {
+        length[i] = run_size(run, r->length[i]);
+        from[i] = run_size(run, r->stride[i]);
+        out->shape[i] = length[i];
+    }
+    char *data = run_place(run, r->place);
+    if (data == tensor_data(out) || elements(r->rank, length) == 0) return;
+    tensor_strides(out, r->dtype.bytes, to);
+    copy_axes((char *)(uintptr_t)tensor_data(out), to, data, from, r->rank, length, r->dtype.bytes);
+}
+
+/* A written value may be in the memory that another write changes: it is copied before the first. */
+static int
+write_read(Run *run, const ExportedResult *w, char **kept)
+{
+    int64_t length[MOST_AXES], from[MOST_AXES], stride[MOST_AXES];
+    *kept = NULL;
+    if (w->done || run->f->buffers[w->place.buffer].kind != OF_ARGUMENT) return 0;
+    for (int i = 0; i < w->rank; i++) {
+        length[i] = run_size(run, w->length[i]);
+        from[i] = run_size(run, w->stride[i]);
+    }
+    if ((*kept = run_allocate(run, elements(w->rank, length) * w->dtype.bytes)) == NULL) return -1;
+    if (elements(w->rank, length) == 0) return 0;
+    compact_strides(w->rank, length, w->dtype.bytes, stride);
+    copy_axes(*kept, stride, run_place(run, w->place), from, w->rank, length, w->dtype.bytes);
+    return 0;
+}
+
+static void
+write_put(Run *run, const ExportedResult *w, const char *kept)
+{
+    int64_t length[MOST_AXES], from[MOST_AXES], to[MOST_AXES];
+    if (w->done || (w->when > 0 && !*run->data[w->when - 1])) return;
+    for (int i = 0; i < w->rank; i++) {
+        length[i] = run_size(run, w->length[i]);
+        from[i] = run_size(run, w->stride[i]);
+        to[i] = run_size(run, w->to_stride[i]);
+    }
+    if (elements(w->rank, length) == 0) return;
+    char *data = (char *)(uintptr_t)tensor_data(&run->in[w->argument]) + run_size(run, w->offset);
+    if (kept != NULL) compact_strides(w->rank, length, w->dtype.bytes, from);
+    copy_axes(data, to, kept != NULL ? kept : run_place(run, w->place), from, w->rank, length,
+              w->dtype.bytes);
+}
+
+/* All that can fail is done when the first argument is written. */
+static int
+commit(Run *run)
+{
+    const ExportedFunction *f = run->f;
+    char *kept[f->nwrites + 1];
+    unsigned flags = 0;
+    for (int i = 0; i < f->nwrites; i++)
+        if (write_read(run, &f->writes[i], &kept[i]) < 0) return run->status;
+    for (int i = 0; i < f->nresults; i++)
+        if (!f->results[i].done) result_copy(run, i);
+    for (int i = f->ncommits; i-- > 0;) kernel_run(run, f->commits[i], &flags);
+    for (int i = 0; i < f->nwrites; i++) write_put(run, &f->writes[i], kept[i]);
+    for (int i = 0; i < f->nresults; i++)
+        if (f->results[i].done) result_copy(run, i);
+    return run->warned ? warn(run) : CALL_DONE;
+}
+
+static int
+run_steps(Run *run)
+{
+    const ExportedFunction *f = run->f;
+    Environment before;
+    if (buffers_place(run) < 0) return run->status;
+    environment_begin(&before);
+    int failed = f->drive(&run->drive);
+    if (!failed) warnings_take(&run->drive);
+    int status = failed ? raised(run) : commit(run);
+    if (status < 0)
+        for (Log *log = run->logs; log != NULL; log = log->next) log_undo(log);
+    environment_end(&before);
+    return status;
+}
+
+static char *
+aligned(char *block)
+{
+    return (char *)(((uintptr_t)block + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+}
+
+/* Arena, slots and scratch, on the stack where they are small. */
+static int
+run_memory(Run *run)
+{
+    const ExportedFunction *f = run->f;
+    int64_t slot[f->nslots + 1], bytes = f->arena, scratch = f->scratch;
+    for (int i = 0; i < f->nslots; i++) {
+        int64_t own = run->size[f->slots[i]];
+        if (own < 0 || own >> 46 != 0) return fail(CALL_MEMORY, "an array of %lld bytes", (long long)own);
+        slot[i] = bytes;
+        bytes += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    for (int i = 0; i < f->nrows; i++) {
+        int64_t own = f->rows[i]->scratch +
+                      f->rows[i]->scratch_each * run_size(run, f->rows[i]->scratch_row);
+        if (own > scratch) scratch = own;
+    }
+    run->slot = slot;
+    int64_t all = bytes + scratch + ALIGNMENT;
+    char small[all <= STACK_BYTES ? all : 1];
+    char *block = all <= STACK_BYTES ? small : run_allocate(run, all);
+    if (block == NULL) return run->status;
+    run->arena = aligned(block);
+    run->drive.scratch = run->arena + bytes;
+    return run_steps(run);
+}
+
+/* `out` NULL: only the shapes of the results are asked for. */
+static int
+call_function(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+{
+    error_text[0] = 0;
+    int status = check_arguments(f, in, nin);
+    if (status != CALL_DONE) return status;
+    char *data[2 * f->nbuffers + 1];
+    int64_t size[f->nsizes + 1];
+    alignas(NUMBER_BYTES) char numbers[f->nnumbers * NUMBER_BYTES + 1];
+    memset(numbers, 0, sizeof numbers);
+    Run run = {.f = f,
+               .in = in,
+               .out = out,
+               .data = data,
+               .block = data + f->nbuffers,
+               .size = size,
+               .numbers = numbers,
+               .where = -1,
+               .drive = {.data = data,
+                         .size = size,
+                         .grain = f->grains,
+                         .loop = f->loops,
+                         .told = TOLD | 0xf0,
+                         .step = -1,
+                         .clear = flags_clear,
+                         .read = flags_read,
+                         .stop = warnings_take,
+                         .plan = step_run}};
+    sizes_find(&run);
+    status = check_results(&run, nout);
+    if (status == CALL_DONE) status = run_memory(&run);
+    run_release(&run);
+    return status;
+}
+
+static int
+call_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+{
+    error_text[0] = 0;
+    int status = check_arguments(f, in, nin);
+    if (status != CALL_DONE) return status;
+    if (nout != f->nresults)
+        return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
+    int64_t size[f->nsizes + 1];
+    Run run = {.f = f, .in = in, .size = size};
+    sizes_find(&run);
+    for (int i = 0; i < nout; i++) {
+        const ExportedResult *r = &f->results[i];
+        if (out == NULL || (r->rank > 0 && out[i].shape == NULL))
+            return fail(CALL_WRONG, "result %d has no room for its shape: NULL", i);
+        out[i].ndim = r->rank;
+        out[i].dtype = (DLDataType){r->dtype.code, r->dtype.bits, 1};
+        for (int axis = 0; axis < r->rank; axis++)
+            out[i].shape[axis] = run_size(&run, r->length[axis]);
+    }
+    return CALL_DONE;
+}

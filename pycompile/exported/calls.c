@@ -1,0 +1,107 @@
+/* NumPy's functions that an exported function may call: csrc/export/calls.c names them. */
+
+/* A function for each line along an axis. */
+typedef void (*LineFn)(const char *from, int64_t step, int64_t count, char *to, int64_t to_step);
+
+/* The axes but the call's, outermost first. */
+static void
+lines(LineFn line, const ExportedCall *call, const Run *run, const char *from, char *to, int axis,
+      int reduces)
+{
+    const ExportedOperand *a = &call->array, *r = &call->result;
+    if (axis == call->axis) axis++;
+    if (axis >= a->rank) {
+        line(from, run_size(run, a->stride[call->axis]), run_size(run, a->length[call->axis]), to,
+             reduces ? 0 : run_size(run, r->stride[call->axis]));
+        return;
+    }
+    int at = reduces && axis > call->axis ? axis - 1 : axis;
+    for (int64_t i = 0; i < run_size(run, a->length[axis]); i++)
+        lines(line, call, run, from + i * run_size(run, a->stride[axis]),
+              to + i * run_size(run, r->stride[at]), axis + 1, reduces);
+}
+
+/* The first of equal elements, and the first NaN. */
+#define ARG(NAME, NAME_T, T, BETTER)                                                               \
+    static void arg##NAME##_line_##NAME_T(const char *from, int64_t step, int64_t count, char *to, \
+                                          int64_t to_step)                                         \
+    {                                                                                              \
+        int64_t best = 0;                                                                          \
+        (void)to_step;                                                                             \
+        T most = *(const T *)from;                                                                 \
+        for (int64_t i = 1; i < count && most == most; i++) {                                      \
+            T each = *(const T *)(from + i * step);                                                \
+            if (each BETTER most || each != each) {                                                \
+                best = i;                                                                          \
+                most = each;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        memcpy(to, &best, sizeof best);                                                            \
+    }                                                                                              \
+    static __attribute__((unused)) int call_arg##NAME##_##NAME_T(Run *run,                         \
+                                                                 const ExportedCall *call)         \
+    {                                                                                              \
+        if (run_size(run, call->array.length[call->axis]) == 0)                                    \
+            return -1;                                                                             \
+        lines(arg##NAME##_line_##NAME_T, call, run, run_place(run, call->array.place),             \
+              run->data[call->to], 0, 1);                                                          \
+        return 0;                                                                                  \
+    }
+#define ACCUMULATE(NAME, NAME_T, T, NEXT)                                                          \
+    static void accumulate_##NAME##_line_##NAME_T(const char *from, int64_t step, int64_t count,   \
+                                                  char *to, int64_t to_step)                       \
+    {                                                                                              \
+        if (count == 0) return;                                                                    \
+        T a = *(const T *)from;                                                                    \
+        *(T *)to = a;                                                                              \
+        for (int64_t i = 1; i < count; i++) {                                                      \
+            T b = *(const T *)(from + i * step);                                                   \
+            a = NEXT;                                                                              \
+            *(T *)(to + i * to_step) = a;                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((unused)) int call_accumulate_##NAME##_##NAME_T(Run *run,                 \
+                                                                         const ExportedCall *call) \
+    {                                                                                              \
+        lines(accumulate_##NAME##_line_##NAME_T, call, run, run_place(run, call->array.place),     \
+              run->data[call->to], 0, 0);                                                          \
+        return 0;                                                                                  \
+    }
+#define ARGS(NAME_T, T) ARG(max, NAME_T, T, >) ARG(min, NAME_T, T, <)
+#define ALL(NAME_T, T)                                                                             \
+    ARGS(NAME_T, T)                                                                                \
+    ACCUMULATE(add, NAME_T, T, (T)(a + b))                                                         \
+    ACCUMULATE(multiply, NAME_T, T, (T)(a * b))                                                    \
+    ACCUMULATE(maximum, NAME_T, T, a >= b || a != a ? a : b)                                       \
+    ACCUMULATE(minimum, NAME_T, T, a <= b || a != a ? a : b)
+ALL(f64, double)
+ALL(f32, float)
+ALL(i8, int8_t)
+ALL(i16, int16_t)
+ALL(i32, int32_t)
+ALL(i64, int64_t)
+ALL(u8, uint8_t)
+ALL(u16, uint16_t)
+ALL(u32, uint32_t)
+ALL(u64, uint64_t)
+ARGS(bool, uint8_t)
+
+/* array[mask], into the result's memory, which has room for all; what is selected is counted. */
+static __attribute__((unused)) int
+call_select(Run *run, const ExportedCall *call)
+{
+    const ExportedOperand *a = &call->array, *mask = &call->result;
+    int64_t length[MOST_AXES], from[MOST_AXES], to[MOST_AXES], count = 0;
+    for (int i = 0; i < a->rank; i++) {
+        length[i] = run_size(run, a->length[i]);
+        from[i] = run_size(run, a->stride[i]);
+    }
+    compact_strides(a->rank, length, a->dtype.bytes, to);
+    const char *chosen = run_place(run, mask->place), *data = run_place(run, a->place);
+    for (int64_t i = 0; i < length[0]; i++)
+        if (chosen[i * run_size(run, mask->stride[0])])
+            copy_axes(run->data[call->to] + count++ * to[0], to + 1, data + i * from[0], from + 1,
+                      a->rank - 1, length + 1, a->dtype.bytes);
+    run->size[call->number] = count;
+    return 0;
+}

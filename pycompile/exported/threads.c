@@ -1,0 +1,243 @@
+/* Statuses, memory, floating-point flags and the pool of threads. */
+#include <fenv.h>
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 64, STACK_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
+enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
+enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID }; /* as NumPy warns by default */
+
+static _Thread_local char error_text[512];
+
+static int __attribute__((format(printf, 2, 3)))
+fail(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error_text, sizeof error_text, format, args);
+    va_end(args);
+    return status;
+}
+
+/* ---- memory ---- */
+
+static void *(*allocate)(size_t bytes, void *context);
+static void (*release)(void *block, void *context);
+static void *allocator;
+
+typedef struct Block {
+    struct Block *next;
+    alignas(ALIGNMENT) char data[];
+} Block;
+
+/* ---- threads ---- */
+
+typedef struct {
+    KernelFn call;
+    const KernelArgs *args;
+    int64_t units, chunk, scratch;
+    _Atomic int64_t next;
+    _Atomic int failed, left;
+    _Atomic unsigned flags;
+} Job;
+
+static struct {
+    pthread_mutex_t lock, user; /* user: whose job it is */
+    pthread_cond_t wake, done;
+    pthread_t thread[MOST_THREADS];
+    int wanted, count, end;
+    pid_t process; /* which the threads are of */
+    Job *job;
+    long number; /* of the job */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .user = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .done = PTHREAD_COND_INITIALIZER,
+          .wanted = 1};
+
+/* As csrc/arrays/errors.c: the functions of fenv.h take longer than a small call. */
+#if defined(__x86_64__)
+typedef unsigned Environment;
+enum { CSR_FLAGS = 0x3f, CSR_MASKS = 0x1f80 };
+
+static unsigned
+x87_flags(void)
+{
+    unsigned short status;
+    __asm__ volatile("fnstsw %0" : "=a"(status));
+    return status & CSR_FLAGS;
+}
+
+static unsigned
+flags_read(void)
+{
+    unsigned flags = __builtin_ia32_stmxcsr() | x87_flags();
+    return (flags & 4 ? FLAG_DIVIDE : 0) | (flags & 8 ? FLAG_OVERFLOW : 0) |
+           (flags & 16 ? FLAG_UNDERFLOW : 0) | (flags & 1 ? FLAG_INVALID : 0);
+}
+
+static void
+flags_clear(void)
+{
+    unsigned csr = __builtin_ia32_stmxcsr();
+    if (csr & CSR_FLAGS) __builtin_ia32_ldmxcsr(csr & ~(unsigned)CSR_FLAGS);
+    if (x87_flags()) __asm__ volatile("fnclex");
+}
+
+/* No flag is raised, and none traps; what the caller has comes back at the end. */
+static void
+environment_begin(Environment *before)
+{
+    *before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((*before | CSR_MASKS) & ~(unsigned)CSR_FLAGS);
+    if (x87_flags()) __asm__ volatile("fnclex");
+}
+
+static void
+environment_end(const Environment *before)
+{
+    __builtin_ia32_ldmxcsr(*before);
+}
+#else
+typedef fenv_t Environment;
+
+static unsigned
+flags_read(void)
+{
+    int flags = fetestexcept(FE_ALL_EXCEPT);
+    return (flags & FE_DIVBYZERO ? FLAG_DIVIDE : 0) | (flags & FE_OVERFLOW ? FLAG_OVERFLOW : 0) |
+           (flags & FE_UNDERFLOW ? FLAG_UNDERFLOW : 0) | (flags & FE_INVALID ? FLAG_INVALID : 0);
+}
+
+static void
+flags_clear(void)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+}
+
+static void
+environment_begin(Environment *before)
+{
+    feholdexcept(before);
+}
+
+static void
+environment_end(const Environment *before)
+{
+    fesetenv(before);
+}
+#endif
+
+static void
+job_share(Job *job, char *scratch)
+{
+    KernelArgs args = *job->args;
+    args.scratch = scratch;
+    flags_clear();
+    for (;;) {
+        int64_t begin = atomic_fetch_add(&job->next, job->chunk);
+        if (begin >= job->units || job->failed) break;
+        int64_t end = begin + job->chunk < job->units ? begin + job->chunk : job->units;
+        if (job->call(&args, begin, end)) job->failed = 1;
+    }
+    atomic_fetch_or(&job->flags, flags_read());
+}
+
+static void *
+worker(void *unused)
+{
+    (void)unused;
+    long seen = 0;
+    pthread_mutex_lock(&pool.lock);
+    while (!pool.end) {
+        Job *job = pool.job;
+        if (job == NULL || pool.number == seen) {
+            pthread_cond_wait(&pool.wake, &pool.lock);
+            continue;
+        }
+        seen = pool.number;
+        job->left++;
+        pthread_mutex_unlock(&pool.lock);
+        char *scratch = aligned_alloc(ALIGNMENT, (size_t)(job->scratch + ALIGNMENT));
+        if (scratch != NULL) job_share(job, scratch); /* else the others do its share */
+        free(scratch);
+        pthread_mutex_lock(&pool.lock);
+        if (--job->left == 0) pthread_cond_signal(&pool.done);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+/* Ends the threads.  After a fork there are none. */
+static void
+pool_end(void)
+{
+    int count = pool.process == getpid() ? pool.count : 0;
+    pthread_mutex_lock(&pool.lock);
+    pool.end = 1;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    for (int i = 0; i < count; i++) pthread_join(pool.thread[i], NULL);
+    pool.count = pool.end = 0;
+}
+
+static void
+pool_begin(void)
+{
+    if (pool.process != getpid()) pool.count = 0;
+    pool.process = getpid();
+    while (pool.count < pool.wanted - 1 &&
+           pthread_create(&pool.thread[pool.count], NULL, worker, NULL) == 0)
+        pool.count++;
+}
+
+__attribute__((destructor)) static void
+library_end(void)
+{
+    pool_end();
+}
+
+static void
+threads_set(int count)
+{
+    pthread_mutex_lock(&pool.user);
+    pool_end();
+    pool.wanted = count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : count;
+    pthread_mutex_unlock(&pool.user);
+}
+
+/* Does all units; others take part unless they are busy. */
+static int
+job_run(KernelFn call, const KernelArgs *args, int64_t units, int64_t grain, int64_t scratch,
+        unsigned *flags)
+{
+    Job job = {.call = call, .args = args, .units = units, .scratch = scratch};
+    int threads = pool.wanted;
+    job.chunk = (units + 4 * threads - 1) / (4 * threads);
+    if (job.chunk < grain) job.chunk = grain;
+    if (threads == 1 || job.chunk >= units || pthread_mutex_trylock(&pool.user) != 0) {
+        job.chunk = units;
+        job_share(&job, args->scratch);
+    } else {
+        pool_begin();
+        pthread_mutex_lock(&pool.lock);
+        pool.job = &job;
+        pool.number++;
+        pthread_cond_broadcast(&pool.wake);
+        pthread_mutex_unlock(&pool.lock);
+        job_share(&job, args->scratch);
+        pthread_mutex_lock(&pool.lock);
+        pool.job = NULL;
+        while (job.left > 0) pthread_cond_wait(&pool.done, &pool.lock);
+        pthread_mutex_unlock(&pool.lock);
+        pthread_mutex_unlock(&pool.user);
+    }
+    *flags |= job.flags;
+    return job.failed;
+}

@@ -1,0 +1,451 @@
+"""Exported libraries: results in bits beside the plain functions', wrong calls, other languages."""
+
+import ctypes
+import importlib.util
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import Array
+from pycompile.exported.wrapper import Tensor, tensor
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from exported_functions import FUNCTIONS, csr_product, export_all, pointwise, rooted  # noqa: E402
+
+
+def loaded(path):
+    """The wrapper that lies beside the library."""
+    file = path.parent / f"{path.stem.removeprefix('lib')}.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        return export_all(tmp_path_factory.mktemp("export"))
+
+
+@pytest.fixture(scope="module")
+def library(path):
+    return loaded(path)
+
+
+def same(a, b):
+    if isinstance(b, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and (a is b or a == b)
+
+
+def copies(values):
+    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_the_plain_function(library, name):
+    function, _, make = FUNCTIONS[name]
+    rng = np.random.default_rng(1)
+    for n in (3, 4, 8, 100, 4097):
+        args = make(rng, n)
+        plain = copies(args)
+        assert same(getattr(library, name)(*args), function(*plain)), n
+        assert same(args, plain), n
+
+
+def test_threads_change_no_bit(path, library):
+    here = ctypes.CDLL(str(path))
+    function, _, make = FUNCTIONS["pointwise"]
+    args = make(np.random.default_rng(2), 300_001)
+    try:
+        for threads in (4, 1, 2):
+            here.all_set_threads(threads)
+            assert same(library.pointwise(*args), function(*args))
+    finally:
+        here.all_set_threads(1)
+
+
+def test_memory_comes_from_the_allocator_and_goes_back(path, library):
+    here, c = ctypes.CDLL(str(path)), ctypes.CDLL(None)
+    c.aligned_alloc.restype = ctypes.c_void_p
+    held = set()
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    def take(size, context):
+        block = c.aligned_alloc(ctypes.c_size_t(64), ctypes.c_size_t(size))
+        held.add(block)
+        return block
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    def give(block, context):
+        held.remove(block)
+        c.free(ctypes.c_void_p(block))
+
+    here.all_set_allocator(take, give, None)
+    try:
+        for name in ("diffused", "swapped", "filtered_in_place"):
+            getattr(library, name)(*FUNCTIONS[name][2](np.random.default_rng(2), 9000))
+        assert not held
+        none = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(lambda *_: None)
+        here.all_set_allocator(none, give, None)
+        with pytest.raises(MemoryError):
+            library.diffused(np.ones(64), 3)
+    finally:
+        here.all_set_allocator(None, None, None)
+
+
+def test_what_numpy_warns_of_is_a_status_with_its_text(library):
+    with pytest.warns(
+        RuntimeWarning, match=r"divide by zero encountered in divide \(.*functions.py:\d+\)"
+    ):
+        z, _ = library.pointwise(np.ones(3), np.array([1.0, 0, 2]), 1.0)
+    assert z.tolist() == [2, math.inf, 1.5]
+
+
+def test_what_the_program_raises_is_a_status_and_changes_nothing(library):
+    line = rooted.__code__.co_firstlineno
+    with pytest.raises(RuntimeError, match=r"exported_functions.py:\d+: ") as caught:
+        library.rooted(np.array([1.0, -1]))
+    assert line < int(re.search(r"py:(\d+)", str(caught.value))[1]) <= line + 2
+    indptr = np.array([0, 2, 2])
+    with pytest.raises(RuntimeError, match="index out of bounds"):
+        library.csr_product(indptr, np.array([0, 7]), np.ones(2), np.ones(3))
+    assert csr_product(indptr, np.array([0, 2]), np.ones(2), np.ones(3)).tolist() == [2, 0]
+
+
+# ---- calls that are wrong ----
+
+
+def wrong(rng, args, results):
+    """Tensors of a call, one thing of which is wrong; what says how many there are."""
+    ins, outs = [tensor(a) for a in args], [tensor(a) for a in results]
+    counts = [len(ins), len(outs)]
+    each = outs if rng.random() < 0.5 else ins
+    number = int(rng.integers(len(each)))
+    one = each[number]
+    other = [t for t in ins + outs if t is not one and t.ndim == 1][int(rng.integers(3))]
+    way = int(rng.integers(11))
+    if one.ndim == 0 and way in (3, 4, 5, 9, 10):
+        way = 0
+    if way == 0:
+        one.bits = int(rng.choice([b for b in (8, 16, 32, 64, 128) if b != one.bits]))
+    elif way == 1:
+        one.code = (one.code + 1) % 7
+    elif way == 2:
+        one.ndim = int(rng.choice([k for k in (-1, 0, 1, 2, 9) if k != one.ndim]))
+    elif way == 3:
+        one.shape[0] = int(
+            rng.choice([-1, -(1 << 62), 1 << 45, one.shape[0] + 1, one.shape[0] - 1])
+        )
+    elif way == 4:
+        one.shape = None
+    elif way == 5:
+        one.strides[0] = int(rng.choice([0, 2, -1, 1 << 61])) if each is ins else 0
+    elif way == 6:
+        one.data = None
+    elif way == 7:
+        one.data += int(rng.integers(1, 4))
+    elif way == 8:
+        one.device_type = 2
+    elif way == 9:
+        counts[int(rng.integers(2))] += int(rng.choice([-1, 1]))
+    else:
+        one, other = (outs[0], ins[0]) if rng.random() < 0.5 else (outs[1], outs[0])
+        one.data = other.data + 8 * int(rng.integers(3))
+    return ins, outs, counts
+
+
+def test_a_wrong_call_gets_a_status_and_changes_nothing(path):
+    call = ctypes.CDLL(str(path)).all
+    rng = np.random.default_rng(4)
+    n = 5
+    for _ in range(1000):
+        args = [rng.random(n), rng.random(n) + 1, np.array(2.0)]
+        results = [np.zeros(n), np.zeros(n, np.float32)]
+        before = copies(args)
+        ins, outs, (nin, nout) = wrong(rng, args, results)
+        status = call((Tensor * 4)(*ins), nin, (Tensor * 4)(*outs), nout)
+        assert status == -1
+        assert same(args, list(before)) and not any(r.any() for r in results)
+    assert call(None, 3, None, 2) == -1
+
+
+def test_arguments_that_are_written_share_no_memory(library):
+    x = np.ones(9)
+    with pytest.raises(ValueError, match="share memory"):
+        library.masked(x[:5], x[4:])
+    assert (x == 1).all()
+
+
+# ---- what cannot be exported ----
+
+
+def reasons_of(function, *args, **more):
+    with pytest.raises(pycompile.ExportError) as caught:
+        pycompile.export(function, "/nowhere/none", args, **more)
+    assert all(text in str(caught.value) for _, _, text in caught.value.reasons)
+    line = function.__code__.co_firstlineno
+    return [(at - line, text) for _, at, text in caught.value.reasons]
+
+
+def test_all_reasons_come_at_once_with_their_lines():
+    state = {}
+
+    def many(x):
+        y = np.sort(x) + 1
+        state["y"] = 1
+        return np.fft.fft(y).real
+
+    found = reasons_of(many, Array(8))
+    for line, text in ((1, "sort"), (2, "changes an object"), (3, "fft")):
+        assert any(at == line and text in told for at, told in found), found
+
+    def other(x):
+        return np.sort(x) + 1, x + 1
+
+    found = reasons_of(many, Array(8), functions={"other": other})
+    assert sum("sort" in text for _, text in found) == 2
+
+
+@pytest.mark.slow
+def test_a_number_that_decides_is_a_reason_unless_it_is_given(tmp_path):
+    def powers(x, n):
+        return x * 2 if n > 2 else x.reshape(n, -1) + 1
+
+    assert any("value decides" in text for _, text in reasons_of(powers, Array(8), int))
+    made = loaded(pycompile.export(powers, str(tmp_path / "powers"), (Array(8), 2)))
+    assert same(made.powers(np.arange(8.0)), np.arange(8.0).reshape(2, -1) + 1)
+
+
+def test_arrays_in_containers_are_a_reason():
+    def summed(*arrays):
+        return sum(arrays) + 1
+
+    def scaled(x, scales):
+        return x * scales[0]
+
+    assert "by themselves" in reasons_of(summed, Array(8), Array(8))[0][1]
+    assert "by themselves" in reasons_of(scaled, Array(8), [Array(8)])[0][1]
+
+
+def test_a_length_that_decides_is_a_reason():
+    def halved(x):
+        return x / 2 if len(x) > 50 else x + 1
+
+    ((at, text),) = reasons_of(halved, Array(("n",)))
+    assert at == 1 and "'n'" in text
+
+
+@pytest.mark.slow
+def test_functions_of_the_c_library_are_a_choice(tmp_path):
+    def grown(x):
+        return np.exp(x) + np.arctan2(x, 2.0)
+
+    x = np.linspace(-3, 3, 1000)
+    path = pycompile.export(grown, str(tmp_path / "grown"), (Array(("n",)),), elementary="libm")
+    assert loaded(path).grown(x).tolist() == [math.exp(v) + math.atan2(v, 2.0) for v in x]
+    try:
+        exact = pycompile.export(grown, str(tmp_path / "exact"), (Array(("n",)),))
+    except pycompile.ExportError as error:
+        assert "elementary='libm'" in str(error)
+    else:
+        assert same(loaded(exact).exact(x), grown(x))
+
+
+# ---- other languages ----
+
+C = r"""
+#include "all.h"
+#include <stdio.h>
+
+int main(void)
+{
+    double x[4] = {1, 2, 3, 4}, y[4] = {2, 2, 0.5, 8}, s = 2.5, z[4];
+    float w[4];
+    int64_t four = 4, room[2];
+    DLTensor in[3] = {{x, {1, 0}, 1, {2, 64, 1}, &four, NULL, 0},
+                      {y, {1, 0}, 1, {2, 64, 1}, &four, NULL, 0},
+                      {&s, {1, 0}, 0, {2, 64, 1}, NULL, NULL, 0}};
+    DLTensor out[2] = {{.data = z, .device = {1, 0}}, {.data = w, .device = {1, 0}}};
+    out[0].shape = &room[0];
+    out[1].shape = &room[1];
+    if (all_abi() != ALL_ABI || all_shapes(in, 3, out, 2) != ALL_OK) return 1;
+    if (all(in, 3, out, 2) != ALL_OK) return 2;
+    for (int i = 0; i < 4; i++) printf("%a %a\n", z[i], (double)w[i]);
+    in[1].dtype.bits = 32;
+    if (all(in, 3, out, 2) != ALL_WRONG) return 3;
+    printf("%s\n", all_error());
+    all_set_threads(3);
+    all_set_threads(1);
+    return 0;
+}
+"""
+
+
+def printed(text):
+    *lines, error = text.splitlines()
+    z, w = pointwise(np.array([1.0, 2, 3, 4]), np.array([2, 2, 0.5, 8]), 2.5)
+    found = [[float.fromhex(word) for word in line.split()] for line in lines]
+    assert found == [[a, b] for a, b in zip(z.tolist(), w.tolist())]
+    assert error == "argument y is of dtype (2, 32, 1), not (2, 64, 1)"
+
+
+def ran(*command, **more):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def needs(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}")
+
+
+def test_a_program_in_c_calls_it(path, tmp_path):
+    needs("cc", "pkg-config")
+    (tmp_path / "main.c").write_text(C)
+    where = os.environ | {"PKG_CONFIG_PATH": str(path.parent)}
+    flags = ran("pkg-config", "--cflags", "--libs", "all", env=where).split()
+    ran("cc", "-Wall", "-Werror", tmp_path / "main.c", "-o", tmp_path / "main", *flags)
+    printed(ran(tmp_path / "main"))
+    needed = ran("readelf", "-d", path)
+    assert set(re.findall(r"NEEDED.*\[(\w+)", needed)) <= {"ld", "libc", "libm", "libpthread"}
+
+
+@pytest.mark.slow
+def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
+    needs("cc", "pkg-config")
+    page = (Path(pycompile.__file__).parent.parent / "docs" / "export.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    exec(compile(re.search(r"```python\n(.*?)```", page, re.S)[1], "export.md", "exec"), {})
+    (tmp_path / "main.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    where = os.environ | {"PKG_CONFIG_PATH": "build"}
+    flags = ran("pkg-config", "--cflags", "--libs", "pricer", env=where).split()
+    ran("cc", "main.c", "-o", "main", *flags)
+    assert ran("./main") == "0.5 2 3.5, 6\n"
+
+
+@pytest.mark.slow
+def test_products_are_those_of_the_blas_that_is_named(tmp_path):
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
+    if blas is None:
+        pytest.skip("NumPy has no BLAS of its own here")
+
+    def products(a, b, v):
+        hidden = np.maximum(a @ b - 1, 0)
+        return hidden, hidden @ v, a @ a.T + 0, v @ v + 0, (v @ b.T) * 1
+
+    lengths = Array(("n", "k")), Array(("k", "m")), Array(("m",))
+    made = loaded(pycompile.export(products, str(tmp_path / "products"), lengths, blas=str(blas)))
+    rng = np.random.default_rng(5)
+    for n, k, m in ((2, 3, 4), (5, 1, 7), (100, 50, 60), (1, 9, 3), (65, 129, 1)):
+        args = rng.random((n, k)), rng.random((k, m)), rng.random(m)
+        assert same(made.products(*args), products(*args)), (n, k, m)
+    assert reasons_of(products, *lengths)[0][1].startswith("a product of matrices is the BLAS's")
+
+
+@pytest.mark.slow
+def test_a_program_in_cpp_finds_it_by_cmake(path, tmp_path):
+    needs("c++", "cmake")
+    if subprocess.run(["cmake", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("cmake does not run")
+    (tmp_path / "main.cpp").write_text(
+        C.replace("{.data = z, .device = {1, 0}}", "{z, {1, 0}}").replace(
+            "{.data = w, .device = {1, 0}}", "{w, {1, 0}}"
+        )
+    )
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(caller CXX)\nfind_package(all REQUIRED)\n"
+        "add_executable(main main.cpp)\ntarget_link_libraries(main all::all)\n"
+    )
+    ran("cmake", f"-Dall_DIR={path.parent}", ".", cwd=tmp_path)
+    ran("cmake", "--build", ".", cwd=tmp_path)
+    printed(ran(tmp_path / "main"))
+
+
+RUST = r"""
+#[repr(C)]
+struct Tensor {
+    data: *mut f64, device: [i32; 2], ndim: i32, code: u8, bits: u8, lanes: u16,
+    shape: *mut i64, strides: *mut i64, byte_offset: u64,
+}
+extern "C" {
+    fn all_sweep(input: *const Tensor, nin: i32, output: *mut Tensor, nout: i32) -> i32;
+}
+fn main() {
+    let (mut a, mut b, mut c) = ([1.0, 2.0, 3.0], [0.5, 0.25, 3.0], [0.0; 3]);
+    let mut three = [3i64];
+    let shape = three.as_mut_ptr();
+    let tensor = |data: &mut [f64; 3]| Tensor {
+        data: data.as_mut_ptr(), device: [1, 0], ndim: 1, code: 2, bits: 64, lanes: 1,
+        shape, strides: std::ptr::null_mut(), byte_offset: 0,
+    };
+    let input = [tensor(&mut a), tensor(&mut b)];
+    let mut output = [tensor(&mut c)];
+    assert_eq!(unsafe { all_sweep(input.as_ptr(), 2, output.as_mut_ptr(), 1) }, 0);
+    println!("{:?}", c);
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_program_in_rust_calls_it(path, tmp_path):
+    needs("rustc")
+    if subprocess.run(["rustc", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("rustc does not run")
+    (tmp_path / "main.rs").write_text(RUST)
+    ran(
+        "rustc",
+        "-L",
+        path.parent,
+        "-l",
+        "all",
+        f"-Clink-arg=-Wl,-rpath,{path.parent}",
+        tmp_path / "main.rs",
+        "-o",
+        tmp_path / "main",
+    )
+    wanted = FUNCTIONS["sweep"][0](np.array([1.0, 2, 3]), np.array([0.5, 0.25, 3]))
+    assert ran(tmp_path / "main").strip() == repr(wanted.tolist())
+
+
+@pytest.mark.slow
+def test_nothing_leaks(tmp_path):
+    needs("valgrind", "cc")
+    pycompile.export(pointwise, str(tmp_path / "all"), FUNCTIONS["pointwise"][1], cpu="x86-64-v2")
+    (tmp_path / "main.c").write_text(C)
+    ran(
+        "cc",
+        tmp_path / "main.c",
+        "-o",
+        tmp_path / "main",
+        f"-I{tmp_path}",
+        f"-L{tmp_path}",
+        "-lall",
+        f"-Wl,-rpath,{tmp_path}",
+    )
+    printed(ran("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", tmp_path / "main"))
+
+
+@pytest.mark.slow
+def test_the_command_line_exports(tmp_path):
+    (tmp_path / "prices.py").write_text("def price(x, y, r):\n    return x * r - y\n")
+    command = [sys.executable, "-m", "pycompile", "export", "prices:price"]
+    ran(*command, "--args", "f64[n], f64[n], float", "-o", "pricer", cwd=tmp_path)
+    made = loaded(tmp_path / "libpricer.so")
+    assert made.pricer(np.ones(3), np.arange(3.0), 2.0).tolist() == [2, 1, 0]
