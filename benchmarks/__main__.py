@@ -1,4 +1,4 @@
-"""Prints the table of the cases and what pycompile itself costs; --json keeps all of it.  With
+"""Prints the table of the cases, what pycompile itself costs, and gradients; --json keeps the first two.  With
 --growth, what the length of a program costs instead.
 
 The speedup is that of calls back to back; `with gaps`, of calls 200 us apart (short ones only); `arena`
@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,9 @@ def main() -> int:
     costs = [] if chosen.no_overhead else overhead.run(chosen.quick)
     if costs:
         print_overhead(costs)
+    if not chosen.quick and not chosen.only:
+        print("\ngradients", flush=True)
+        subprocess.run([sys.executable, "-m", "benchmarks.derivatives"], check=True)
     if rows:
         ratios = [row["seconds"]["numpy"] / row["seconds"]["pycompile"] for row in rows]
         print(f"geometric mean over NumPy: {statistics.geometric_mean(ratios):.2f}")

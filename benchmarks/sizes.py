@@ -1,9 +1,10 @@
 """How many plans functions need for a hundred sizes, and whether each size has NumPy's bits:
-python -m benchmarks.sizes [--only NAME] [--first SEED] [--why].
+python -m benchmarks.sizes [--only NAME] [--first SEED] [--why] [--steady CALLS].
 
 The sizes are the same for all functions: 0, 1, primes, powers of two and random ones, two for each
 call.  Columns: plans with `dynamic=None`, plans with `dynamic=True`, and how many of the calls ran
-one.  A plan more than 2 and 1 is listed with what it was made for."""
+one.  A plan more than 2 and 1 is listed with what it was made for.  With --steady, calls of random
+sizes after 30 others, of which none may compile anything."""
 
 from __future__ import annotations
 
@@ -36,6 +37,7 @@ from timing import plain_of, same_bits
 Make = Callable[[np.random.Generator, int, int], tuple[Any, ...]]
 MOST = {None: 2, True: 1}
 COUNT = 100
+WARM = 30  # calls before those that may compile nothing
 
 
 def sizes(seed: int) -> list[tuple[int, int]]:
@@ -246,6 +248,25 @@ def row(name: str, pairs: list[tuple[int, int]], why: bool) -> bool:
     return good
 
 
+def steady(name: str, calls: int) -> bool:
+    """Do plans hold, or Python run what is empty, in all calls after the first ones?"""
+    plain, make = plain_of(CASES[name][0]), CASES[name][1]
+    pycompile.reset()
+    compiled = pycompile.compile(plain)
+    rng = np.random.default_rng(calls)
+    failed = 0
+    for number in range(WARM + calls):
+        n, m = (int(i) for i in rng.integers(0, 60, 2))
+        args = make(rng, n, m)
+        mine = copy.deepcopy(args)
+        with pycompile.set_stance("default" if number < WARM else "fail_on_recompile"):
+            ours = outcome(compiled, mine)
+        failed += not same_bits(outcome(plain, args), ours)
+    stats = compiled.stats()
+    print(f"{name:<24}{stats['plans']:>6}{stats['plan_runs']:>8}{failed:>8}", flush=True)
+    return failed == 0
+
+
 CASES = _cases()
 
 
@@ -254,7 +275,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=list(CASES))
     parser.add_argument("--first", type=int, default=0, help="the seed of the sizes")
     parser.add_argument("--why", action="store_true", help="list the recompiles")
+    parser.add_argument("--steady", type=int, default=0, help="calls that compile nothing")
     asked = parser.parse_args()
+    if asked.steady:
+        print(f"{'function':<24}{'plans':>6}{'runs':>8}{'failed':>8}")
+        bad = sum(not steady(name, asked.steady) for name in asked.only)
+        print(f"{bad} of {len(asked.only)} functions were to be compiled again")
+        return bad > 0
     print(f"{'function':<24}{'None':>6}{'runs':>6}{'True':>6}{'runs':>6}")
     bad = sum(not row(name, sizes(asked.first), asked.why) for name in asked.only)
     print(f"{bad} of {len(asked.only)} functions need more plans, or have other bits")

@@ -129,7 +129,7 @@ class Program:
             (
                 ".sum(axis=0)",
                 ".mean(axis=0)",
-                ".std(axis=0) ",
+                ".var(axis=0)",
                 ".cumsum(axis=0)[2]",
                 ".prod(axis=0)",
             )

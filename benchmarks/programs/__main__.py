@@ -1,6 +1,6 @@
 """Programs, plain and compiled, call by call: python -m benchmarks.programs [--only NAME].
 
-Each program runs in fresh processes, its states in turn, with the same calls in each:
+Each program runs in fresh processes, one for each state, with the same calls in each:
 
     plain    without pycompile
     cold     its functions decorated, the disk cache empty
@@ -8,15 +8,21 @@ Each program runs in fresh processes, its states in turn, with the same calls in
     run      plain, under `pycompile run`, the disk cache empty
     explain  plain, under `pycompile explain`: only where --states asks for it
 
-After each call the time so far is compared: it may be 1.10 times plain's and 30 ms (under explain 3
-times).  The median over the rounds decides, call by call.  Results must have the same bits.
+The processes take turns, of the same few calls each, so that what else the machine does slows all of them alike; warm
+comes behind the others, beside a plain one of its own.  After each call the time so far is compared: it
+may be 1.10 times plain's and 30 ms (under explain 3 times).  The median over the rounds decides, call by
+call.  Results must have the same bits.
+
+What decides is the time that the process, all of its threads, had a processor: on a machine that does other
+things nothing else tells two programs apart.  The C compiler, another process, is not in it, and has time
+while the others have their turns.  `--clock elapsed` judges by the clock on the wall, for a machine that
+does nothing else.  Both are shown.
 
 Columns: the time in ms after so many calls; the largest part of the bound that was used, and after
-which call; how many times as fast as plain all calls were, and the last third of them; captures,
-plans, kernels compiled, and the ms that all this took, as pycompile itself counts them; and how many
-ms longer than plain the whole process took, its imports and exit included.
+which call; the same by the other clock; how many times as fast as plain all calls were, and the last
+third of them; captures, plans, kernels compiled, and the ms that all this took, as pycompile itself counts
+them; and how many ms longer than plain the whole process ran, its imports included.
 
-On a machine that does other things, `--clock process_time` counts the processor's time instead.
 Exits with 1 where a program is beyond its bound, has another result, or fails.
 """
 
@@ -30,7 +36,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -72,46 +78,90 @@ def environment(cache: str) -> dict[str, str]:
     }
 
 
-def child(name: str, state: str, seed: int, how: list[str], cache: str) -> dict[str, Any]:
-    inner = "compiled" if state in ("cold", "warm") else "plain"
-    words = [*PREFIX.get(state, []), "-m", "benchmarks.programs._child"]
-    words = [sys.executable, *words, name, inner, str(seed), *how]
-    began = time.perf_counter()
-    try:
-        done = subprocess.run(
-            words, env=environment(cache), capture_output=True, text=True, timeout=HANGS
+class Child:
+    """A process of a program, of which each turn makes some calls."""
+
+    def __init__(self, name: str, state: str, seed: int, calls: str, cache: str) -> None:
+        inner = "compiled" if state in ("cold", "warm") else "plain"
+        words = [*PREFIX.get(state, []), "-m", "benchmarks.programs._child"]
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, *words, name, inner, str(seed), calls],
+            env=environment(cache),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
         )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not done after {HANGS} s"}
-    if done.returncode != 0:
-        return {"failed": f"exit code {done.returncode}: {done.stderr.strip()[-400:]}"}
-    return {**json.loads(done.stdout.splitlines()[-1]), "process": time.perf_counter() - began}
+        self.last = ""
+
+    def turn(self, wanted: int) -> int:
+        """How many calls it has made; 0: it has ended.  `wanted`: 0: as many as it likes."""
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write(f"{wanted}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has said all
+        self.last = self.process.stdout.readline()
+        return int(self.last) if self.last.strip().isdigit() else 0
+
+    def said(self) -> dict[str, Any]:
+        self.process.communicate()
+        if self.process.returncode == 0 and self.last.startswith("{"):
+            return json.loads(self.last)
+        self.errors.seek(0)
+        error = self.errors.read().strip()[-400:]
+        return {"failed": f"exit code {self.process.returncode}: {error}"}
 
 
-def rounds(name: str, states: list[str], count: int, how: list[str]) -> dict[str, list[dict]]:
-    """For each state what its processes said, in `count` rounds."""
-    found: dict[str, list[dict]] = {state: [] for state in ["plain", *states]}
+def together(name: str, states: list[str], seed: int, calls: str, folder: str) -> list[dict]:
+    """What the processes of these states said, which have taken turns."""
+    kept = {"warm": "cold", "plain": "none"}  # warm finds what cold has left
+    children = [
+        Child(name, state, seed, calls, str(Path(folder) / kept.get(state, state)))
+        for state in states
+    ]
+    timer = threading.Timer(HANGS, lambda: [child.process.kill() for child in children])
+    timer.start()
+    made = 1
+    while made > 0:
+        made = children[0].turn(0)
+        for child in children[1:]:
+            child.turn(made)
+    said = [child.said() for child in children]
+    timer.cancel()
+    return said
+
+
+def rounds(name: str, states: list[str], count: int, calls: str) -> dict[str, list[dict]]:
+    """For each state what its processes said, in `count` rounds, and what plain ones beside warm did."""
+    first = ["plain", *(state for state in states if state != "warm")]
+    second = ["beside warm", "warm"] if "warm" in states else []
+    found: dict[str, list[dict]] = {state: [] for state in [*first, *second]}
     for seed in range(count):
         with tempfile.TemporaryDirectory() as folder:
-            for state in found:
-                kept = "cold" if state == "warm" else state  # warm finds what cold has left
-                found[state].append(child(name, state, seed, how, str(Path(folder) / kept)))
-            if "missing" in found["plain"][0]:
-                break
+            for group in (first, second):
+                for state, said in zip(group, together(name, group, seed, calls, folder)):
+                    found[state].append(said)
+                if "missing" in found["plain"][0]:
+                    return found
     return found
 
 
 # ---- judging ----
 
 
-def at(runs: list[dict], call: int) -> float:
-    return statistics.median(run["elapsed"][call] for run in runs)
+def at(runs: list[dict], call: int, clock: str) -> float:
+    return statistics.median(run[clock][call] for run in runs)
 
 
-def to_bound(plain: list[dict], runs: list[dict], state: str, call: int) -> float:
-    """The time after that call, of what it may be: the median over the rounds."""
-    pairs = [(p["elapsed"][call], c["elapsed"][call]) for p, c in zip(plain, runs)]
-    return statistics.median(c / (FACTOR[state] * p + GRACE) for p, c in pairs)
+def to_bound(plain: list[dict], runs: list[dict], state: str, clock: str) -> list[float]:
+    """The time after each call, of what it may be: the median over the rounds."""
+    return [
+        statistics.median(c / (FACTOR[state] * p + GRACE) for p, c in zip(ps, cs))
+        for ps, cs in zip(zip(*(p[clock] for p in plain)), zip(*(c[clock] for c in runs)))
+    ]
 
 
 def differs(plain: list[dict], runs: list[dict]) -> str:
@@ -122,26 +172,28 @@ def differs(plain: list[dict], runs: list[dict]) -> str:
     return ""
 
 
-def judge(found: dict[str, list[dict]], state: str) -> dict[str, Any]:
+def judge(found: dict[str, list[dict]], state: str, clock: str) -> dict[str, Any]:
     """One row: the worst prefix, how much faster all calls and the last third were, and what was spent."""
-    plain, runs = found["plain"], found[state]
+    plain, runs = found["beside warm" if state == "warm" else "plain"], found[state]
     for run in [*plain, *runs]:
         if "failed" in run:
             return {"fault": run["failed"]}
-    last = len(plain[0]["elapsed"]) - 1
-    ratios = [to_bound(plain, runs, state, call) for call in range(last + 1)]
+    last = len(plain[0][clock]) - 1
+    ratios = to_bound(plain, runs, state, clock)
     worst = max(range(last + 1), key=ratios.__getitem__)
     late = 2 * last // 3
+    p_last, c_last, p_late, c_late = (
+        at(some, call, clock) for call in (last, late) for some in (plain, runs)
+    )
     later = [c["process"] - p["process"] for p, c in zip(plain, runs)]
     count = {key: statistics.median(run["counts"].get(key, 0) for run in runs) for key in COUNTED}
     fault = differs(plain, runs) or ("over the bound" if ratios[worst] > 1 else "")
     return {
         "worst": ratios[worst],
         "worst_call": worst + 1,
-        "speed": at(plain, last) / at(runs, last),
-        "late_speed": (at(plain, last) - at(plain, late)) / (at(runs, last) - at(runs, late))
-        if last
-        else 1.0,
+        "other": max(to_bound(plain, runs, state, OTHER[clock])),
+        "speed": p_last / c_last,
+        "late_speed": (p_last - p_late) / (c_last - c_late) if last else 1.0,
         "process": statistics.median(later),
         "fault": fault,
         **count,
@@ -149,43 +201,48 @@ def judge(found: dict[str, list[dict]], state: str) -> dict[str, Any]:
 
 
 COUNTED = ("captures", "plans", "stored", "seconds")
+OTHER = {"ran": "elapsed", "elapsed": "ran"}
 
 
 # ---- printing ----
 
 
-def cells(runs: list[dict], counts: list[int]) -> str:
+def cells(runs: list[dict], counts: list[int], clock: str) -> str:
     """The time so far, in ms, after so many calls, and after all."""
-    made = len(runs[0]["elapsed"])
-    shown = [f"{1e3 * at(runs, count - 1):.1f}" if count < made else "" for count in counts]
-    return "".join(f"{text:>10}" for text in [*shown, f"{1e3 * at(runs, made - 1):.1f}"])
+    made = len(runs[0][clock])
+    shown = [f"{1e3 * at(runs, count - 1, clock):.1f}" if count < made else "" for count in counts]
+    return "".join(f"{text:>10}" for text in [*shown, f"{1e3 * at(runs, made - 1, clock):.1f}"])
 
 
-def title(counts: list[int]) -> str:
+def title(counts: list[int], clock: str) -> str:
     left = "".join(f"{count:>10}" for count in [*counts, "all"])
-    right = f"{'worst':>8}{'at call':>8}{'speed':>8}{'late':>8}{'captures':>9}{'plans':>6}"
-    return f"{'ms after so many calls':<34}{left}{right}{'stored':>7}{'spent':>8}{'process':>8}"
+    right = f"{'worst':>8}{'at call':>8}{OTHER[clock]:>8}{'speed':>8}{'late':>8}{'captures':>9}{'plans':>6}"
+    return f"{f'ms {clock} after so many calls':<34}{left}{right}{'stored':>7}{'spent':>8}{'process':>8}"
 
 
-def line(name: str, state: str, runs: list[dict], row: dict[str, Any], counts: list[int]) -> str:
+def line(state: str, times: str, row: dict[str, Any]) -> str:
     if "worst" not in row:
-        return f"{name:<26}{state:<8}{row['fault']}"
+        return f"{'':<26}{state:<8}{row['fault']}"
     return (
-        f"{name:<26}{state:<8}{cells(runs, counts)}{row['worst']:>8.2f}{row['worst_call']:>8}"
-        f"{row['speed']:>8.2f}{row['late_speed']:>8.2f}{row['captures']:>9.0f}{row['plans']:>6.0f}"
+        f"{'':<26}{state:<8}{times}{row['worst']:>8.2f}{row['worst_call']:>8}"
+        f"{row['other']:>8.2f}{row['speed']:>8.2f}{row['late_speed']:>8.2f}{row['captures']:>9.0f}{row['plans']:>6.0f}"
         f"{row['stored']:>7.0f}{1e3 * row['seconds']:>8.1f}{1e3 * row['process']:>8.0f}  {row['fault']}"
     )
 
 
-def show(name: str, found: dict[str, list[dict]], counts: list[int]) -> list[dict[str, Any]]:
+def show(
+    name: str, found: dict[str, list[dict]], counts: list[int], clock: str
+) -> list[dict[str, Any]]:
     if "missing" in found["plain"][0]:
         print(f"{name:<26}{found['plain'][0]['missing']} is not installed", flush=True)
         return []
-    rows = [{"program": name, "state": s, **judge(found, s)} for s in found if s != "plain"]
-    if "failed" not in found["plain"][0]:
-        print(f"{name:<26}{'plain':<8}{cells(found['plain'], counts)}")
+    states = [state for state in found if state in FACTOR]
+    rows = [{"program": name, "state": state, **judge(found, state, clock)} for state in states]
+    if not any("failed" in run for run in found["plain"]):
+        print(f"{name:<26}{'plain':<8}{cells(found['plain'], counts, clock)}")
     for row in rows:
-        print(line("", row["state"], found[row["state"]], row, counts), flush=True)
+        times = cells(found[row["state"]], counts, clock) if "worst" in row else ""
+        print(line(row["state"], times, row), flush=True)
     return rows
 
 
@@ -226,19 +283,19 @@ def main() -> int:
         "--times", type=int, default=1, help="so many times as many calls: long runs"
     )
     parser.add_argument("--rounds", type=int, default=3, help="processes of each state")
-    parser.add_argument("--clock", choices=("perf_counter", "process_time"), default="perf_counter")
+    parser.add_argument("--clock", choices=tuple(OTHER), default="ran", help="which one decides")
     parser.add_argument("--states", default=",".join(STATES))
     parser.add_argument("--json", metavar="FILE", help="keeps the times after each call, too")
     chosen = parser.parse_args()
     counts = [int(word) for word in chosen.counts.split(",")]
     states = chosen.states.split(",")
-    how = [str(chosen.calls or f"x{chosen.times}"), chosen.clock]
-    print(title(counts))
+    calls = str(chosen.calls or f"x{chosen.times}")
+    print(title(counts, chosen.clock))
     rows, kept = [], {}
     for name in names():
         if any(word in name for word in chosen.only.split(",")):
-            found = kept[name] = rounds(name, states, chosen.rounds, how)
-            rows += show(name, found, counts)
+            found = kept[name] = rounds(name, states, chosen.rounds, calls)
+            rows += show(name, found, counts, chosen.clock)
     summary(rows, states)
     if chosen.json:
         Path(chosen.json).write_text(json.dumps({"rows": rows, "runs": kept}))

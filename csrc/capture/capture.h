@@ -82,12 +82,14 @@ bool guard_has_other(GuardKind kind);
    OVERLAP: of arrays; what holds only for such is no plan for others.  APART: of several sources,
    no two are one object (guards_path.c). */
 /* An expression of sizes, its operands in front of each operation: a constant, the length along
-   `axis` of one of the guard's arrays, or the operation on the last two values. */
+   `axis` of one of the guard's arrays, one of its ints (axis OF_INT), or the operation on the last
+   two values. */
 typedef struct {
     SizeKind kind;
     int64_t value; /* SIZE_CONST; SIZE_DIM: index of the array */
     int axis;
 } SizeTerm;
+enum { OF_INT = -1 };
 enum { SIZE_DEPTH = 32, MOST_SIZED = 16 }; /* values that wait for their operation; arrays */
 int64_t size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes);
 
@@ -101,7 +103,7 @@ typedef struct {
     int nsizes;
     SizeTerm *sizes;
     PyObject *object;  /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
-    int64_t low, high; /* INT_RANGE; LENGTH uses low */
+    int64_t low, high; /* INT_RANGE (of a length: least_shape is set); LENGTH uses low */
     struct {
         DType dtype;
         uint8_t rank;

@@ -45,7 +45,7 @@ note_local(void *context, BufferId id)
 static void
 use_place(const DriveText *d, Place place)
 {
-    if (place.buffer != NO_BUFFER) d->used[place.offset] = true;
+    if (place.buffer != NO_BUFFER && place.offset != NO_SIZE) d->used[place.offset] = true;
 }
 
 static void

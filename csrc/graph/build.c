@@ -77,7 +77,7 @@ graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type, con
         .line = g->line,
         .file = g->file,
     };
-    if (copy_attrs(g, &node.attrs, attrs) < 0) return NO_NODE;
+    if (copy_attrs(g, &node.attrs, attrs) < 0 || node_sizes_now(g, &node) < 0) return NO_NODE;
     if (nargs > 0) {
         node.args = arena_copy(g->arena, args, sizeof(NodeId) * (size_t)nargs);
         if (node.args == NULL) return NO_NODE;

@@ -338,14 +338,20 @@ typedef struct {
    needs besides. */
 typedef bool (*TakesProduct)(Product *product, int64_t *workspace);
 
+typedef struct {
+    SizeId symbol, is;
+} SizeEqual;
+
 typedef struct Graph {
     Arena *arena;   /* borrowed */
     PyObject *keep; /* borrowed list: keeps alive every object that a node mentions */
     VEC(Node) nodes;
     VEC(Size) sizes;
-    int32_t *size_slot;  /* the hash table of sizes: id + 1 */
-    int32_t size_slots;  /* its length, a power of two */
-    VEC(Region) regions; /* 0 is the top */
+    VEC(SizeEqual) equals; /* symbols that are other sizes: unite.c */
+    bool united;           /* there are some, or bounds are not what they were */
+    int32_t *size_slot;    /* the hash table of sizes: id + 1 */
+    int32_t size_slots;    /* its length, a power of two */
+    VEC(Region) regions;   /* 0 is the top */
     VEC(const char *) files;
     VEC(NodeId) inputs; /* attrs.index order */
     VEC(Output) outputs;
@@ -446,6 +452,19 @@ bool size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b);
 /* Is a <= b whatever the symbols are?  False: not known. */
 bool size_at_most(Graph *g, SizeId a, SizeId b);
 bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */
+
+/* ---- unite.c: what is found out of sizes later ---- */
+/* The size in the form that it has now. */
+SizeId size_now(Graph *g, SizeId id);
+int type_now(Graph *g, Type *type);
+/* The node's type, and the place that it writes.  0 or -1. */
+int node_sizes_now(Graph *g, Node *node);
+/* Brings the types of all nodes to that form, after a bound has been raised.  0 or -1. */
+int sizes_refresh(Graph *g);
+/* The symbol is that size.  0 or -1. */
+int size_unite(Graph *g, SizeId symbol, SizeId with);
+/* A symbol, and what it is where `zero` is 0. */
+bool size_solved(Graph *g, SizeId zero, SizeId *symbol, SizeId *is);
 static inline bool
 size_is_const(const Graph *g, SizeId id)
 {

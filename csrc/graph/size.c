@@ -227,6 +227,26 @@ sum_made(Graph *g, const Sum *sum)
     return sum->constant == 0 ? all : pair(g, SIZE_ADD, all, size_const(g, sum->constant));
 }
 
+/* a - min(a, b) is max(0, a - b). */
+static SizeId
+without_least(Graph *g, Sum *sum)
+{
+    for (int i = 0; i < sum->n; i++) {
+        const Size size = g->sizes.at[sum->at[i].of];
+        if (size.kind != SIZE_LEAST || sum->at[i].factor != -1) continue;
+        for (int k = 0; k < sum->n; k++) {
+            bool first = sum->at[k].of == size.a;
+            if (sum->at[k].factor < 1 || (!first && sum->at[k].of != size.b)) continue;
+            SizeId left = sum->at[k].of, right = first ? size.b : size.a;
+            sum_add(sum, (Term){1, sum->at[i].of});
+            sum_add(sum, (Term){-1, left});
+            SizeId more = size_extreme(g, SIZE_MOST, size_sub(g, left, right), size_const(g, 0));
+            return more == NO_SIZE ? NO_SIZE : size_add(g, sum_made(g, sum), more);
+        }
+    }
+    return sum_made(g, sum);
+}
+
 /* a + factor * b */
 static SizeId
 add_times(Graph *g, SizeId a, int64_t factor, SizeId b)
@@ -234,7 +254,7 @@ add_times(Graph *g, SizeId a, int64_t factor, SizeId b)
     Sum sum = {0};
     sum_size(g, &sum, 1, a);
     sum_size(g, &sum, factor, b);
-    if (!sum.full) return sum_made(g, &sum);
+    if (!sum.full) return without_least(g, &sum);
     if (factor != 1) b = size_mul(g, size_const(g, factor), b);
     return pair(g, SIZE_ADD, a, b);
 }
@@ -569,6 +589,11 @@ size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b)
 bool
 size_same(const Graph *g, SizeId a, SizeId b)
 {
-    return a == b ||
-           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
+    if (a == b) return true;
+    if (size_is_const(g, a) && size_is_const(g, b)) return size_value(g, a) == size_value(g, b);
+    if (!g->united) return false;
+    Graph *entered = (Graph *)g; /* forms that nothing reads */
+    SizeId now = size_now(entered, a), other = size_now(entered, b);
+    if (now == NO_SIZE || other == NO_SIZE) PyErr_Clear();
+    return now != NO_SIZE && now == other;
 }

@@ -9,9 +9,12 @@
         or when the call at hand alone is expected to take that long, as its loops tell; or when
         its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
-        its time so far, and the ALLOWANCE.
-     3. A capture that comes to nothing doubles the price of the next one of that code; one that
-        takes twice its price, or needs more instructions than that buys, ends.
+        its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
+        and one part in LEAST_SHARE of the time.
+     3. A capture that comes to nothing, or to other kernels than those that it was made again for,
+        doubles the price of the next one of that code; one that takes twice its price, or needs
+        more instructions than that buys, ends.  What captures of that code have cost and its plans
+        have not saved raises TIMES: where each call is of another kind, ever fewer get plans.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
@@ -32,10 +35,13 @@
 
 enum {
     TIMES = 10,
+    TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
     SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
-    SHARE = 12,              /* of the time so far, one part in so many */
+    SHARE = 12,              /* of the time so far, one part in so many, … */
+    UNPAID = 20000000,       /* … but once that is more, and plans have saved nothing, … */
+    LEAST_SHARE = 50,        /* … only one in so many */
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
@@ -47,7 +53,7 @@ enum {
     SHORT_NS = 20000, /* … and those for which it is not nothing */
     CHEAP_STRIDE = 32,
     SHORT_STRIDE = 4,
-    FRESH_NS = 100000,
+    FRESH_NS = 1000000,
     COUNTED_NS = 100,  /* a jump of a loop that is counted: live.c */
     LEFT_ARRAYS = 32,  /* calls of 2 us or less that are not looked at: their arrays may grow, … */
     LEFT_OTHERS = 256, /* … or arrays in what they are called with, … */
@@ -55,6 +61,7 @@ enum {
     SKIPS_SHORT = 16,       /* of 2 to 20 us, that were refused */
 };
 
+int64_t account_saved_ns;
 static int64_t began_ns, began_ran_ns, spent_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
@@ -85,11 +92,20 @@ account_decides(const Config *config)
            !config->capture_all && config->backend_call == NULL && !report_wanted();
 }
 
+/* Rule 2. */
+static int64_t
+affordable(void)
+{
+    int64_t time = elapsed();
+    int64_t proven = UNPAID + account_saved_ns / 2 + time / LEAST_SHARE;
+    return ALLOWANCE + Py_MIN(time / SHARE, proven);
+}
+
 bool
 account_counts(int jumps)
 {
     spent_ns += (int64_t)jumps * COUNTED_NS;
-    return spent_ns <= (elapsed() / SHARE + ALLOWANCE) / 2;
+    return spent_ns <= affordable() / 2;
 }
 
 bool
@@ -124,16 +140,18 @@ account_affords(const Account *account, int instrs)
 {
     int64_t price = price_of(account, instrs);
     int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
-    return spent_ns + most <= elapsed() / SHARE + ALLOWANCE;
+    return spent_ns + most <= affordable();
 }
 
 bool
 account_allows(const Account *account, int instrs, bool again)
 {
     int64_t price = price_of(account, instrs);
-    if (again) return account_affords(account, instrs);
+    if (again && !account->fruitless) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
-    bool earned = here >= TIMES * (account->paid_ns + price) ||
+    int64_t unpaid = Py_MAX(account->paid_ns - account->saved_ns, 0);
+    int64_t times = TIMES + TIMES_UNPAID * unpaid / price;
+    bool earned = here >= times * (account->paid_ns + price) ||
                   (!account->tried && account->known_ns >= TIMES * price) ||
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
                    spent_ns + price <= ALLOWANCE / 2);
@@ -207,24 +225,24 @@ account_most_skips(PyObject *const *args, Py_ssize_t nargs)
 }
 
 int32_t
-account_skips(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips(Account *account, int32_t most)
 {
     if (!account->running && account->stride < CHEAP_STRIDE) return 0;
-    account->skips = Py_MIN(2 * account->skips + 1, account_most_skips(args, nargs));
+    account->skips = Py_MIN(2 * account->skips + 1, most);
     return account->skips;
 }
 
 int32_t
-account_skips_refused(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips_refused(Account *account, int32_t most)
 {
     bool short_calls = !account->running && account->stride == SHORT_STRIDE;
-    return short_calls ? SKIPS_SHORT : account_skips(account, args, nargs);
+    return short_calls ? SKIPS_SHORT : account_skips(account, most);
 }
 
 int32_t
-account_skips_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs)
+account_skips_untimed(Account *account, int32_t most)
 {
-    if (account->running) return account_skips(account, args, nargs);
+    if (account->running) return account_skips(account, most);
     if (account->stride == 1) return 0;
     int32_t calls = account->untimed;
     account->untimed = 1;
@@ -253,7 +271,7 @@ hook_account(PyObject *self, PyObject *args)
     long long now;
     if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
     memset(tested, 0, sizeof(tested));
-    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = 0;
+    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = account_saved_ns = 0;
     pretended_ns = now;
     elapsed();
     Py_RETURN_NONE;

@@ -9,6 +9,7 @@
 typedef struct {
     int64_t plain_ns;    /* CPython's time in its calls, as far as no plan covered them */
     int64_t paid_ns;     /* what captures in it have cost */
+    int64_t saved_ns;    /* what its plans have saved, by the model */
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
     int64_t promised_ns; /* the least that the call at hand is expected to take */
     int64_t known_ns;    /* what its plans saved in a former process; below 0: there were none */
@@ -43,6 +44,15 @@ void account_knows(Account *account, int64_t price_ns, int64_t saved_ns);
 /* A capture has taken so long, and waited for the C compiler for `waited_ns` besides.  `fruitful`:
    it came to a plan, or to kernels that are compiled. */
 void account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bool fruitful);
+/* What plans have saved so far, by the model. */
+extern int64_t account_saved_ns;
+/* One of its plans has run. */
+static inline void
+account_saves(Account *account, int64_t ns)
+{
+    account->saved_ns += ns;
+    account_saved_ns += ns;
+}
 /* A run was undone, or a plan was slower than CPython, by so much. */
 void account_lost(int64_t ns);
 /* So many jumps of loops were counted: may that go on? */
@@ -57,12 +67,12 @@ bool account_times(Account *account);
 int32_t account_most_skips(PyObject *const *args, Py_ssize_t nargs);
 /* How many need not, where nothing is compiled for them: more and more.  Inside a timed
    call of the same function, which is what they are part of, they may take any time. */
-int32_t account_skips(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_skips(Account *account, int32_t most);
 /* As account_skips, where nothing is compiled since such calls were refused: to find that again
    costs a microsecond where dicts are guarded. */
-int32_t account_skips_refused(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_skips_refused(Account *account, int32_t most);
 /* As account_skips, where nothing may be compiled yet: up to the next one that is timed. */
-int32_t account_skips_untimed(Account *account, PyObject *const *args, Py_ssize_t nargs);
+int32_t account_skips_untimed(Account *account, int32_t most);
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

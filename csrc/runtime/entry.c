@@ -401,7 +401,7 @@ entry_take(Entry *entry, Plan *plan, int64_t limit)
 }
 
 static void
-note_varied(void *of, uint64_t path)
+note_varied(void *of, uint64_t path, bool failed)
 {
     Entry *entry = of;
     int i = 0;
@@ -410,15 +410,14 @@ note_varied(void *of, uint64_t path)
     if (i == PATHS_WATCHED) return;
     if (i == entry->nvaried) entry->varied[entry->nvaried++] = (VariedPath){.path = path};
     VariedPath *varied = &entry->varied[i];
-    if (varied->failed < INT32_MAX) varied->failed++;
+    if (varied->failed < (failed ? INT32_MAX : 1)) varied->failed++;
     varied->unsteady = varied->failed >= MAX_VARIED;
 }
 
 void
-entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots)
+entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots, bool ints)
 {
-    note_varied(entry, guards_varied_path(guards, failed));
-    guards_varied_sizes(guards, roots, note_varied, entry);
+    guards_varied(guards, failed, ints, roots, note_varied, entry);
 }
 
 static bool

@@ -208,13 +208,24 @@ state_skips(CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     return state->skips > 0 && --state->skips > 0 && state->skip_epoch == entry_epoch &&
            state->skip_type == first_type(args, nargs);
 }
+/* The calls like this one: the type of their first argument, and how many may be skipped at most.
+ */
+typedef struct {
+    PyTypeObject *type; /* compared only */
+    int32_t most;
+} SkippedCalls;
+static inline SkippedCalls
+skipped_calls(PyObject *const *args, Py_ssize_t nargs)
+{
+    return (SkippedCalls){first_type(args, nargs), account_most_skips(args, nargs)};
+}
 /* So many of the next calls, those inside this one included, need not be looked at. */
 static inline void
-state_skip(CodeState *state, int32_t calls, PyObject *const *args, Py_ssize_t nargs)
+state_skip(CodeState *state, int32_t calls, SkippedCalls like)
 {
     state->skips = calls;
     state->skip_epoch = entry_epoch;
-    state->skip_type = first_type(args, nargs);
+    state->skip_type = like.type;
 }
 /* This one is looked at, before those that were to be skipped are over: so many less have come. */
 static inline void
@@ -269,8 +280,10 @@ Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 /* The guards of the newest refusal of these types, which fail, and the number of the failed one;
    NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
-/* Records that this guard failed: its value may be unsteady, or its container growing. */
-void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots);
+/* Records that this guard failed: its value may be unsteady, or its container growing.  `ints`:
+   other ints that are not what they were may be lengths (symbols.c). */
+void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots,
+                  bool ints);
 /* Counts a call without a plan at an entry that makes no more.  Where plans hardly ever hold, those
    that have been of little use are dropped, and the others rest. */
 void entry_missed(Entry *entry);
@@ -336,11 +349,12 @@ enum {
 };
 /* The plan has run. */
 static inline void
-credit_run(Entry *entry, Plan *plan)
+credit_run(CodeState *state, Entry *entry, Plan *plan)
 {
     bool owed = plan->debt > 0;
     plan->debt -= Py_MAX(plan->saves, LEAST_SAVED);
     entry->credit.earned += plan->saves / HIT_SHARE;
+    account_saves(&state->account, plan->saves * UNIT_NS);
     if (owed && plan->debt <= 0) credit_paid(entry);
 }
 /* Its runs have saved what making it again would cost: it stays. */

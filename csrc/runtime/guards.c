@@ -241,8 +241,9 @@ path_of(const GuardProgram *program, int source)
     return source_path(path_of(program, s->base), s->kind, s->index, s->key);
 }
 
-uint64_t
-guards_varied_path(const GuardProgram *program, int number)
+/* The path (source_path) of the source whose value, length or keys the guard compares, or 0. */
+static uint64_t
+varied_path(const GuardProgram *program, int number)
 {
     if (number < 0 || number >= program->nchecks) return 0;
     const GuardCheck *check = &program->checks[number];
@@ -254,7 +255,19 @@ guards_varied_path(const GuardProgram *program, int number)
     }
 }
 
-/* Calls `note` for the axes of known or bounded length of arrays that are there. */
+/* The int there, in the place of one that is known or is a length; false: there is none. */
+static bool
+int_there(const GuardCheck *check, PyObject *object, int64_t *out)
+{
+    int overflow;
+    bool asked = check->kind == GUARD_VALUE ? PyLong_CheckExact(check->object)
+                                            : check->kind == GUARD_INT_RANGE;
+    if (!asked || !PyLong_CheckExact(object)) return false;
+    *out = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+/* Calls `note` for the axes of known or bounded length of arrays that are there, and for ints. */
 static void
 each_length(const GuardProgram *program, const Roots *roots,
             void (*note)(void *of, const GuardCheck *check, int axis, int64_t length), void *of)
@@ -270,9 +283,11 @@ each_length(const GuardProgram *program, const Roots *roots,
     for (int i = 0; i < program->nchecks; i++) {
         const GuardCheck *check = &program->checks[i];
         ArrayHeader header;
-        if (check->kind != GUARD_ARRAY || reached[check->source] == NULL ||
-            array_header(reached[check->source], &header) != ANSWER_YES ||
-            header.rank != check->array.rank)
+        PyObject *object = reached[check->source];
+        int64_t number;
+        if (object != NULL && int_there(check, object, &number)) note(of, check, 0, number);
+        if (check->kind != GUARD_ARRAY || object == NULL ||
+            array_header(object, &header) != ANSWER_YES || header.rank != check->array.rank)
             continue;
         for (int axis = 0; axis < header.rank; axis++)
             if (check->array.known_shape >> axis & 1) note(of, check, axis, header.shape[axis]);
@@ -282,7 +297,9 @@ each_length(const GuardProgram *program, const Roots *roots,
 
 typedef struct {
     const GuardProgram *program;
-    void (*note)(void *of, uint64_t path);
+    const GuardCheck *failed;
+    bool ints;
+    void (*note)(void *of, uint64_t path, bool failed);
     void *of;
 } VariedSizes;
 
@@ -290,22 +307,30 @@ static void
 note_varied_length(void *of, const GuardCheck *check, int axis, int64_t length)
 {
     const VariedSizes *to = of;
-    if (length != check->array.shape[axis])
-        to->note(to->of, size_path(path_of(to->program, check->source), axis));
+    uint64_t path = path_of(to->program, check->source);
+    int64_t known;
+    if (check->kind == GUARD_ARRAY && length != check->array.shape[axis])
+        to->note(to->of, size_path(path, axis), true);
+    if (to->ints && check->kind == GUARD_VALUE && check != to->failed &&
+        (!int_there(check, check->object, &known) || known != length))
+        to->note(to->of, path, false);
 }
 
 void
-guards_varied_sizes(const GuardProgram *program, const Roots *roots,
-                    void (*note)(void *of, uint64_t path), void *of)
+guards_varied(const GuardProgram *program, int failed, bool ints, const Roots *roots,
+              void (*note)(void *of, uint64_t path, bool failed), void *of)
 {
-    VariedSizes to = {program, note, of};
+    bool is_check = failed >= 0 && failed < program->nchecks;
+    VariedSizes to = {program, is_check ? &program->checks[failed] : NULL, ints, note, of};
+    note(of, varied_path(program, failed), true);
     each_length(program, roots, note_varied_length, &to);
 }
 
 static void
 note_empty(void *of, const GuardCheck *check, int axis, int64_t length)
 {
-    if (length == 0 && (check->array.least_shape >> axis & 1)) *(bool *)of = true;
+    bool counts = check->kind == GUARD_ARRAY || check->low > 0;
+    if (length == 0 && counts && (check->array.least_shape >> axis & 1)) *(bool *)of = true;
 }
 
 bool

@@ -197,9 +197,17 @@ static bool
 sizes_agree(const GuardCheck *check, PyObject *const *reached)
 {
     const int64_t *shapes[MOST_SIZED];
+    int64_t ints[MOST_SIZED];
     for (int i = 0; i < check->ngroup; i++) {
         ArrayHeader header;
         PyObject *array = reached[check->group[i]];
+        if (array != NULL && PyLong_CheckExact(array)) {
+            int overflow;
+            ints[i] = PyLong_AsLongLongAndOverflow(array, &overflow);
+            shapes[i] = &ints[i];
+            if (overflow) return false;
+            continue;
+        }
         if (array == NULL || array_header(array, &header) != ANSWER_YES) return false;
         for (int k = 0; k < check->nsizes; k++) {
             const SizeTerm *term = &check->sizes[k];

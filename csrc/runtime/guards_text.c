@@ -87,7 +87,7 @@ put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int a
     }
     if (term->kind == SIZE_DIM) {
         guard_put_source(out, program, check->group[term->value]);
-        text_printf(out, ".shape[%d]", term->axis);
+        if (term->axis != OF_INT) text_printf(out, ".shape[%d]", term->axis);
         return at - 1;
     }
     bool call = term->kind == SIZE_LEAST || term->kind == SIZE_MOST;

@@ -47,12 +47,16 @@ enum {
     MOST_LOOPS = 32,
     COUNTED = 256, /* jumps that are told to the account together */
     REST_MS = 20,
+    EDGE_NS = 300,       /* until a jump is told, besides */
+    LEAST_GAIN = 16,     /* a kept loop's turns are so many times as fast as CPython's, at least */
+    MOST_LOST = 1000000, /* ns, by runs that turned too seldom */
 };
 
 typedef struct {
     int head;          /* idx */
     PyObject *globals; /* of the frame that made the last turn: its address alone */
     int64_t turns, next;
+    int64_t lost; /* ns: what its plans took beyond what CPython's turns would have taken */
     uint8_t looks, tries, deopts;
     bool done;    /* nothing is wanted of it any more */
     bool put_off; /* a loop around was to be tried first */
@@ -203,6 +207,7 @@ typedef struct {
     int first;        /* slot of the first variable that is in the module's dict */
     int nnames;       /* of such variables */
     int depth;        /* of the value stack */
+    int64_t began;    /* the look at this jump */
     PyObject **slots; /* the frame's, these variables (owned), the stack */
     PyObject *rest;   /* owned: what stands for the loop's iterator on the stack, or NULL */
     Plan *failed;     /* the plan whose guard failed last */
@@ -585,6 +590,30 @@ tell_entered(Live *l)
              l->decoded->instrs[l->head].line, (long long)l->loop->turns);
 }
 
+/* It does not pay.  Of a loop that tells how often it turns, that is known of its later turns, too:
+   it is looked at once more, for it may have more of them then. */
+static EdgeResult
+look_later(LiveLoop *loop, bool told)
+{
+    loop->next = loop->turns * LATER;
+    return ++loop->looks >= (told ? LOOKS_TOLD : LOOKS) ? EDGE_DONE : EDGE_GO;
+}
+
+/* A plan has run, for so long in the loop's turns.  A loop that is begun a million times, for five
+   turns each, is hot as well; but to enter it takes as long as many of CPython's turns. */
+static EdgeResult
+weigh(Live *l, int64_t in_turns)
+{
+    LiveLoop *loop = l->loop;
+    if (!sample_allowed(config)) return EDGE_GO;
+    int64_t took = sample_took(l->began) + EDGE_NS;
+    loop->lost = Py_MAX(loop->lost + took - in_turns * LEAST_GAIN, -MOST_LOST);
+    if (loop->lost < MOST_LOST) return EDGE_GO;
+    account_lost(loop->lost);
+    loop->lost = 0;
+    return look_later(loop, false);
+}
+
 static EdgeResult
 run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
@@ -602,17 +631,19 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
     }
     plan_acquire(plan);
     tell_entered(l);
-    int64_t began = sample_begin(way);
+    int64_t began = sample_begin(way), loops = timed_loops.ns;
+    loops_timed++;
     PlanResult done = plan_run_told(l->state, plan, reached, &outcome);
+    loops_timed--;
     int64_t took = sample_end(plan, l->state->code, way, began, done == PLAN_DONE);
     switch (done) {
     case PLAN_DONE:
         l->state->plan_runs++;
         thread_saved += plan_gain(plan);
-        credit_run(entry, plan);
+        credit_run(l->state, entry, plan);
         l->loop->deopts = 0;
         l->loop->next = l->loop->turns + 1;
-        if (leave_plan(l, leave, &outcome) < 0) result = EDGE_ERROR;
+        result = leave_plan(l, leave, &outcome) < 0 ? EDGE_ERROR : weigh(l, timed_loops.ns - loops);
         break;
     case PLAN_DEOPT: result = after_deopt(l, plan, took, outcome.interrupted); break;
     default: result = raise_in_frame(l, outcome.number >= 0 ? outcome.number : l->head);
@@ -714,15 +745,6 @@ ends_inside(const Live *l, const LoopSight *sight, const CompileNote *note)
     return note->exit != EXIT_RETURN && note->at >= l->head && note->at <= sight->end;
 }
 
-/* It does not pay.  Of a loop that tells how often it turns, that is known of its later turns, too:
-   it is looked at once more, for it may have more of them then. */
-static EdgeResult
-look_later(LiveLoop *loop, const LoopSight *sight)
-{
-    loop->next = loop->turns * LATER;
-    return ++loop->looks >= (sight->told ? LOOKS_TOLD : LOOKS) ? EDGE_DONE : EDGE_GO;
-}
-
 /* The compiler runs, or the account does not allow more. */
 static EdgeResult
 wait_for(Live *l)
@@ -747,7 +769,8 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
         return wait_for(l);
     counts.looks++;
     loop->tries++;
-    if (l->failed != NULL) entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots);
+    if (l->failed != NULL)
+        entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots, false);
     Answer answer = make_plan(l, entry, sight, sight->around, &plan, &note);
     if (note.postponed && note.ticket == 0 && ends_inside(l, sight, &note))
         answer = make_plan(l, entry, sight, sight->around * sight->own, &plan, &note);
@@ -757,12 +780,12 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
         loop->tries--;
         return wait_for(l);
     }
-    if (note.postponed) return look_later(loop, sight);
+    if (note.postponed) return look_later(loop, sight->told);
     l->state->compiles++;
     if (answer == ANSWER_NO) {
         guards_free(note.guards);
         bool hurried = live_effort(l, sight) < FULL_EFFORT && !sight->told;
-        return hurried ? look_later(loop, sight) : EDGE_DONE;
+        return hurried ? look_later(loop, sight->told) : EDGE_DONE;
     }
     roots = live_roots(l);
     credit_tried(entry, limit, &roots, &note, plan);
@@ -803,7 +826,7 @@ look_closer(Live *l)
     LoopSight sight =
         earn_loop(l->state, l->head, frame_stack(l), l->depth, l->loop->turns * AHEAD);
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))
-        return look_later(l->loop, &sight);
+        return look_later(l->loop, sight.told);
     if (puts_off(l, &sight)) return EDGE_GO;
     if (!stance_is_default()) return wait_for(l);
     return try_capture(l, entry, &sight);
@@ -854,7 +877,8 @@ on_back_edge(PyThreadState *ts, Frame *frame, int from, int to)
         loop->next = loop->turns + WAIT_LEAST;
         return EDGE_GO;
     }
-    Live l = {.ts = ts, .frame = frame, .live = live, .loop = loop};
+    int64_t began = clock_ns();
+    Live l = {.ts = ts, .frame = frame, .live = live, .loop = loop, .began = began};
     EdgeResult result = look(&l);
     if (result != EDGE_ERROR) PyErr_Clear();
     loop->done = result == EDGE_DONE && !live->rests;

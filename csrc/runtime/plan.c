@@ -21,6 +21,18 @@ enum {
 
 /* ---- sizes and inputs ---- */
 
+/* ANSWER_NO where it is no int of 64 bits: the program's ints may be that large. */
+static Answer
+compute_size(const PlanSize *size, int64_t *value)
+{
+    int64_t a = value[size->a], b = value[size->b], *out = &value[size->id];
+    bool large = size->kind == SIZE_ADD   ? __builtin_add_overflow(a, b, out)
+                 : size->kind == SIZE_MUL ? __builtin_mul_overflow(a, b, out)
+                                          : false;
+    if (size->kind != SIZE_ADD && size->kind != SIZE_MUL) *out = size_apply(size->kind, a, b);
+    return large ? ANSWER_NO : ANSWER_YES;
+}
+
 static Answer
 read_dynamic_sizes(Run *run, int64_t *value)
 {
@@ -29,11 +41,15 @@ read_dynamic_sizes(Run *run, int64_t *value)
     for (int i = 0; i < plan->ndynamic; i++) {
         const PlanSize *size = &plan->dynamic[i];
         if (size->kind >= SIZE_ADD) {
-            value[size->id] = size_apply(size->kind, value[size->a], value[size->b]);
+            if (compute_size(size, value) != ANSWER_YES) return ANSWER_NO;
         } else if (size->kind != SIZE_NUMBER) { /* which a step makes known */
             ArrayHeader header;
             const char *why;
             PyObject *array = run->reached[plan->input_source[size->input]];
+            if (array != NULL && PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
+                value[size->id] = PyLong_AsLongLong(array);
+                continue;
+            }
             if (array == NULL || array_read(array, &header, &why) != ANSWER_YES ||
                 size->axis >= header.rank)
                 return ANSWER_NO;

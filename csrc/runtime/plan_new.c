@@ -39,7 +39,8 @@ size_is_fixed(const Graph *g, const Size *size, const bool *fixed)
     if (size->kind == SIZE_NUMBER) return false;
     if (size->kind >= SIZE_ADD) return fixed[size->a] && fixed[size->b];
     const Type *type = &graph_node(g, size->node)->type;
-    return size_is_const(g, (size->kind == SIZE_DIM ? type->shape : type->stride)[size->axis]);
+    return type->form == FORM_ARRAY &&
+           size_is_const(g, (size->kind == SIZE_DIM ? type->shape : type->stride)[size->axis]);
 }
 
 static int

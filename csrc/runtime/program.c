@@ -247,10 +247,11 @@ waits(CodeNote *note, CodeState *state, PyObject *const *args, Py_ssize_t nargs)
     if (state->loops > 0 || entry == NULL) return false;
     int64_t calls = entry->earned_at - earn_calls(note, state);
     if (calls <= 0) return false;
+    SkippedCalls like = skipped_calls(args, nargs);
     if (calls > COMPILE_COST / SEEN_COST)
         dismiss(note, state->code);
     else
-        state_skip(state, (int32_t)Py_MIN(calls, account_most_skips(args, nargs)), args, nargs);
+        state_skip(state, (int32_t)Py_MIN(calls, like.most), like);
     return true;
 }
 

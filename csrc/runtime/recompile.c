@@ -45,7 +45,7 @@ reason_find(const Miss *miss, uint64_t types, Reason *out)
     GuardProgram *guards = plan != NULL
                                ? plan_guards(plan)
                                : entry_failed_refusal(miss->entry, types, &miss->roots, &failed);
-    if (guards != NULL) entry_varied(miss->entry, guards, failed, &miss->roots);
+    if (guards != NULL) entry_varied(miss->entry, guards, failed, &miss->roots, miss->number == 0);
     if (plan != NULL) plan_release(plan);
 }
 

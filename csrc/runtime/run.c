@@ -261,7 +261,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         r->state->plan_runs++;
         r->planned = true;
         thread_saved += plan_gain(plan);
-        credit_run(entry, plan);
+        credit_run(r->state, entry, plan);
         judge_trail(r);
         r->idle_steps = r->idle_breaks = 0;
         if (leave->kind == EXIT_WAYS) note_turns(r, entry, plan, &outcome);
@@ -451,12 +451,13 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
         request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
     int64_t began = clock_ran_ns();
+    bool again = entry->ticket != 0;
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
     Answer answer =
         compile_plan(&request, reason->text.data, reason->varied.cause, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
-                     answer == ANSWER_YES || note->ticket != 0);
+                     answer == ANSWER_YES || (note->ticket != 0 && !again));
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
     if (earned != NULL) earn_by_capture(earned, r->state, note->useful && !note->postponed);

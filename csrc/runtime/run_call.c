@@ -116,7 +116,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);
-            credit_run(entry, plan);
+            credit_run(state, entry, plan);
         } else if (done == PLAN_DEOPT) {
             *result =
                 run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
@@ -181,7 +181,8 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
 {
     Account *account = &state->account;
     if (state->planned) return false;
-    if (state->ticket != 0) return background_runs(state->ticket);
+    if (state->ticket != 0 && background_runs(state->ticket)) return true;
+    if (state->ticket != 0 && !account->fruitless) return false;
     if (account->stride > 0 && account->untimed > 1) return true;
     if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
@@ -197,7 +198,8 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     if (!account_decides(state->config)) return function_call(function, args, nargsf, kwnames);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool timed = account_times(account);
-    if (!timed) state_skip(state, account_skips_refused(account, args, nargs), args, nargs);
+    SkippedCalls like = skipped_calls(args, nargs);
+    if (!timed) state_skip(state, account_skips_refused(account, like.most), like);
     int64_t began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
@@ -222,8 +224,8 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     bool plain = waits_for_account(state, function, args, nargs);
     bool timed = account_times(account);
-    if (plain && !timed)
-        state_skip(state, account_skips_untimed(account, args, nargs), args, nargs);
+    SkippedCalls like = skipped_calls(args, nargs); /* the call may take its arguments away */
+    if (plain && !timed) state_skip(state, account_skips_untimed(account, like.most), like);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
@@ -232,7 +234,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     if (held->ran == RAN_WHOLE || held->ran == RAN_PART)
         state->barren = 0;
     else if (!plain && ++state->barren >= BARREN && !timed)
-        state_skip(state, account_skips_refused(account, args, nargs), args, nargs);
+        state_skip(state, account_skips_refused(account, like.most), like);
     if (timed) {
         account->running = false;
         state->skips = 0;
@@ -252,7 +254,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     bool missed = entry != NULL && (entry->nplans == 0 || entry_rests(entry));
     if (calls_are_left() || state->plain_timed) goto plain;
     if (state->aside && state->config->fullgraph) return raise_aside(state);
-    if (state->aside) state_skip(state, INT32_MAX, args, PyVectorcall_NARGS(nargsf));
+    if (state->aside) state_skip(state, INT32_MAX, skipped_calls(args, PyVectorcall_NARGS(nargsf)));
     if (state->aside) goto plain;
     if (entry != NULL && !state->has_cells && !missed &&
         thread_is_plain(PyThreadState_Get(), state->code)) {

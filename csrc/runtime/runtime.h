@@ -115,15 +115,13 @@ int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
 bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
 /* An object referred to weakly is gone: the guards never hold again. */
 bool guards_are_dead(const GuardProgram *guards);
-/* The path (source_path) of the source whose value, length or keys guard `number` compares, or
-   0. */
-uint64_t guards_varied_path(const GuardProgram *guards, int number);
 /* Has an array no elements whose lengths are symbols?  There is next to nothing to compute. */
 bool guards_meet_empty(const GuardProgram *guards, const Roots *roots);
-/* Calls `note` with the path of each length of an array that is another one than the guards want.
- */
-void guards_varied_sizes(const GuardProgram *guards, const Roots *roots,
-                         void (*note)(void *of, uint64_t path), void *of);
+/* Calls `note` with the paths (source_path, size_path) of what is another than the guards want: the
+   value, length or keys that guard `failed` compares, lengths of arrays, and (`ints`) ints, which
+   have not failed themselves. */
+void guards_varied(const GuardProgram *guards, int failed, bool ints, const Roots *roots,
+                   void (*note)(void *of, uint64_t path, bool failed), void *of);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded file of one target, reference counted */

@@ -13,18 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pycompile.derivatives._program import (
-    CHEAP,
-    MOST_AGAIN,
-    Activity,
-    Names,
-    Node,
-    Text,
-    Writer,
-    dtype_text,
-    free_nodes,
-    no_rule,
-)
+from pycompile.derivatives._activity import Activity, free_nodes
+from pycompile.derivatives._text import Names, Node, Text, no_rule
+from pycompile.derivatives._writer import CHEAP, MOST_AGAIN, Writer, dtype_text
 
 
 class Scope:
@@ -202,7 +193,7 @@ class Adjoint(Writer):
         if key not in self.ct:
             self.text.put(f"{name} = {self.zero(node)}", of)
         elif self.ct[key] != name or name not in self.owned:
-            self.text.put(f"{name} = {self.ct[key]}.copy()", of)
+            self.text.put(f"{name} = np.array({self.ct[key]})", of)
         self.ct[key] = name
         self.owned.add(name)
         return name

@@ -13,23 +13,15 @@ import numpy as np
 
 from pycompile import _C, _calls, _steps
 from pycompile.derivatives import rules
+from pycompile.derivatives._activity import is_real_valued
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
+from pycompile.derivatives._called import Called, called, function_of, has_others, holes_in
 from pycompile.derivatives._elementwise import ROWS
-from pycompile.derivatives._program import (
-    Called,
-    Names,
-    Node,
-    Text,
-    Writer,
-    called,
-    dtype_text,
-    function_of,
-    holes_in,
-    is_real_valued,
-    no_rule,
-)
+from pycompile.derivatives._text import Names, Node, Text, no_rule
+from pycompile.derivatives._writer import Writer, dtype_text
 
+_JOINED = (np.stack, np.concatenate, _steps.concatenate)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # Python's operators on objects: of complex numbers, say.
@@ -59,7 +51,9 @@ class Calls(Ops):
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
         function = call.function = function_of(call)
-        if isinstance(function, operator.attrgetter):
+        if isinstance(node.object, _calls.Call) and not call.changed and has_others(node.object):
+            raise no_rule(node, f"{self.function(function)}, of which some results are views")
+        elif isinstance(function, operator.attrgetter):
             self.pull_attribute(node, function.__reduce__()[1][0], str(g))
         elif function is _C._pick:  # a number as one of two classes
             a, b, test = node.args
@@ -95,7 +89,7 @@ class Calls(Ops):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:
             self.pull_where_call(node, call, g or "")
-        elif function is np.stack and (parts := self.stacked(node, call, g)):
+        elif function in _JOINED and (parts := self.joined(node, call, g)):
             for arg, text in parts:
                 self.add(arg, self.typed(text, arg, node), node)
         elif function in rules.MOVES_SET:
@@ -256,7 +250,7 @@ class Calls(Ops):
             part = self.unspread(self.local(f"{once}({g}, {key})"), to)
             self.add(to, self.typed(part, to, node), node)
         if old in self.active:
-            name = self.local(f"{g}.copy()")
+            name = self.local(f"np.array({g})")
             self.text.put(f"{name}[{key}] = 0.0", node)
             self.add(old, name, node)
 
@@ -308,19 +302,37 @@ class Calls(Ops):
                 expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
                 self.add(arg, self.typed(expr, arg, node), node)
 
-    def stacked(self, node: Node, call: Called, g: str | None) -> list[tuple[Node, str]]:
-        """Of np.stack, each array's part of the cotangent; nothing for a call of another form."""
-        axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
+    def joined(self, node: Node, call: Called, g: str | None) -> list[tuple[Node, str]]:
+        """Of np.stack and np.concatenate, each array's part of the cotangent; nothing for a call of another
+        form."""
+        if call.function is _steps.concatenate:
+            axis, items = call.args[0], call.args[1:]
+        else:
+            items = call.args[0]
+            axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis", 0)
         if type(axis) is _calls.Hole:
             axis = call.nodes[axis.number].object
-        items, others = call.args[0], {*call.kwargs} - {"axis"}
-        if others or type(axis) is not int or not isinstance(items, (list, tuple)):
+        if (
+            {*call.kwargs} - {"axis"}
+            or type(axis) is not int
+            or not isinstance(items, (list, tuple))
+        ):
             return []
-        if not all(type(item) is _calls.Hole for item in items) or node.form != "array":
+        if not all(type(item) is _calls.Hole for item in items):
             return []
-        before = ":, " * (axis % len(node.shape))
         args = [call.nodes[item.number] for item in items]
-        return [(arg, f"{g}[{before}{i}]") for i, arg in enumerate(args) if arg in self.active]
+        if any(each.form != "array" for each in (node, *args)):
+            return []
+        axis %= len(node.shape)
+        start, parts = 0, []
+        for arg in args:
+            is_stacked = call.function is np.stack
+            stop = start + 1 if is_stacked else start + self.shape(arg)[axis]
+            place = str(start) if is_stacked else f"{start}:{stop}"
+            if arg in self.active:
+                parts.append((arg, f"{g}[{':, ' * axis}{place}]"))
+            start = stop
+        return parts
 
     def pull_move(self, node: Node, call: Called, g: str | None) -> None:
         """Of a function that moves elements: it moves numbers from 1 on, and what lies where number i

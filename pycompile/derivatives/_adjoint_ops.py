@@ -10,7 +10,8 @@ import numpy as np
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
-from pycompile.derivatives._program import UFUNCS, Node, dtype_text, no_rule, store_text
+from pycompile.derivatives._text import UFUNCS, Node, no_rule
+from pycompile.derivatives._writer import dtype_text, store_text
 
 
 class Ops(Adjoint):
@@ -58,6 +59,19 @@ class Ops(Adjoint):
         if row is None:
             raise no_rule(node, f"np.{UFUNCS.get(name, name)}")
         self.pull_row(node, g, row, node.args)
+
+    def pull_where(self, node: Node, g: str) -> None:
+        """Numbers in a loop over elements are chosen as Python does it: np.where would make arrays."""
+        if self.scope.kind != "turns" or node.form == "array":
+            self.pull_kind_pointwise(node, g)
+            return
+        test, zero = self.ref(node.args[0]), self.zero(node)
+        for arg, text in zip(
+            node.args[1:], ("{g} if {c} else {z}", "{z} if {c} else {g}"), strict=True
+        ):
+            if arg in self.active:
+                expr = f"({text.format(g=g, c=test, z=zero)})"
+                self.add(arg, self.typed(expr, arg, node), node)
 
     def pull_part(self, node: Node, part: str, g: str) -> None:
         """Of x.real and x.imag."""
@@ -181,6 +195,10 @@ class Ops(Adjoint):
 
     def pull_scatter(self, node: Node, g: str) -> None:
         old, value = node.args
+        if 0 in self.written_shape(node):
+            if old in self.active:
+                self.add(old, g, node)
+            return
         view = self.written(node)
         if value in self.active:
             part = self.local(f"{view.text(g)}.copy()")

@@ -10,9 +10,9 @@ import numpy as np
 
 from pycompile import _api
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _run, _tape, _trees
-from pycompile.derivatives._program import Function, Text
+from pycompile.derivatives import _batch, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
+from pycompile.derivatives._text import Function, Text
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
 
@@ -361,28 +361,54 @@ def _scalar(ct: Any, value: Any) -> Any:
     return out
 
 
+_UNITS_BYTES = 1 << 26  # of the unit vectors that are there at once
+
+
 def _for_units(call: Callable[[Any], Any], value: Any, axis: int) -> list[Any]:
     """What `call` gives for each of the unit vectors of a value: for each leaf an array of all, along
     an axis."""
     dtype, n = np.asarray(value).dtype, np.size(value)
-    columns = []
-    for i in range(n):
-        flat = np.zeros(n, dtype)
-        flat[i] = 1
-        unit = flat.reshape(np.shape(value)) if isinstance(value, np.ndarray) else flat[0]
-        columns.append([leaf for _, leaf in _trees.leaves(call(unit))])
-    return [_stacked(list(column), axis) for column in zip(*columns, strict=True)]
+    at_once = max(1, _UNITS_BYTES // (n * dtype.itemsize))
+    parts = [
+        _for_some(call, value, axis, range(first, min(first + at_once, n)))
+        for first in range(0, n, at_once)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return [_joined("concatenate", list(part), axis) for part in zip(*parts, strict=True)]
 
 
-def _stacked(rows: list[Any], axis: int) -> Any:
-    if axis not in _STACK:
+def _for_some(call: Callable[[Any], Any], value: Any, axis: int, places: range) -> list[Any]:
+    """By one call for all units where their batch is known (_batch.py)."""
+    dtype, shape, count = np.asarray(value).dtype, np.shape(value), len(places)
+    units = np.zeros((count, np.size(value)), dtype)
+    units[np.arange(count), places] = 1
+    units = units.reshape((count, *shape))
+    each = [unit if isinstance(value, np.ndarray) else unit[()] for unit in units]
+    for tape in _tape.tapes():
+        tape.know_constant(each[0])
+    rows = []
+    if count > 1:
+        tried = _batch.attempt(lambda: call(each[0]), [], [(each[0], units)], count)
+        out, batch = tried if tried is not None else (None, None)
+        if batch is not None and batch.knows(out):
+            return [_batch.joined(batch, leaf, axis) for _, leaf in _trees.leaves(out)]
+        rows = [] if tried is None else [tried[0]]
+    rows += [call(unit) for unit in each[len(rows) :]]
+    columns = [[leaf for _, leaf in _trees.leaves(row)] for row in rows]
+    return [_joined("stack", list(column), axis) for column in zip(*columns, strict=True)]
+
+
+def _joined(name: str, rows: list[Any], axis: int) -> Any:
+    """np.stack or np.concatenate of them, with its derivative."""
+    if (name, axis) not in _JOINED:
         text = Text()
-        text.put(f"return np.stack(rows, axis={axis})")
-        _STACK[axis] = Function("stack", ["*rows"], text, {})
-    return Tape().call(_STACK[axis], rows, False)
+        text.put(f"return np.{name}(rows, axis={axis})")
+        _JOINED[name, axis] = Function(name, ["*rows"], text, {})
+    return Tape().call(_JOINED[name, axis], rows, False)
 
 
-_STACK: dict[int, Function] = {}
+_JOINED: dict[tuple[str, int], Function] = {}
 
 
 def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:

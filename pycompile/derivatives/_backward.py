@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pycompile.derivatives._activity import free_nodes
 from pycompile.derivatives._adjoint import Scope, Turns
 from pycompile.derivatives._adjoint_calls import Calls
-from pycompile.derivatives._program import Node, Text, Writer, dtype_text, free_nodes, no_rule
+from pycompile.derivatives._text import Node, Text, no_rule
+from pycompile.derivatives._writer import Writer, dtype_text
 
 
 class Backward(Calls):
@@ -34,6 +36,8 @@ class Backward(Calls):
     def pull(self, node: Node) -> None:
         if node.op in ("input", "const"):
             return
+        if node.form == "array" and not node.regions and 0 in self.shape(node):
+            return  # of no elements
         if node.op == "result":
             if node.id in self.roots and self.scope.kind == "turns":
                 return
@@ -236,6 +240,11 @@ class Backward(Calls):
         if len(self.loops) == 1 and not node.ints:
             self.text.put(f"T{node.id} = len(range({self.bounds(node)}))", node)
             return
+        known = known_turns(node, 1)
+        if known is not None:
+            for loop in self.loops:
+                self.text.put(f"T{loop.id} = {known[loop.id]}", node)
+            return
         counting = _Counting(self)
         counting.text.depth = self.text.depth
         for loop in self.loops:
@@ -384,6 +393,19 @@ def loops_in(node: Node) -> list[Node]:
     for region in node.regions:
         for each in region.nodes:
             out += loops_in(each)
+    return out
+
+
+def known_turns(node: Node, outer: int) -> dict[int, int] | None:
+    """How many turns the loops of a nest make in all, where constants alone say it."""
+    if node.ints or any(bound.op != "const" for bound in node.args[:3]):
+        return None
+    out = {node.id: outer * len(range(*(int(bound.object) for bound in node.args[:3])))}
+    for each in node.regions[0].nodes:
+        inner = known_turns(each, out[node.id]) if each.op == "loop" else {}
+        if inner is None or (each.op != "loop" and loops_in(each)):
+            return None
+        out |= inner
     return out
 
 

@@ -22,7 +22,7 @@ from pycompile._errors import GraphBreakError
 from pycompile.derivatives import _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
 from pycompile.derivatives._plan import Plan, written_input
-from pycompile.derivatives._program import Function, Names, Node, Text
+from pycompile.derivatives._text import Function, Names, Node, Text
 
 
 class Batch(_tape.Tape):
@@ -58,13 +58,28 @@ class Batch(_tape.Tape):
         return mine
 
     def run(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
-        """A plan's outputs for the first item.  FloatingPointError: the runtime is to run it itself."""
+        """A plan's outputs for the first item."""
         if not self.broken:
             try:
                 return self.run_all(plan, inputs)
             except Exception:  # whatever it is, the items tell it one by one
                 self.broken = True
-        raise FloatingPointError
+        return self.run_first(plan, inputs)
+
+    def run_first(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+        """The plan for the first item alone, on the tapes around this one.  FloatingPointError: there
+        are none, and the runtime is to run it itself."""
+        before = _tape._running.tapes
+        around = before[: before.index(self)]
+        if not around:
+            raise FloatingPointError
+        outer = around[-1]
+        was_text, outer.is_text = outer.is_text, self.is_text
+        _tape._running.tapes = around
+        try:
+            return plan(*inputs)
+        finally:
+            _tape._running.tapes, outer.is_text = before, was_text
 
     def run_all(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         graph = plan.graph
@@ -97,10 +112,13 @@ class Batch(_tape.Tape):
         is_python = node.form == "python"
         if node.form != "array" and np.dtype(node.dtype).kind in ("biu" if is_python else "b"):
             raise NotBatched  # such a number is no object of its own
-        item = column[0].item() if is_python else column[0]
+        stack, pick = self.around([column]), _FIRST[is_python]
+        item = _tape._on(stack, pick, [column]) if stack else pick.plain(column)
         if node.form == "array" and node.kind != "view" and node.op != "input":
-            item = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
-            item[...] = column[0]
+            laid_out = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
+            laid_out[...] = item
+            _tape.alias(item, laid_out)
+            item = laid_out
         self.put(item, column)
         return item
 
@@ -108,6 +126,15 @@ class Batch(_tape.Tape):
         """Runs a text, with the tapes around this one knowing of it."""
         stack = self.around(args)
         return _tape._on(stack, function, args) if stack else function.compiled(*args)
+
+
+def _item_text(suffix: str) -> Function:
+    text = Text()
+    text.put(f"return x[0]{suffix}")
+    return Function("first", ["x"], text, {})
+
+
+_FIRST = {False: _item_text(""), True: _item_text(".item()")}  # is it a number of Python's?
 
 
 class Form:

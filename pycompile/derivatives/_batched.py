@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from pycompile import _C, _calls
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint_calls import explicit, subscripts_of
+from pycompile.derivatives._called import Called, called, function_of, holes_in
 from pycompile.derivatives._plan import Forward
-from pycompile.derivatives._program import (
-    UFUNCS,
-    Called,
-    Names,
-    Node,
-    called,
-    dtype_text,
-    function_of,
-)
+from pycompile.derivatives._text import UFUNCS, Names, Node
+from pycompile.derivatives._writer import dtype_text
 
 
 class NotBatched(Exception):
@@ -128,6 +123,8 @@ class Batched(Forward):
     def batch_kind_pointwise(self, node: Node) -> str:
         if node.op in ("real", "imag"):
             return f"np.array({self.ref(node.args[0])}.{node.op})"
+        if node.op == "where":
+            return f"np.where({', '.join(self.operand(arg, node.args) for arg in node.args)})"
         return self.kind_pointwise(node)
 
     def batch_kind_ufunc(self, node: Node) -> str:
@@ -250,6 +247,11 @@ class Batched(Forward):
             self.results.add((node.id, i))
         self.spread.add(node.id)
 
+    def batch_choose(self, node: Node) -> str:
+        rank = max(len(arg.shape) for arg in node.args)
+        texts = [self.aligned(arg, rank, self.ref(arg)) for arg in node.args]
+        return f"np.where({', '.join(texts)})"
+
     def batch_result(self, node: Node) -> str:
         return f"v{node.args[0].id}[{node.index}]"
 
@@ -334,11 +336,14 @@ class Batched(Forward):
 
     # ---- calls ----
 
-    def batch_extern(self, node: Node) -> str:
+    def batch_extern(self, node: Node) -> str | None:
         call = called(node)
         function = function_of(call)
+        if function is operator.setitem or getattr(function, "__name__", "") == "at":
+            self.store(node, call)
+            return None
         if call.changed:
-            raise NotBatched
+            raise NotBatched(function)
         if function is operator.getitem:
             return self.gather(node, call)
         if isinstance(function, np.ufunc) and not call.kwargs and len(call.args) == len(node.args):
@@ -401,23 +406,60 @@ class Batched(Forward):
         return f"np.linalg.solve({self.ref(a)}, {self.ref(b)}[..., None])[..., 0]"
 
     def gather(self, node: Node, call: Called) -> str:
-        """array[key]: the axes that arrays index have to stand beside each other."""
+        """array[key]"""
         array, key = call.args
         base = call.nodes[array.number]
+        (first, *rest), _ = self.places_of(base, key, call)
+        if self.has_axis(base) or first == ":":
+            return f"{self.full(base)}[{', '.join([first, *rest])}]"
+        return f"{self.ref(base)}[{', '.join(rest)}]"
+
+    def store(self, node: Node, call: Called) -> None:
+        """A copy of an array after array[key] = value, or ufunc.at(array, key, value)."""
+        if call.changed != (0,) or len(call.args) != 3 or node.form != "array":
+            raise NotBatched(call.function)
+        array, key, value = call.args
+        base = call.nodes[array.number]
+        places, rank = self.places_of(base, key, call)
+        text = self.template(value, list(map(self.ref, call.nodes)))
+        if type(value) is _calls.Hole:
+            given = call.nodes[value.number]
+            if len(given.shape) > rank:
+                raise NotBatched(call.function)
+            text = self.aligned(given, rank, text)
+        out = f"v{node.id}"
+        self.text.put(f"{out} = {self.full(base)}.copy()", node)
+        if call.function is operator.setitem:
+            self.text.put(f"{out}[{', '.join(places)}] = {text}", node)
+        else:
+            at = ", ".join("slice(None)" if place == ":" else place for place in places)
+            self.text.put(f"{self.callee(call.function)}({out}, ({at}), {text})", node)
+
+    def places_of(self, base: Node, key: Any, call: Called) -> tuple[list[str], int]:
+        """The parts of the key for all items, and the rank of what it takes of one of them.  The axes that arrays
+        index have to stand beside each other, and no int among them."""
         parts = key if isinstance(key, tuple) else (key,)
-        holes = [part for part in parts if type(part) is _calls.Hole]
-        arrays = [part for part in parts if isinstance(part, (list, np.ndarray))]
-        if len(holes) + len(arrays) != 1 or any(isinstance(part, int) for part in parts):
+        at = [i for i, x in enumerate(parts) if isinstance(x, (_calls.Hole, list, np.ndarray))]
+        if any(isinstance(x, (list, tuple)) and [*holes_in(x)] for x in parts):
             raise NotBatched(operator.getitem)
-        index = call.nodes[holes[0].number] if holes else None
-        if index is not None and (index.dtype == "bool" or index.form == "python"):
+        is_apart = at != list(range(len(parts)))[at[0] : at[-1] + 1] if at else False
+        if is_apart or (at and any(isinstance(part, int) for part in parts)):
             raise NotBatched(operator.getitem)
-        if index is None or not self.has_axis(index):
-            text = self.template(key, list(map(self.ref, call.nodes)), top=True)
-            return f"{self.full(base)}[:, {text}]"
-        if len(parts) != 1:
-            raise NotBatched
-        if not self.has_axis(base):
-            return f"{self.ref(base)}[{self.ref(index)}]"
-        items = f"np.arange({self.count})[:{', None' * len(index.shape)}]"
-        return f"{self.ref(base)}[{items}, {self.ref(index)}]"
+        nodes = [call.nodes[x.number] for x in parts if type(x) is _calls.Hole]
+        fixed = [np.asarray(x) for x in parts if isinstance(x, (list, np.ndarray))]
+        if any(x.form == "python" or x.dtype == "bool" for x in nodes):
+            raise NotBatched(operator.getitem)
+        if any(x.dtype == np.bool_ for x in fixed):
+            raise NotBatched(operator.getitem)
+        deep = max([len(x.shape) for x in nodes] + [x.ndim for x in fixed], default=0)
+        taken = sum(x is not None and x is not Ellipsis and not isinstance(x, slice) for x in parts)
+        rank = len(base.shape) - taken + deep + sum(x is None for x in parts)
+        texts = [self.ref(x) for x in call.nodes]
+        is_spread = any(map(self.has_axis, nodes))
+        if is_spread and len(at) != len(parts):
+            raise NotBatched(operator.getitem)
+        for part in parts:
+            if type(part) is _calls.Hole:
+                texts[part.number] = self.aligned(call.nodes[part.number], deep, texts[part.number])
+        first = f"np.arange({self.count})[:{', None' * deep}]" if is_spread else ":"
+        return [first, *(self.template(part, texts) for part in parts)], rank

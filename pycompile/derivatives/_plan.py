@@ -19,19 +19,10 @@ import numpy as np
 from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _tape, _views
+from pycompile.derivatives._activity import Activity, free_nodes, is_real_valued
 from pycompile.derivatives._backward import Backward
-from pycompile.derivatives._program import (
-    Activity,
-    Function,
-    Names,
-    Node,
-    Text,
-    Writer,
-    free_nodes,
-    is_real_valued,
-    no_rule,
-    where,
-)
+from pycompile.derivatives._text import Function, Names, Node, Text, no_rule, where
+from pycompile.derivatives._writer import Writer
 from pycompile.derivatives.rules import NoRule
 
 
@@ -266,6 +257,8 @@ class Plan:
         case = self.cases[key]
         outputs, kept = tape.call(case.forward, inputs, True)
         outputs = list(map(case.laid_out, self.graph.outputs, outputs))
+        if self.followed is not False:
+            kept = owned(kept, [x for x in inputs if id(x) not in tape.known])
         _told.forward(case, kept)
         self.record(tape, case, inputs, slots, outputs, kept)
         tape.plans.append(self)
@@ -331,6 +324,18 @@ class Plan:
             view.apply(content)[...] = value
         self.contents[id(target)] = content
         self.after[id(target)] = zlib.crc32(np.ascontiguousarray(content))
+
+
+def owned(kept: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """What is kept, with copies of inputs that the tape does not look at (arrays of ints, constants), since
+    code that no graph follows may write them before the pullback."""
+    arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.flags.writeable]
+    return tuple(
+        _tape.copied(x)
+        if isinstance(x, np.ndarray) and any(np.may_share_memory(x, each) for each in arrays)
+        else x
+        for x in kept
+    )
 
 
 def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
-from pycompile._errors import DerivativeError, GraphBreakError
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -46,20 +46,14 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
     return namespace["call"]
 
 
-def whole(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
-    """Calls one of our texts; in a batch it has to be one graph."""
-    try:
-        return function(*args)
-    except GraphBreakError:
-        tape.broken = True
-        return function.__wrapped__(*args)
-
-
 def check(tape: Tape) -> None:
     """Raises what a plan found to be wrong."""
     if tape.error is not None:
         error, tape.error = tape.error, None
         raise error
+
+
+HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)
 
 
 class Reached:
@@ -91,14 +85,15 @@ class Reached:
                 stack += item.co_consts
             elif isinstance(item, (types.ModuleType, str, bytes, int)) or item is None:
                 continue
-            else:
+            elif isinstance(item, types.BuiltinFunctionType):
+                stack.append(item.__self__)
+            elif not isinstance(item, type) or item.__flags__ & HEAP_TYPE:
                 stack += vars(item).values() if hasattr(item, "__dict__") else ()
                 wrapped = getattr(item, "__wrapped__", None)
                 if wrapped is not None:
                     stack.append(wrapped)
-                if isinstance(item, type):
-                    continue
-                stack.append(type(item))
+                if not isinstance(item, type):
+                    stack.append(type(item))
 
     def of_function(self, function: types.FunctionType) -> Iterator[Any]:
         code = function.__code__

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pycompile._errors import DerivativeError
-from pycompile.derivatives import _views
+from pycompile._errors import DerivativeError, GraphBreakError
+from pycompile.derivatives import _trees, _views
 
 
 class _Running(threading.local):
@@ -247,7 +247,7 @@ class Tape:
         seen = [value for value, _ in self.known.values() if isinstance(value, np.ndarray)]
         for entry in self.entries:
             entry.kept = tuple(
-                _copied(x)
+                copied(x)
                 if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in seen)
                 else x
                 for x in entry.kept
@@ -350,35 +350,72 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
     """Runs a text as a function that the last of these tapes differentiates."""
     from pycompile.derivatives import _run
 
+    before, _running.tapes = _running.tapes, list(stack)
     tape = stack[-1]
+    outer, tape.is_text = tape.is_text, True
+    try:
+        out = _derived_run(tape, function, args)
+        _run.check(tape)
+        _require_known(tape, function, out)
+        return out
+    except GraphBreakError:  # in a batch: the text has to be one graph
+        tape.broken = True
+    finally:
+        _running.tapes, tape.is_text = before, outer
+    around = tape.around(args)
+    return _on(around, function, args) if around else function.plain(*args)
+
+
+def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
+    from pycompile.derivatives import _run
+
     for value in (*args, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
-    before, _running.tapes = _running.tapes, list(stack)
-    outer, tape.is_text = tape.is_text, True
-    try:
-        # No plan shall take the value of a number for granted that depends on what is differentiated.
-        fragile = [
-            i
-            for i, value in enumerate(args)
-            if is_fixed(value) and any(each.find(value)[1] is not None for each in stack)
-        ]
-        args = list(args)
-        # In graphs complex numbers of NumPy's are values, and those of Python's are not.
-        kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
-        for i in fragile:
-            args[i], number = np.array(args[i]), args[i]
-            alias(number, args[i])
-        key = (tape.is_batch, *kinds.items())
-        if key not in function.derived:
-            text = _run.of_arrays(function.plain, len(args), kinds)
-            function.derived[key] = _run.compiled(text, tape.is_batch)
-        with np.errstate(all="ignore"):
-            out = _run.whole(tape, function.derived[key], args)
-        _run.check(tape)
-        return out
-    finally:
-        _running.tapes, tape.is_text = before, outer
+    # No plan shall take the value of a number for granted that depends on what is differentiated.
+    fragile = [
+        i
+        for i, value in enumerate(args)
+        if is_fixed(value) and any(each.find(value)[1] is not None for each in tapes())
+    ]
+    args = list(args)
+    # In graphs complex numbers of NumPy's are values, and those of Python's are not.
+    kinds = {i: ".item()" if type(args[i]) is float else "[()]" for i in fragile}
+    for i in fragile:
+        args[i], number = np.array(args[i]), args[i]
+        alias(number, args[i])
+    key = (tape.is_batch, *kinds.items())
+    if key not in function.derived:
+        text = _run.of_arrays(function.plain, len(args), kinds)
+        function.derived[key] = _run.compiled(text, tape.is_batch)
+    with np.errstate(all="ignore"):
+        return function.derived[key](*args)
+
+
+def _require_known(tape: Tape, function: Any, out: Any) -> None:
+    """What a text gives depends on what is differentiated as graphs tell, or is there before it runs."""
+    lost = [x for _, x in _trees.leaves(out) if is_number(x) and not tape.find(x)[0]]
+    if not lost:
+        return
+    there = [*tape.constants.values(), *(x for x, _ in tape.known.values())]
+    known = [x for x in there if isinstance(x, np.ndarray)]
+    # A view of what is known and depends on nothing is no value of its own.
+    lost = [x for x in lost if not any(np.may_share_memory(x, each) for each in known)]
+    if not lost:
+        return
+    from pycompile.derivatives import _run
+
+    before = _run.Reached()
+    before.walk(function.plain)
+    if all(id(x) in before.found for x in lost):
+        return
+    if tape.is_batch:
+        tape.broken = True
+        return
+    raise DerivativeError(
+        f"a derivative's own code, {function.file}, ends a graph: derivatives of it are not known.  Let the "
+        "function compute with arrays, or write the rule of its step with pycompile.custom_vjp"
+    )
 
 
 class _ViewBack:
@@ -393,7 +430,7 @@ class _PlacesBack:
     """Of a view that no expression gives."""
 
     def __init__(self, places: Any, base: np.ndarray[Any, Any]) -> None:
-        from pycompile.derivatives._program import Function, Text
+        from pycompile.derivatives._text import Function, Text
 
         text = Text()
         text.put(f"g = np.zeros({base.size}, np.{base.dtype.name})")
@@ -410,7 +447,8 @@ _view_texts: dict[Any, Any] = {}
 
 
 def _view_text(kind: str, view: _views.View, base: np.ndarray[Any, Any]) -> Any:
-    from pycompile.derivatives._program import Function, Text, store_text
+    from pycompile.derivatives._text import Function, Text
+    from pycompile.derivatives._writer import store_text
 
     key = (kind, view.text("x"), base.shape, base.dtype)
     if key in _view_texts:
@@ -475,11 +513,11 @@ def _print_of(value: np.ndarray[Any, Any]) -> int:
 def _own(value: Any, target: Any) -> Any:
     """A kept value that is about to be written over: a copy of it."""
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
-        return _copied(value)
+        return copied(value)
     return value
 
 
-def _copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     new = value.copy(order="K")
     alias(value, new)
     return new
@@ -491,7 +529,7 @@ _ADD: list[Any] = []
 def added(tape: Tape, one: Any, other: Any) -> Any:
     if not _running.tapes:
         return one + other
-    from pycompile.derivatives._program import Function, Text
+    from pycompile.derivatives._text import Function, Text
 
     if not _ADD:
         text = Text()

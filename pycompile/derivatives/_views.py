@@ -70,8 +70,8 @@ class View:
         if self.spread:
             out = f"{out}.sum(axis={self.spread!r}, keepdims=True)"
         if self.new:
-            rank = len(self.shape)
-            out += f"[{', '.join('0' if i in self.new else ':' for i in range(rank))}]"
+            key = ["0" if i in self.new else ":" for i in range(len(self.shape))]
+            out += f"[{', '.join([*key, '...'])}]"  # an array, also of no axis
         if self.axes != tuple(range(len(self.axes))):
             out += f".transpose({tuple(int(i) for i in np.argsort(self.axes))!r})"
         return out

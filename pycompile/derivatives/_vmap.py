@@ -148,7 +148,7 @@ _STACKS: dict[int, Any] = {}
 
 
 def _stack(column: Sequence[Any], axis: int) -> Any:
-    from pycompile.derivatives._program import Function, Text
+    from pycompile.derivatives._text import Function, Text
 
     if axis not in _STACKS:
         text = Text()

@@ -131,7 +131,7 @@ def test_a_size_that_cannot_be_is_numpys_error():
 
 
 def test_the_break_says_that_the_loop_is_a_graph():
-    compiled = pycompile.compile(zeros, fullgraph=True)
+    compiled = pycompile.compile(zeros, fullgraph=True, dynamic=False)
     compiled(10, X)
     compiled(20, X)
     with pytest.raises(pycompile.GraphBreakError, match="'out'.*begins a graph of its own"):

@@ -58,6 +58,7 @@ READS = [
     ),
     ("x + y[0]", "x + y[:, :1]", "x[0, 0] + y", "np.clip(x, y - 1, y + 1)"),
     ("x.shape", "x.strides", "x.nbytes + x.itemsize", "np.ndim(x)", "x.dtype", "x.real"),
+    ("x * np.ndim(2.0)", "np.shape(x[0, 0, 0])", "np.size(float(x.sum()))", "np.ndim(x.sum())"),
     ("np.repeat(x, 2, axis=0)", "np.tile(x, (1, 2, 1))", "np.triu(x[0])", "np.fft.fft(x, axis=1)"),
     ("np.split(x, [1, 2], axis=2)", "np.meshgrid(x[0, 0], y[0, :, 0])", "np.linspace(0, 1, 7)"),
     ("np.arange(10, 2, -3)", "np.arange(3.0)", "np.array([[1.5, 2], [3, 4]])", "np.eye(3)"),

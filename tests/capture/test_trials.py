@@ -1,6 +1,7 @@
 """What trials have found is remembered, for calls that types and constants decide."""
 
 import gc
+import sys
 import types
 import weakref
 
@@ -178,3 +179,19 @@ def test_a_method_that_is_another_object_each_time_keeps_its_keywords():
     x = np.arange(12.0).reshape(3, 4)
     check(sums, x)
     check(more_sums, x)  # of what the first trial found
+
+
+def test_long_lists_are_described_at_the_speed_of_c():
+    """What `x.tolist()` gives: Python is asked nothing for each of its items."""
+    numbers, rows = [1.0] * 10_000, [[1, 2.5, "a", None]] * 10
+    calls = []
+    sys.setprofile(lambda frame, event, arg: calls.append(event))
+    try:
+        assert _trials.is_tame(numbers) and _trials.is_tame(rows)
+        assert _trials._arrays_of(numbers) == [] == _trials._arrays_of(rows)
+        assert _trials._is_new(numbers, [np.ones(3)])
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 1000
+    assert not _trials._is_new([1.0, numbers[0]], [numbers[0]])
+    assert not _trials.is_tame([*numbers, object()])

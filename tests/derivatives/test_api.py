@@ -267,6 +267,20 @@ def test_hessian(f):
     assert np.allclose(jacrev(grad(f))(X), h, rtol=1e-12)
 
 
+def test_units_in_parts(monkeypatch):
+    """Not all unit vectors are there at once, and second derivatives go through their parts, too."""
+    x = np.linspace(0.5, 1.5, 7)
+
+    def f(x):
+        return np.cumsum(np.sin(x) * x.sum())
+
+    kinds = (jacrev, jacfwd, lambda f: jacfwd(jacrev(f)))
+    whole = [kind(f)(x) for kind in kinds]
+    monkeypatch.setattr("pycompile.derivatives._api._UNITS_BYTES", 3 * x.nbytes)
+    for kind, wanted in zip(kinds, whole, strict=True):
+        assert np.allclose(kind(f)(x), wanted, rtol=1e-13, atol=0)
+
+
 def test_second_derivative_of_a_loop():
     g = grad(recurrence)
     h = jacrev(g)(X)

@@ -211,3 +211,24 @@ def test_a_write_in_python_is_seen_in_views():
 
     with pytest.raises(pycompile.DerivativeError, match="written where no graph follows"):
         pycompile.vjp(f, np.ones((3, 4)), np.arange(1.0, 5.0))
+
+
+def test_lists_of_many_lengths():
+    def f(x, width):
+        return np.pad(x, width).sum()
+
+    for _ in range(2):
+        for width in ([1, 2], [2], [[2, 3]], [[2, 3], [4, 5]], [0]):
+            assert np.array_equal(pycompile.grad(f)(np.ones((2, 2)), width), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_what_is_kept_is_written_behind_a_break(dtype):
+    y = np.arange(1, 4).astype(dtype)
+
+    def f(x, y):
+        z = x * y
+        eval("y.fill(7)")
+        return z.sum()
+
+    assert np.array_equal(pycompile.grad(f)(np.ones(3), y), [1.0, 2.0, 3.0])

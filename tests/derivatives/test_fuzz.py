@@ -1,7 +1,8 @@
 """Random differentiable functions against differences; see derivative_programs.py, and
-generated_derivatives.py for those of the array and loop fuzzers: three in four.
+generated_derivatives.py for those of the array and loop fuzzers: three in four.  The same programs as
+batches: see generated_batches.py.
 
-python tests/derivatives/test_fuzz.py FIRST COUNT     # 0 10000: many; prints the programs that fail
+python tests/derivatives/test_fuzz.py FIRST COUNT [batches]  # 0 10000: many; prints the programs that fail
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections import Counter
 from typing import Any
 
+import generated_batches as batches
 import generated_derivatives as generated
 import numpy as np
 import pytest
@@ -67,14 +69,29 @@ def test_programs(first: int) -> None:
         run(seed)
 
 
+def run_batches(seed: int) -> str:
+    text, given = batches.program(seed)
+    f = function(text, f"batch program {seed}")
+    for told in (batches.differ(f, given, seed), batches.jacobians_differ(f, given)):
+        assert told in ("", "unknown"), f"{text}\n{told}"
+    return told
+
+
+@pytest.mark.parametrize("first", range(0, IN_CI // 5, CHUNK))
+def test_batches(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        run_batches(seed)
+
+
 if __name__ == "__main__":
     os.environ.setdefault("PYCOMPILE_WAIT", "1")
-    start, count = map(int, sys.argv[1:])
+    start, count = map(int, sys.argv[1:3])
+    one = run_batches if sys.argv[3:] == ["batches"] else run
     told: Counter[str] = Counter()
     for number in range(start, start + count):
         pycompile.reset()
         try:
-            told[run(number)] += 1
+            told[one(number)] += 1
         except Exception as error:
             told["failed"] += 1
             notes = getattr(error, "__notes__", ())

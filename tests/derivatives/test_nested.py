@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pycompile import jvp, vjp
+from pycompile import DerivativeError, jvp, vjp
+from pycompile.derivatives.rules import RULES
 
 X = 0.7
 SECOND, FIRST = -np.sin(X) * 2, np.cos(X)
@@ -54,3 +55,21 @@ def test_complex_numbers(kind):
     want = (-1 / (1 + z) ** 2, 1 / (1 + z))
     assert np.allclose(vjp(f, kind(z), v)[1](1 + 0j), want, rtol=1e-14)
     assert np.allclose(jvp(f, (kind(z), v), (v, kind(0j)))[1], want[0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("product", [np.dot, np.inner, lambda x, y: np.tensordot(x, y, 0)[()]])
+def test_products_of_numbers(product):
+    def f(x, v):
+        return vjp(lambda x: product(x, 0.3), x)[1](v)[0]
+
+    assert vjp(f, X, 2.0)[1](1.0) == (0.0, 0.3)
+
+
+def test_a_rule_that_ends_a_graph(monkeypatch):
+    monkeypatch.setitem(RULES[np.inner], "a", lambda g, o, a, b: g * 0.3 if eval("1") else g)
+
+    def f(x, v):
+        return vjp(lambda x: np.inner(x, 0.3), x)[1](v)[0]
+
+    with pytest.raises(DerivativeError, match="own code"):
+        vjp(f, X, 2.0)

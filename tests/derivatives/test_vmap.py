@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import grad, hessian, vmap
+from pycompile import grad, hessian, jacfwd, jacrev, vmap
 from pycompile.derivatives import _batch
 
 rng = np.random.default_rng(4)
@@ -44,6 +44,15 @@ def elements(x):
     return y
 
 
+def stores(x, y):
+    a, b = x * 1, np.zeros((3, 4))
+    np.add.at(a, [1, 3], y)
+    a[[0, 2]] = y * 2
+    np.add.at(b, (np.array([2, 0]), np.argsort(x)[:2]), y)
+    np.add.at(b, (slice(None), [1, 1]), y)
+    return a, b, b[np.array([0, 1]), [3, 2]]
+
+
 class Counted:
     """Tells whether items were run at once."""
 
@@ -66,6 +75,7 @@ ONCE = {
     "views": (lambda x: (x.T[::-1].reshape(-1), x[1:, ::2], x[0, 1]), (R(5, 3, 4),), {}),
     "joined": (lambda x: np.concatenate((x, V)), (R(5, 4),), {}),
     "gathers": (lambda x: (x[np.argsort(x)], V[np.argsort(x)], x[[0, 2]]), (R(5, 4),), {}),
+    "stores": (stores, (R(5, 4), R(5, 2)), {}),
     "sort": (lambda x: np.sort(x, axis=0)[::-1], (R(5, 4, 2),), {}),
     "linalg": (lambda a, b: (np.linalg.inv(a), np.linalg.solve(a, b)), (R(5, 4, 4), R(5, 4)), {}),
     "einsum": (lambda x: np.einsum("i,ij->j", x, W), (R(5, 4),), {}),
@@ -164,6 +174,33 @@ def test_gradient_of_a_batch(monkeypatch):
     assert counted.told == [True]
     want = grad(lambda x: (np.tanh(x @ W).sum(axis=1) ** 2).sum())(x)
     assert np.allclose(g, want, rtol=1e-12)
+
+
+def test_gradient_of_a_batch_that_is_given_up(monkeypatch):
+    def f(r):
+        return np.median(np.tanh(r)) ** 2
+
+    x = R(5, 4)
+    counted = Counted(monkeypatch)
+    g = grad(lambda x: vmap(f)(x).sum())(x)
+    assert counted.told == [False]
+    assert np.array_equal(g, [grad(f)(row) for row in x])
+
+
+def test_jacobians_are_batches(monkeypatch):
+    counted = Counted(monkeypatch)
+    x = R(4)
+    for jacobian in (jacrev, jacfwd):
+        assert np.allclose(jacobian(elements)(x), np.tril(np.ones((4, 4))) * 4 * x, rtol=1e-14)
+    assert np.allclose(hessian(lambda x: (elements(x) ** 2).sum())(x), _hessian(x), rtol=1e-12)
+    assert all(counted.told)
+
+
+def _hessian(x):
+    """Of the sum of 4 s ** 2 for the running sums s of x ** 2."""
+    s = np.cumsum(x**2)
+    mixed = 32 * np.outer(x, x) * (4 - np.maximum.outer(range(4), range(4)))
+    return mixed + np.diag(16 * np.cumsum(s[::-1])[::-1])
 
 
 def test_warnings_and_errors_are_the_loops():

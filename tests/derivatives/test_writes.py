@@ -33,6 +33,15 @@ def setfancy(x, v):
 
 
 @program
+def of_no_axis(x, v):
+    y = np.array(v[0])
+    y[None] *= 3
+    y[None, None][:, :0] = v[:0]
+    y[y > 0] *= x[0, 1]
+    return y * x
+
+
+@program
 def setmask(x, v):
     y = x * 1
     y[x > 0.5] = v[0]

@@ -152,6 +152,20 @@ def test_what_comes_to_nothing_gets_dearer(clock):
     assert waits[1:] == sorted(waits[1:]) and waits[4] > 3 * waits[1], waits
 
 
+def test_plans_that_have_not_paid_make_the_next_ones_rarer(clock):
+    """Where every call is of another kind."""
+    waits = []
+    _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
+    for _ in range(8):
+        calls = 0
+        while not _C.test_account_call(0, 50, 10**15, False):
+            _C.test_account_plain(0, MS)
+            calls += 1
+        waits.append(calls)
+        _C.test_account_captured(0, 50, 3 * MS, True)
+    assert waits[2:] == sorted(waits[2:]) and waits[7] > 2 * waits[2], waits
+
+
 def child(code, **environment):
     """What a process prints in which the account decides."""
     settings = {**os.environ, **ACCOUNT, **environment}

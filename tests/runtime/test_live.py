@@ -815,3 +815,23 @@ def test_modules_are_watched(both, tmp_path):
 @pytest.mark.slow
 def test_not_under_capture_all(both):
     assert both(LOOPS["for over a range"], "--capture-all") == 0
+
+
+def test_loops_that_are_short_each_time_are_left(both):
+    """A loop that a function makes five turns of is hot as well, but entering it takes longer than they do."""
+    text = """
+    if "pycompile" in __import__("sys").modules:
+        __import__("pycompile._C")._C.test_sample(10**7, 10**7)  # how long it takes to enter one
+    def level(ladder, price):
+        k = 0
+        while k < len(ladder) and ladder[k] < price:
+            k += 1
+        return k
+    ladder = np.linspace(5.0, 120.0, 14)
+    groups = {}
+    for i in range(30_000):
+        groups.setdefault(i % 7, []).append(level(ladder, float(i % 130)))
+    """
+    # where the account decides, which may allow none
+    settings = {"PYCOMPILE_SAMPLE": "1", "PYCOMPILE_PLAN_ALWAYS": "0", "PYCOMPILE_WAIT": "0"}
+    assert both(text, **settings) <= 5

@@ -239,9 +239,118 @@ def test_arrays_with_gaps_have_known_lengths():
 
 
 def test_the_guards_are_told():
-    def halves(x):
-        n = len(x) // 2
-        return x[:n] + x[n : 2 * n]
+    def quarter(x):
+        return x[: len(x) // 4].copy()
 
-    told = pycompile.explain(halves, dynamic=True, options={"plan_always": True})(np.ones(8))
-    assert told.guards[1].startswith("x: float64[2…] C-contiguous") and len(told.guards) == 3
+    told = pycompile.explain(quarter, dynamic=True, options={"plan_always": True})(np.ones((8, 2)))
+    assert told.guards[0].startswith("x: float64[4…, 1…] C-contiguous") and len(told.guards) == 3
+
+
+# ---- ints from outside ----
+
+
+def filled(n, m):
+    x = np.zeros((n, m))
+    x += np.arange(m)
+    return np.concatenate([x, np.ones((1, m))]) * 2
+
+
+def turned(x, k):
+    return np.concatenate([x[k:], x[:k]])
+
+
+def folded(x, k):
+    return x.reshape(k, -1).sum(axis=1), x.reshape(-1, k) * 2
+
+
+def beside(x, k):
+    return x * np.ones(k) + k, np.full(k, 2.0)[: len(x)] - x
+
+
+COUNTS = (3, 5, 8, 17, 4, 33, 2, 12, 40, 1, 7)
+
+
+def of_count(function, n):
+    if function is filled:
+        return n, n + 3
+    return (RNG.standard_normal({turned: 50, folded: 6 * n, beside: n}[function]), n)
+
+
+@pytest.mark.parametrize("function", [filled, turned, folded, beside])
+def test_ints_are_lengths(function):
+    for dynamic, plans in ((True, 1), (None, 2)):
+        pycompile.reset()
+        compiled = pycompile.compile(function, dynamic=dynamic, **PLANS)
+        for n in COUNTS:
+            args = of_count(function, n)
+            assert outcome(function, args) == outcome(compiled, args), n
+        stats = compiled.stats()
+        assert (stats["plans"], stats["plan_runs"]) == (plans, len(COUNTS)), stats
+        for n in (0, -1, -7, 51, True, 2**33, 2**62, 2**70):
+            args = (n, n) if function is filled else (RNG.standard_normal(60), n)
+            assert outcome(function, args) == outcome(compiled, args), n
+
+
+# ---- what only the run decides ----
+
+
+def onto(x, y):
+    return x + y * 2 + x * y
+
+
+def test_which_operand_is_written_is_found_when_the_plan_runs():
+    """NumPy writes into the right operand from 256 KiB on, where it decides which NaN results."""
+    compiled = pycompile.compile(onto, dynamic=True, **PLANS)
+    agree(onto, compiled, (vector, vector), [(n, 0) for n in (8, 40_000, 32_760, 32_768, 16)])
+    assert compiled.stats()["plans"] == 1
+
+
+def shifted(u, before):
+    before[1:-1] = u[:-2] + u[2:] - before[1:-1]
+    u[1:-1] = before[:-2] + before[2:] - u[1:-1]
+    return u[1:-1] + before[1:-1]
+
+
+def test_lengths_that_follow_from_equal_ones_are_equal():
+    """Not only for one another: kernels of both fuse."""
+    pycompile.reset()
+    compiled = pycompile.compile(shifted, dynamic=True, **PLANS)
+    agree(shifted, compiled, (matrix, matrix), [(n + 1, m) for n, m in SIZES[:20]])
+    assert compiled.stats()["plans"] == 1
+    x = np.ones((9, 7))
+    known, open_ = (
+        pycompile.explain(shifted, dynamic=dynamic, options={"plan_always": True})(x, x.copy())
+        for dynamic in (False, True)
+    )
+    assert known.kernels == open_.kernels
+
+
+def test_a_write_before_its_length_is_found_to_be_another():
+    """The place that was written is of the length that is found afterwards."""
+
+    def scaled(a, b):
+        b[1:] = b[1:] * 2
+        return a + b, a - 1
+
+    compiled = pycompile.compile(scaled, dynamic=True, **PLANS)
+    for n in (5, 9, 33):
+        a, b = np.arange(float(n)), np.ones(n)
+        written = b.copy()
+        for made, wanted in zip(compiled(a, b), scaled(a, written), strict=True):
+            np.testing.assert_array_equal(made, wanted)
+        np.testing.assert_array_equal(b, written)
+    assert compiled.stats()["compiles"] == 1
+
+
+def test_nothing_is_compiled_again_after_the_first_calls():
+    def ragged(x, lengths):
+        inside = np.arange(x.shape[1]) < lengths[:, None]
+        kept = x[inside] * 0.5
+        return kept - kept.sum(), np.where(inside, x, 0).sum(axis=1), filled(len(x), 3)
+
+    compiled = pycompile.compile(ragged, **PLANS)
+    for number in range(100):
+        n, m = (int(i) for i in RNG.integers(1, 30, 2))
+        args = RNG.standard_normal((n, m)), RNG.integers(0, m + 1, n)
+        with pycompile.set_stance("default" if number < 10 else "fail_on_recompile"):
+            assert outcome(ragged, args) == outcome(compiled, args), (n, m)

@@ -392,6 +392,8 @@ int value_pin(Interp *in, Value *value);
 uint64_t source_path_of(Interp *in, SourceId id);
 /* The record of the source's failed guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
+/* Is a value that varies guarded all the same, for a plan of its own? */
+bool varied_is_planned(const Interp *in, const VariedPath *varied);
 /* Guards that the int, which stays symbolic, lies in [low, high]; ANSWER_NO where that is
    impossible. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
@@ -557,6 +559,10 @@ Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);
+/* May the value, an int from outside, be a symbol? */
+bool int_is_open(Interp *in, const Value *value);
+/* Its symbol; ANSWER_NO: it has none. */
+Answer symbol_of_int(Interp *in, Value *value, SizeId *out);
 /* The symbol of a length; 0 or -1. */
 int symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out);
 /* The symbols in it are known from now on: capture starts again.  ANSWER_NO: there are none. */
@@ -572,7 +578,8 @@ Answer size_guard(Interp *in, SizeId size, bool zero);
 Answer size_decide(Interp *in, SizeId size, bool *negative);
 /* Guards that the length is `least` or more, or makes it known. */
 Answer length_is_some(Interp *in, SizeId size, int64_t least);
-/* None of them is 0: the strides of an array that lies as a new one are products of its lengths. */
+/* None of them is 0, where there are several: the strides of an array that lies as a new one are
+   products of its lengths. */
 Answer lengths_are_some(Interp *in, int rank, const SizeId *shape);
 /* New arrays of such lengths have these strides: guards that none is of an axis that does not
  * count.
@@ -599,6 +606,8 @@ Answer size_of_number(Interp *in, Value *value, SizeId *out);
 /* As size_of_number, of lengths of arrays from outside and what Python computes from them. */
 Answer size_of_length(Interp *in, Value *value, SizeId *out);
 Answer number_of_size(Interp *in, SizeId size, Value **out);
+/* A comparison of Python's ints as a node. */
+Answer sizes_compare(Interp *in, Op op, SizeId a, SizeId b, NodeId *out);
 /* The plan goes on only where it is so. */
 Answer sizes_assert_at_most(Interp *in, SizeId a, SizeId b);
 Answer sizes_assert_same(Interp *in, SizeId a, SizeId b);

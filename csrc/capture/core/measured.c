@@ -131,7 +131,7 @@ symbol_of(Interp *in, NodeId number, int depth, SizeId *out)
                                                                                       : ANSWER_YES;
 }
 
-/* A length of an array is that; another number from outside is known from now on. */
+/* A length of an array is that; another number from outside is a symbol, or known from now on. */
 static Answer
 size_of_input(Interp *in, NodeId node, SizeId *out)
 {
@@ -145,6 +145,8 @@ size_of_input(Interp *in, NodeId node, SizeId *out)
             *out = array_length(in, sized, axis);
             return ANSWER_YES;
         }
+        Answer answer = symbol_of_int(in, in->memory.inputs.at[i], out);
+        if (answer != ANSWER_NO) return answer;
         if (in->turn == NULL) return ANSWER_NO;
         TRY(value_as_int(in, in->memory.inputs.at[i], &number));
         *out = size_const(in->graph, number);
@@ -234,12 +236,14 @@ size_of_number(Interp *in, Value *value, SizeId *out)
     return VEC_PUSH(in->arena, &in->memory.measured, measured) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Of lengths alone; it must not be looked for among what can be measured. */
+/* Of lengths alone, and ints from outside that are symbols; it must not be looked for among what
+   can be measured. */
 static bool
-is_of_lengths(const Interp *in, const Value *value)
+is_of_lengths(Interp *in, const Value *value)
 {
     if (value->kind == V_CONST) return PyLong_CheckExact(value->object);
-    if (value->kind != V_NODE || (value->nitems == 0 && value->sized == NULL)) return false;
+    if (value->kind != V_NODE) return false;
+    if (value->nitems == 0 && value->sized == NULL) return int_is_open(in, value);
     for (int i = 0; i < value->nitems; i++)
         if (!is_of_lengths(in, value->items[i])) return false;
     return true;
@@ -270,6 +274,7 @@ static Value *
 value_of_symbol(Interp *in, const Size *size)
 {
     Value *length, *array = in->memory.inputs.at[graph_node(in->graph, size->node)->attrs.index];
+    if (!value_is_array(in, array)) return array;
     return array_size(in, array, size->axis, &length) == ANSWER_YES ? length : NULL;
 }
 
@@ -350,14 +355,23 @@ number_of_size(Interp *in, SizeId size, Value **out)
 
 /* ---- what bounds do not show ---- */
 
+Answer
+sizes_compare(Interp *in, Op op, SizeId a, SizeId b, NodeId *out)
+{
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON);
+    NodeId both[2];
+    TRY_NODE(both[0], number_node(in, a));
+    TRY_NODE(both[1], number_node(in, b));
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    return ANSWER_YES;
+}
+
 static Answer
 assert_order(Interp *in, Op op, SizeId a, SizeId b)
 {
     Type truth = type_scalar(DT_BOOL, FORM_PYTHON);
-    NodeId both[2], test;
-    TRY_NODE(both[0], number_node(in, a));
-    TRY_NODE(both[1], number_node(in, b));
-    TRY_NODE(test, graph_add(in->graph, in->region, op, 2, both, &truth, NULL));
+    NodeId test;
+    TRY(sizes_compare(in, op, a, b, &test));
     TRY_NODE(test, graph_add(in->graph, in->region, OP_py_assert, 1, &test, &truth, NULL));
     return ANSWER_YES;
 }

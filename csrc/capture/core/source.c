@@ -3,6 +3,7 @@
    scalar's value when it decides the graph (value_known), an item when it is read.  Objects that
    can change or be aliased are found again by identity (Interp.by_object), so that two paths to one
    object give one Value, under a SAME guard. */
+#include "../../config.h"
 #include "core.h"
 
 /* The innermost line outside pycompile: for code of pycompile that stands for a library function,
@@ -423,6 +424,16 @@ source_varied(Interp *in, SourceId id)
     return NULL;
 }
 
+/* Under capture_all, where what is not captured may have no other way to run, the first values that
+   a guard fails for have plans of their own. */
+bool
+varied_is_planned(const Interp *in, const VariedPath *varied)
+{
+    enum { MOST_VALUES = 512 };
+    const Config *config = in->request->config;
+    return config != NULL && config->capture_all && varied->failed <= MOST_VALUES;
+}
+
 /* A list or dict whose guard on its length kept failing: a plan for each length would not pay. */
 static bool
 has_grown(Interp *in, SourceId id)
@@ -433,7 +444,7 @@ has_grown(Interp *in, SourceId id)
         source->index == d->argcount + d->kwonly + d->varargs)
         return false; /* each call makes a new one */
     const VariedPath *varied = source_varied(in, id);
-    return varied != NULL && varied->unsteady;
+    return varied != NULL && varied->unsteady && !varied_is_planned(in, varied);
 }
 
 static Value *

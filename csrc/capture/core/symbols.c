@@ -1,23 +1,21 @@
-/* Lengths of arrays from outside that stay symbols of the graph, so that a plan serves all of them.
+/* Lengths of arrays from outside, and ints from outside that are lengths or places, which stay
+   symbols of the graph, so that a plan serves all of them.
 
    Which ones the option `dynamic` says: all, those that differed in a call for which no plan held,
    or those that the program declares (dims.c).  An array has symbols where it is laid out as a new
    one in C order and has elements.  Where NumPy treats axes of one element in ways of their own,
-   what is captured asks for two: length_is_some.
+   what is captured asks for two: length_is_some.  An int is 0 or more; what it is used for raises
+   that.
 
-   What cannot take a symbol makes it known, by `sizes_specialise`; what needs two lengths to be
-   equal asks `symbols_unite`.  Either is learnt: capture starts again, and the array is pinned
-   accordingly (value_pin).  Where that takes many attempts, lengths that are equal in this call are
-   taken for one symbol, and at last all are known. */
+   What cannot take a symbol makes it known, by `sizes_specialise`.  That is learnt: capture starts
+   again, and the array is pinned accordingly (value_pin).  Where that takes many attempts, all are
+   known.  What needs two lengths to be equal asks `symbols_unite`. */
 #include "core.h"
 
 #include "../../config.h"
 
-enum {
-    MOST_LEARNT = 4,
-    /* length in the call: a view of one element may be another than those of more */
-    LEAST_SEEN = 2,
-};
+/* Length in the call: a view of one element may be another than those of more. */
+enum { LEAST_SEEN = 2 };
 
 bool
 symbols_in_use(const Interp *in)
@@ -100,25 +98,43 @@ symbol_dim(const Interp *in, SizeId size)
     return NULL;
 }
 
-/* The first symbol that has to be this one, by its name or by what has been learnt. */
+/* The first symbol that has to be this one, by its name. */
 static const Symbol *
-united_with(const Interp *in, uint64_t path, const Dim *dim, int64_t hint)
+united_with(const Interp *in, const Dim *dim, int64_t hint)
 {
-    const Marks *marks = in->attempt.marks;
     for (int i = 0; i < in->memory.symbols.len; i++)
         if (dim_is_same(dim, &in->memory.symbols.at[i].dim) &&
             size_value(in->graph, in->memory.symbols.at[i].size) == hint)
             return &in->memory.symbols.at[i];
-    for (int i = 0; i < in->memory.symbols.len && marks->symbol_tries >= MOST_LEARNT; i++)
-        if (size_value(in->graph, in->memory.symbols.at[i].size) == hint)
-            return &in->memory.symbols.at[i];
-    for (int i = 0; i < marks->united.len; i++) {
-        const UnitedSizes *both = &marks->united.at[i];
-        if (both->path[0] != path && both->path[1] != path) continue;
-        const Symbol *other = symbol_at(in, both->path[both->path[0] == path]);
-        if (other != NULL && size_value(in->graph, other->size) == hint) return other;
-    }
     return NULL;
+}
+
+/* Guards that the symbol is the other one. */
+static int
+guard_united(Interp *in, const Symbol *symbol, const Symbol *with)
+{
+    Guard guard = {.kind = GUARD_SAME_SIZE,
+                   .source = symbol->array,
+                   .other = with->array,
+                   .low = symbol->axis,
+                   .high = with->axis};
+    SizeTerm terms[] = {{SIZE_DIM, 0, symbol->axis},
+                        {SIZE_CONST, -1, 0},
+                        {SIZE_DIM, 1, with->axis},
+                        {SIZE_MUL, 0, 0},
+                        {SIZE_ADD, 0, 0}};
+    SourceId sources[] = {symbol->array, with->array};
+    if (symbol->axis != OF_INT && with->axis != OF_INT) return guard_add(in, &guard) < 0 ? -1 : 0;
+    guard = (Guard){.kind = GUARD_SIZES,
+                    .source = symbol->array,
+                    .other = NO_SOURCE,
+                    .low = 1,
+                    .ngroup = COUNT_OF(sources),
+                    .group = arena_copy(in->arena, sources, sizeof sources),
+                    .nsizes = COUNT_OF(terms),
+                    .sizes = arena_copy(in->arena, terms, sizeof terms)};
+    if (guard.group == NULL || guard.sizes == NULL) return -1;
+    return guard_add(in, &guard) < 0 ? -1 : 0;
 }
 
 /* Guards what is declared of the symbol. */
@@ -145,15 +161,10 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
     Symbol symbol = {.path = path, .array = array->source, .axis = axis};
     if (!dim_of(in, array, axis, &symbol.dim) || !dim_allows(&symbol.dim, hint))
         symbol.dim.name = NULL;
-    const Symbol *with = united_with(in, path, &symbol.dim, hint);
+    const Symbol *with = united_with(in, &symbol.dim, hint);
     if (with != NULL) {
-        Guard guard = {.kind = GUARD_SAME_SIZE,
-                       .source = array->source,
-                       .other = with->array,
-                       .low = axis,
-                       .high = with->axis};
         *out = symbol.size = with->size;
-        if (guard_add(in, &guard) < 0) return -1;
+        if (guard_united(in, &symbol, with) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
         bool declared = symbol.dim.name != NULL;
@@ -171,6 +182,46 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
                    dim_guard(in, *out, &symbol.dim) != ANSWER_ERROR
                ? 0
                : -1;
+}
+
+/* ---- ints ---- */
+
+/* Behind a graph break the int is likely a loop's, with views of its lengths on the stack, which
+   have gaps and would be known: then it is learnt as a number. */
+bool
+int_is_open(Interp *in, const Value *value)
+{
+    if (!symbols_in_use(in) || in->loop != NULL || in->request->number != 0 ||
+        value->kind != V_NODE || value->nitems != 0 || value->sized != NULL ||
+        value->source == NO_SOURCE || value->guard == 0 || value->object == NULL ||
+        !PyLong_CheckExact(value->object) || source_is_stacked(in, value->source) ||
+        in->out->guards.at[value->guard - 1].kind != GUARD_INT_RANGE ||
+        graph_node(in->graph, value->node)->type.dtype != DT_I64)
+        return false;
+    uint64_t path = source_path_of(in, value->source);
+    if (PyLong_AsLongLong(value->object) < LEAST_SEEN || is_fixed(in, path)) return false;
+    return in->request->config->dynamic == DYNAMIC_AT_ONCE || has_varied(in, path);
+}
+
+Answer
+symbol_of_int(Interp *in, Value *value, SizeId *out)
+{
+    if (!int_is_open(in, value)) return ANSWER_NO;
+    uint64_t path = source_path_of(in, value->source);
+    const Symbol *known = symbol_at(in, path);
+    if (known != NULL) {
+        *out = known->size;
+        return ANSWER_YES;
+    }
+    int64_t hint = PyLong_AsLongLong(value->object);
+    TRY(value_in_range(in, value, 0, INT64_MAX >> 1));
+    in->out->guards.at[value->guard - 1].array.least_shape = 1;
+    Symbol symbol = {.path = path, .array = value->source, .axis = OF_INT};
+    *out = symbol.size = size_dim(in->graph, value->node, 0, hint);
+    SizeId least = size_const(in->graph, 0);
+    if (*out == NO_SIZE || least == NO_SIZE) return ANSWER_ERROR;
+    in->graph->sizes.at[*out].a = least;
+    return VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- what is declared ---- */
@@ -287,36 +338,6 @@ type_is_measured(const Interp *in, const Type *type)
     return false;
 }
 
-/* The path of the first array that has the symbol; 0: it is none. */
-static uint64_t
-path_of_symbol(const Interp *in, SizeId size)
-{
-    for (int i = 0; i < in->memory.symbols.len; i++)
-        if (in->memory.symbols.at[i].size == size) return in->memory.symbols.at[i].path;
-    return 0;
-}
-
-Answer
-symbols_unite(Interp *in, SizeId a, SizeId b)
-{
-    static const char why[] = "a length that must be equal to another";
-    UnitedSizes both = {{path_of_symbol(in, a), path_of_symbol(in, b)}};
-    const Dim *dim = symbol_dim(in, a), *other = symbol_dim(in, b);
-    bool found = false;
-    if (dim != NULL && other != NULL) return dim_refuse(in, dim, "has to be equal to", other);
-    if (size_value(in->graph, a) == size_value(in->graph, b) && both.path[0] && both.path[1]) {
-        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->united, both) < 0)
-            return ANSWER_ERROR;
-        return start_again(in, "lengths that must be equal");
-    }
-    bool known = size_is_const(in->graph, a) || size_is_const(in->graph, b);
-    Answer answer = known ? ANSWER_NO : size_guard(in, size_sub(in->graph, a, b), true);
-    if (answer != ANSWER_NO) return answer;
-    TRY(fix_symbols(in, a, why, &found));
-    TRY(fix_symbols(in, b, why, &found));
-    return found ? start_again(in, why) : ANSWER_NO;
-}
-
 /* ---- guards ---- */
 
 int64_t
@@ -327,7 +348,8 @@ size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes)
     for (int i = 0; i < count; i++) {
         const SizeTerm *term = &terms[i];
         if (term->kind < SIZE_ADD) {
-            values[n++] = term->kind == SIZE_CONST ? term->value : shapes[term->value][term->axis];
+            values[n++] =
+                term->kind == SIZE_CONST ? term->value : shapes[term->value][Py_MAX(term->axis, 0)];
         } else {
             n--;
             values[n - 1] = size_apply(term->kind, values[n - 1], values[n]);
@@ -437,32 +459,66 @@ dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
     return dim_refuse(in, dim, what, NULL);
 }
 
-/* A symbol, or a quotient of it, and a negative number: the guard of its array has a larger bound.
- */
+/* The guard of what has the symbol has this bound from now on. */
 static bool
-bound_is_raised(Interp *in, SizeId sum)
+symbol_is_raised(Interp *in, SizeId symbol, int64_t least)
 {
-    const Size *size = &in->graph->sizes.at[sum];
-    if (size->kind != SIZE_ADD || !size_is_const(in->graph, size->b)) return false;
-    SizeId symbol = size->a;
-    int64_t least = -size_value(in->graph, size->b);
-    size = &in->graph->sizes.at[symbol];
-    if (size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b) &&
-        size_value(in->graph, size->b) > 0 && least > 0 && least < INT32_MAX) {
-        symbol = size->a;
-        least *= size_value(in->graph, size->b);
-    }
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *at = &in->memory.symbols.at[i];
         if (at->size != symbol) continue;
         Value *array = value_of_source(in, at->array);
         if (array == NULL || array->guard == 0) return false;
-        int64_t *guarded = &in->out->guards.at[array->guard - 1].array.shape[at->axis];
+        Guard *guard = &in->out->guards.at[array->guard - 1];
+        int64_t *guarded = at->axis == OF_INT ? &guard->low : &guard->array.shape[at->axis];
         SizeId bound = size_const(in->graph, Py_MAX(least, *guarded));
         if (bound == NO_SIZE) return false;
         in->graph->sizes.at[symbol].a = bound;
         *guarded = Py_MAX(least, *guarded);
-        return true;
+        return sizes_refresh(in->graph) == 0;
+    }
+    return false;
+}
+
+/* Where that the size is `least` or more says the same of symbols alone, their guards say it. */
+static bool
+bound_is_raised(Interp *in, SizeId id, int64_t least)
+{
+    const Size size = in->graph->sizes.at[id];
+    if (size.kind < SIZE_ADD) return symbol_is_raised(in, id, least);
+    bool known[2] = {size_is_const(in->graph, size.a), size_is_const(in->graph, size.b)};
+    int64_t a = size_value(in->graph, size.a), b = size_value(in->graph, size.b);
+    switch (size.kind) {
+    case SIZE_ADD: return known[1] && bound_is_raised(in, size.a, least - b);
+    case SIZE_MOST:
+        if (known[0] && a < least) return bound_is_raised(in, size.b, least);
+        return known[1] && b < least && bound_is_raised(in, size.a, least);
+    case SIZE_FLOOR_DIV:
+        return known[1] && b > 0 && b < INT32_MAX && least > 0 && least < INT32_MAX &&
+               bound_is_raised(in, size.a, least * b);
+    case SIZE_MUL:
+        if (known[0] && a > 0 && least > 0) return bound_is_raised(in, size.b, (least - 1) / a + 1);
+        return least == 1 && size_lower(in->graph, size.a, &a) && a >= 0 &&
+               size_lower(in->graph, size.b, &b) && b >= 0 && bound_is_raised(in, size.a, 1) &&
+               bound_is_raised(in, size.b, 1);
+    default: return false;
+    }
+}
+
+/* Is the same guarded already? */
+static bool
+is_guarded(const Interp *in, const SizeCode *code, bool zero)
+{
+    for (int i = 0; i < in->out->guards.len; i++) {
+        const Guard *guard = &in->out->guards.at[i];
+        bool same = guard->kind == GUARD_SIZES && guard->low == zero &&
+                    guard->nsizes == code->terms.len && guard->ngroup == code->arrays.len;
+        for (int k = 0; same && k < code->arrays.len; k++)
+            same = guard->group[k] == code->arrays.at[k];
+        for (int k = 0; same && k < code->terms.len; k++) {
+            const SizeTerm *a = &guard->sizes[k], *b = &code->terms.at[k];
+            same = a->kind == b->kind && a->value == b->value && a->axis == b->axis;
+        }
+        if (same) return true;
     }
     return false;
 }
@@ -476,9 +532,11 @@ size_guard(Interp *in, SizeId size, bool zero)
     if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
     if (zero && is_declared_zero(in, size)) return ANSWER_YES;
     if (!in->memory.numpys) TRY(dims_allow(in, size, size, zero));
-    if (!zero && bound_is_raised(in, size)) return ANSWER_YES;
+    if (!zero && bound_is_raised(in, size, 0)) return ANSWER_YES;
+    if (PyErr_Occurred()) return ANSWER_ERROR;
     TRY(put_size(in, size, &code));
     if (code.arrays.len == 0) return ANSWER_NO;
+    if (is_guarded(in, &code, zero)) return ANSWER_YES;
     Guard guard = {.kind = GUARD_SIZES,
                    .source = code.arrays.at[0],
                    .other = NO_SOURCE,
@@ -488,6 +546,92 @@ size_guard(Interp *in, SizeId size, bool zero)
                    .nsizes = code.terms.len,
                    .sizes = code.terms.at};
     return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- lengths that must be equal ---- */
+
+static Symbol *
+symbol_of_size(Interp *in, SizeId size)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == size) return &in->memory.symbols.at[i];
+    return NULL;
+}
+
+/* The first symbol is the other one, a declared one the one that stays. */
+static Answer
+unite_symbols(Interp *in, Symbol *a, Symbol *b)
+{
+    if (guard_united(in, a, b) < 0) return ANSWER_ERROR;
+    bool first = a->dim.name != NULL || (b->dim.name == NULL && a < b);
+    SizeId kept = first ? a->size : b->size, other = first ? b->size : a->size;
+    int64_t least = size_value(in->graph, in->graph->sizes.at[other].a);
+    if (least > size_value(in->graph, in->graph->sizes.at[kept].a))
+        in->graph->sizes.at[kept].a = in->graph->sizes.at[other].a;
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == other) in->memory.symbols.at[i].size = kept;
+    return size_unite(in->graph, other, kept) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+is_declared(const Interp *in, SizeId id)
+{
+    const Size *size = &in->graph->sizes.at[id];
+    if (size->kind >= SIZE_ADD) return is_declared(in, size->a) || is_declared(in, size->b);
+    return symbol_dim(in, id) != NULL;
+}
+
+/* Extremes in the size are what they are in this call, where bounds of symbols say so. */
+static void
+decide_extremes(Interp *in, SizeId id)
+{
+    const Size size = in->graph->sizes.at[id];
+    if (size.kind < SIZE_ADD) return;
+    decide_extremes(in, size.a);
+    decide_extremes(in, size.b);
+    if (size.kind != SIZE_LEAST && size.kind != SIZE_MOST) return;
+    SizeId more = size_sub(in->graph, size.a, size.b), less = size_sub(in->graph, size.b, size.a);
+    if (more != NO_SIZE && less != NO_SIZE)
+        (void)bound_is_raised(in, size_value(in->graph, more) >= 0 ? more : less, 0);
+}
+
+/* A symbol in what is guarded to be 0 becomes what it is then. */
+static Answer
+unite_solved(Interp *in, SizeId zero)
+{
+    SizeId symbol, is;
+    if (is_declared(in, zero)) return ANSWER_YES;
+    bool solved = size_solved(in->graph, zero, &symbol, &is);
+    if (!solved) decide_extremes(in, zero);
+    if (!solved && (zero = size_now(in->graph, zero)) != NO_SIZE)
+        solved = size_solved(in->graph, zero, &symbol, &is);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (!solved) return ANSWER_YES;
+    return size_unite(in->graph, symbol, is) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+symbols_unite(Interp *in, SizeId a, SizeId b)
+{
+    static const char why[] = "a length that must be equal to another";
+    Graph *g = in->graph;
+    a = size_now(g, a);
+    b = size_now(g, b);
+    if (a == NO_SIZE || b == NO_SIZE) return ANSWER_ERROR;
+    if (size_same(g, a, b)) return ANSWER_YES;
+    Symbol *one = symbol_of_size(in, a), *other = symbol_of_size(in, b);
+    bool found = false, known = size_is_const(g, a) || size_is_const(g, b);
+    if (one != NULL && other != NULL && one->dim.name != NULL && other->dim.name != NULL)
+        return dim_refuse(in, &one->dim, "has to be equal to", &other->dim);
+    if (size_value(g, a) == size_value(g, b) && one != NULL && other != NULL)
+        return unite_symbols(in, one, other);
+    SizeId zero = size_sub(g, a, b);
+    Answer answer = known ? ANSWER_NO : size_guard(in, zero, true);
+    if (answer == ANSWER_YES) return unite_solved(in, zero);
+    if (answer != ANSWER_NO) return answer;
+    TRY(fix_symbols(in, a, why, &found));
+    TRY(fix_symbols(in, b, why, &found));
+    return found ? start_again(in, why) : ANSWER_NO;
 }
 
 Answer
@@ -523,7 +667,7 @@ length_is_some(Interp *in, SizeId size, int64_t least)
 Answer
 lengths_are_some(Interp *in, int rank, const SizeId *shape)
 {
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < rank && rank > 1; i++)
         if (!size_is_const(in->graph, shape[i])) TRY(length_is_some(in, shape[i], 1));
     return ANSWER_YES;
 }
@@ -531,7 +675,7 @@ lengths_are_some(Interp *in, int rank, const SizeId *shape)
 Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
-    if (!type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
+    if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
     if (type_is_contiguous(in->graph, type)) return lengths_are_some(in, type->rank, type->shape);
     for (int i = 0; i < type->rank; i++)
         if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));

@@ -432,16 +432,14 @@ known_container(Interp *in, Value *value, PyObject **out)
 }
 
 /* A number whose guard kept failing is as unknown as one out of an array; so is one whose guard
-   failed once, where capture gets as far without its value.  Under capture_all, where what is not
-   captured may have no other way to run, the first values have plans of their own. */
+   failed once, where capture gets as far without its value. */
 static bool
 is_unsteady(Interp *in, SourceId id)
 {
-    enum { MOST_VALUES = 64 };
     const Config *config = in->request->config;
     const VariedPath *varied = source_varied(in, id);
     bool all = config != NULL && config->capture_all;
-    if (varied == NULL || (all && varied->failed <= MOST_VALUES)) return false;
+    if (varied == NULL || varied_is_planned(in, varied)) return false;
     if (varied->unsteady && !all) return true;
     if (in->attempt.marks->by_value) return false;
     in->attempt.learn->asked = true;

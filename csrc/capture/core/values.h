@@ -642,10 +642,6 @@ typedef struct {
     SourceId path, other; /* in Marks.paths; NO_SOURCE: it is about one input */
 } Obstacle;
 
-typedef struct {
-    uint64_t path[2]; /* size_path */
-} UnitedSizes;
-
 /* Facts that earlier attempts at the same entry found out; see capture.c. */
 typedef struct Marks {
     VEC(int) no_inline; /* numbers of the bottom's Instrs at which no call is inlined */
@@ -670,10 +666,9 @@ typedef struct Marks {
     int64_t effort;    /* instructions that the attempts may still follow */
     VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
-    PyObject *keep;          /* what the paths refer to */
-    VEC(uint64_t) fixed;     /* lengths of arrays that have to be known, by size_path */
-    VEC(UnitedSizes) united; /* … and that have to be equal */
-    int symbol_tries;        /* attempts that ended with one of these: symbols.c */
+    PyObject *keep;      /* what the paths refer to */
+    VEC(uint64_t) fixed; /* lengths of arrays that have to be known, by size_path */
+    int symbol_tries;    /* attempts that ended with one of these: symbols.c */
 } Marks;
 
 #define TRY(call)                                                                                  \

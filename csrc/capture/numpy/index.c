@@ -576,10 +576,11 @@ value_fits(Interp *in, NodeId *value, const Type *place)
     bool same = true;
     for (int i = 1; i <= have.rank; i++) {
         SizeId from = have.shape[have.rank - i], to = place->shape[place->rank - i];
-        if (from == to || size_is_one(g, from)) continue;
+        if (size_same(g, from, to) || size_is_one(g, from)) continue;
         if (size_is_const(g, from) && size_is_const(g, to))
             return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
         TRY(sizes_assert_same(in, from, to));
+        if (size_same(g, from, to)) continue;
         view.shape[have.rank - i] = to;
         same = false;
     }

@@ -356,9 +356,10 @@ Answer value_as_order(Interp *in, Value *value, char fallback, char *out);
 /* ---- temporaries.c: operands whose memory NumPy reuses ---- */
 /* *out: the one of an operator's two operands into which NumPy writes the result, where that is
    visible, else -1; `result` is the result without it.  Breaks where another object shows that
-   memory; *out is the operand then, too. */
+   memory; *out is the operand then, too.  *test: it does so where this node is true, and only the
+   order of the operands shows it; NO_NODE: always. */
 Answer operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *nodes,
-                      const Type *result, int *out);
+                      const Type *result, int *out, NodeId *test);
 /* The references of the program to an object: from value stacks, and all others; 0 or -1. */
 int value_references(Interp *in, const Value *value, int *stacked, int *held);
 /* Does NumPy write the result of this operator, of one operand, into it? It is asked only where

@@ -165,8 +165,10 @@ lengths_agree(Interp *in, int nargs, NodeId *args)
                 if (*own == to || size_is_one(g, *own) || size_is_one(g, to)) continue;
                 if (size_is_const(g, *own) && size_is_const(g, to)) continue;
                 TRY(sizes_assert_same(in, *own, to));
+                if (type_now(g, &type) < 0 || type_now(g, &with) < 0) return ANSWER_ERROR;
+                to = with.shape[with.rank - i];
+                changed = changed || *own != to;
                 *own = to;
-                changed = true;
             }
             if (changed) TRY(node_view(in, OP_as_strided, args[k], &type, 0, NULL, &args[k]));
         }
@@ -569,11 +571,17 @@ operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operand
     DType ins[2];
     Type type;
     TRY(ufunc_types(in, ufunc, 2, args, -1, ins, &type));
-    TRY(operand_elided(in, operator_, operands, args, &type, into));
+    NodeId test, choice[3];
+    TRY(operand_elided(in, operator_, operands, args, &type, into, &test));
     if (*into < 0) return typed_ufunc(in, ufunc, ufunc, 2, args, -1, ins, type, out);
     NodeId order[2] = {args[*into], args[1 - *into]};
     DType loop[2] = {ins[*into], ins[1 - *into]};
-    return written_ufunc(in, ufunc, 2, order, loop, type, out);
+    if (test == NO_NODE) return written_ufunc(in, ufunc, 2, order, loop, type, out);
+    choice[0] = test;
+    TRY(written_ufunc(in, ufunc, 2, order, loop, type, &choice[1]));
+    TRY(typed_ufunc(in, ufunc, ufunc, 2, args, -1, ins, type, &choice[2]));
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_where, 3, choice, &type, NULL));
+    return ANSWER_YES;
 }
 
 /* The ufunc of an operator with one operand. */

@@ -486,11 +486,25 @@ do_hvstack(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* np.shape, np.ndim, np.size of an array: `data` is the attribute */
+/* The shape, rank or size of a number, Python's or NumPy's; ANSWER_NO: another attribute. */
+static Answer
+attribute_of_number(Interp *in, const char *name, Value **out)
+{
+    if (strcmp(name, "shape") == 0) return given(out, value_const_new(in, PyTuple_New(0)));
+    bool is_rank = strcmp(name, "ndim") == 0;
+    if (!is_rank && strcmp(name, "size") != 0) return ANSWER_NO;
+    return given(out, value_const_new(in, PyLong_FromLong(is_rank ? 0 : 1)));
+}
+
+/* np.shape, np.ndim, np.size, np.real, ...: `data` is the attribute */
 Answer
 do_attribute(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node;
+    if (value_is_number(in, args[0])) {
+        Answer answer = attribute_of_number(in, rule->data, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     TRY(shaped_operand(in, args[0], &node));
     return array_attribute(in, args[0], rule->data, out);
 }

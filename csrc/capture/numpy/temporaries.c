@@ -222,6 +222,14 @@ is_large(const Interp *in, const Type *type)
     return bytes >= array_elision_bytes();
 }
 
+static SizeId
+bytes_of(Interp *in, const Type *type)
+{
+    SizeId bytes = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype));
+    for (int i = 0; i < type->rank; i++) bytes = size_mul(in->graph, bytes, type->shape[i]);
+    return bytes;
+}
+
 /* Only the run shows whether NumPy writes into it: by lengths of arrays from outside, of which it
    is guarded that they decide as in this call; *large says how. */
 static Answer
@@ -231,12 +239,10 @@ decide_large(Interp *in, const Type *type, bool *large)
     *large = true;
     if (!type_varies(in, type)) return ANSWER_YES;
     if (!type_is_measured(in, type)) {
-        SizeId bytes = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype));
-        for (int i = 0; i < type->rank; i++) bytes = size_mul(in->graph, bytes, type->shape[i]);
         SizeId least = size_const(in->graph, array_elision_bytes());
         bool outer = in->memory.numpys;
         in->memory.numpys = true;
-        Answer answer = size_decide(in, size_sub(in->graph, bytes, least), &small);
+        Answer answer = size_decide(in, size_sub(in->graph, bytes_of(in, type), least), &small);
         in->memory.numpys = outer;
         *large = !small;
         return answer;
@@ -267,12 +273,20 @@ is_temporary(Interp *in, const Value *array, bool *out)
     return *out && stacked ? stacked_is_spare(in, array, out) : ANSWER_YES;
 }
 
+/* Would the result be of another dtype or layout if the operator wrote into this operand? */
+static bool
+is_laid_out(Interp *in, const Value *array, const Type *result)
+{
+    Type type = node_type(in, array->node);
+    return type.dtype != result->dtype || /* NumPy cannot cast the result back */
+           memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) != 0;
+}
+
 /* Would the result differ if the operator wrote into this operand? */
 static bool
 is_seen(Interp *in, const Value *array, const Value *other, const Type *result, bool swaps)
 {
     Type type = node_type(in, array->node);
-    if (type.dtype != result->dtype) return true; /* NumPy cannot cast the result back */
     bool number = other->kind == V_CONST && PyFloat_CheckExact(other->object) &&
                   !isnan(PyFloat_AS_DOUBLE(other->object));
     number = number || (other->kind == V_CONST && PyLong_CheckExact(other->object));
@@ -280,14 +294,27 @@ is_seen(Interp *in, const Value *array, const Value *other, const Type *result, 
         swaps = false; /* of the two only one can be a NaN */
     if (swaps && (dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype)))
         return true; /* it decides which of two NaNs results, or how a product is rounded */
-    return memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) != 0;
+    return is_laid_out(in, array, result);
+}
+
+/* Whether NumPy writes into the operand, as a number that the run computes, where nothing but the
+   order of the operands shows it; else the lengths are guarded. */
+static Answer
+test_large(Interp *in, const Value *array, const Type *result, bool *large, NodeId *test)
+{
+    bool selects = result->dtype == DT_F64 || result->dtype == DT_F32;
+    SizeId least = size_const(in->graph, array_elision_bytes());
+    if (!selects || !type_varies(in, result) || is_laid_out(in, array, result))
+        return decide_large(in, result, large);
+    return sizes_compare(in, OP_py_le, least, bytes_of(in, result), test);
 }
 
 Answer
 operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *nodes,
-               const Type *result, int *out)
+               const Type *result, int *out, NodeId *test)
 {
     *out = -1;
+    *test = NO_NODE;
     OperatorElision elides = array_operators[operator_].elides;
     if (elides == ELIDES_NOTHING || in->loop != NULL || !is_large(in, result)) return ANSWER_YES;
     for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : 1); i++) {
@@ -302,7 +329,7 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
         TRY(is_temporary(in, operands[i], &temporary));
         bool large = temporary;
         bool seen = temporary && is_seen(in, operands[i], operands[1 - i], result, i == 1);
-        if (seen) TRY(decide_large(in, result, &large));
+        if (seen) TRY(test_large(in, operands[i], result, &large, test));
         if (large) return ANSWER_YES;
         *out = -1;
     }

@@ -20,7 +20,9 @@ fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
         if (type_like(g, out, dtype, like) < 0) return ANSWER_ERROR;
         return layout_is_fixed(in, out);
     }
-    if (like->form == FORM_ARRAY) TRY(layout_is_fixed(in, like));
+    if (like->form == FORM_ARRAY && order == 'A') TRY(layout_is_fixed(in, like));
+    if (like->form == FORM_ARRAY && !type_is_measured(in, like))
+        TRY(lengths_are_some(in, like->rank, like->shape));
     bool fortran =
         order == 'F' || (order == 'A' && type_is_fortran(g, like) && !type_is_contiguous(g, like));
     if (!fortran || like->rank < 2) {

@@ -36,12 +36,14 @@ def _contract_right(g, x, y, over, others):
 
 @rule(np.tensordot, "a")
 def tensordot_a(g, o, a, b, axes=2):
+    a, b = np.asarray(a), np.asarray(b)
     over, others = _axes(a, b, axes)
     return _contract_left(g, a, b, over, others)
 
 
 @rule(np.tensordot, "b")
 def tensordot_b(g, o, a, b, axes=2):
+    a, b = np.asarray(a), np.asarray(b)
     over, others = _axes(a, b, axes)
     return _contract_right(g, a, b, over, others)
 

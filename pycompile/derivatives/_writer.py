@@ -1,35 +1,19 @@
-"""A graph as two functions of NumPy text: what it computes, and its pullback.
-
-In comes a graph and which of its inputs are active, that is, depend on what is differentiated.  Out
-come
-- forward(inputs) -> (outputs, kept): the graph's nodes one by one, so that the outputs have the bits
-  that the graph promises, and the values that the pullback reads;
-- backward(kept, cotangents of the active outputs) -> cotangents of the active inputs: the adjoint of
-  each node in reverse order, in terms of rules (_elementwise.py, rules).
-
-Cheap values that follow from kept ones are computed again in the pullback (`Backward.ref`), so that
-what is kept is mostly what was expensive.  A write is a new version of its array; where nobody reads
-the old version any more, the text writes in place.  Loops: see _backward.py.
-"""
+"""A graph's nodes as statements of NumPy text.  A write is a new version of its array; where nobody reads
+the old version any more, the text writes in place."""
 
 from __future__ import annotations
 
-import functools
-import linecache
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _calls, _eager, _elision, _steps
-from pycompile._errors import DerivativeError
-from pycompile.derivatives import _pieces, _views, rules
-from pycompile.derivatives._elementwise import DISCRETE
-
-Node = _C.Node
-UFUNCS = _C.op_ufuncs()
+from pycompile import _calls, _eager, _steps
+from pycompile.derivatives import _views
+from pycompile.derivatives._called import Called, called, holes_in, plain_results
+from pycompile.derivatives._text import UFUNCS, Names, Node, Text, no_rule
 
 INFIX = {
     "add": "+",
@@ -63,274 +47,6 @@ CHEAP = frozenset(
 )
 # What a chain of these may cost before its value is kept after all.
 MOST_AGAIN = 12
-
-
-def where(node: Node) -> str:
-    return f"{node.file}:{node.line}"
-
-
-def no_rule(node: Node, what: str) -> DerivativeError:
-    return DerivativeError(
-        f"no derivative of {what} ({where(node)}): write its rule with pycompile.custom_vjp, or keep "
-        "the value out of the derivative with pycompile.stop_gradient"
-    )
-
-
-# ---- functions of text ----
-
-_count = 0
-
-
-class Function:
-    """Lines of Python as a function, for tracebacks and warnings with the program's own lines."""
-
-    def __init__(self, name: str, params: Sequence[str], text: Text, names: dict[str, Any]) -> None:
-        global _count
-        _count += 1
-        self.source = f"def {name}({', '.join(params)}):\n" + "".join(text.lines)
-        self.places = {i + 2: place for i, place in enumerate(text.places)}
-        self.file = file = f"<derivative {_count}: {name}>"
-        code = compile(self.source, file, "exec")
-        linecache.cache[file] = (len(self.source), None, self.source.splitlines(True), file)
-        namespace = {"np": np, "math": math, **vars(_pieces), **names}
-        exec(code, namespace)
-        self.plain: Callable[..., Any] = namespace[name]
-        self.derived: dict[
-            Any, Any
-        ] = {}  # compiled for derivatives of it, by active Python numbers
-
-    def node_of(self, error: BaseException) -> Node | None:
-        """The node at whose line the error came, or passed."""
-        step = error.__traceback__
-        while step is not None and step.tb_frame.f_code.co_filename != self.file:
-            step = step.tb_next
-        return self.places.get(step.tb_lineno) if step is not None else None
-
-    @functools.cached_property
-    def compiled(self) -> Callable[..., Any]:
-        import pycompile
-
-        return pycompile.compile(self.plain, mode="background")
-
-
-class Text:
-    """Indented lines, each with the node that it is of."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.places: list[Node | None] = []
-        self.depth = 1
-
-    def put(self, line: str, node: Node | None = None) -> None:
-        note = f"  # {where(node)}" if node is not None and node.line else ""
-        self.lines.append("    " * self.depth + line + note + "\n")
-        self.places.append(node)
-
-
-class Names:
-    """Objects that texts refer to by name."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
-        self.by_id: dict[int, str] = {}
-
-    def bind(self, thing: Any, hint: str = "object") -> str:
-        if id(thing) not in self.by_id:
-            hint = "".join(c if c.isalnum() else "_" for c in hint) or "object"
-            self.by_id[id(thing)] = f"{hint}_{len(self.objects)}"
-            self.objects[self.by_id[id(thing)]] = thing
-        return self.by_id[id(thing)]
-
-    def literal(self, value: Any) -> str:
-        """A constant that is no array."""
-        kind = type(value)
-        if value is None or kind in (bool, int, str, bytes) or value is Ellipsis:
-            return repr(value)
-        if kind is float:
-            if math.isfinite(value):
-                return repr(value)
-            return "math.nan" if value != value else ("math.inf" if value > 0 else "-math.inf")
-        if kind is tuple:
-            inner = ", ".join(map(self.literal, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        if kind is list:
-            return f"[{', '.join(map(self.literal, value))}]"
-        if kind is slice:
-            return f"slice({', '.join(map(self.literal, (value.start, value.stop, value.step)))})"
-        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-            item = value.item()
-            if isinstance(item, float) and math.isnan(item):
-                return f"np.{value.dtype.name}(np.nan)"
-            return f"np.{value.dtype.name if value.dtype.kind != 'b' else 'bool_'}({self.literal(item)})"
-        return self.bind(value, getattr(value, "__name__", kind.__name__))
-
-
-# ---- what an extern calls ----
-
-
-class Called:
-    """A call with templates, whose holes are nodes."""
-
-    def __init__(self, function: Any, args: Any, kwargs: Any, nodes: Sequence[Node]) -> None:
-        self.function, self.args, self.kwargs, self.nodes = function, args, kwargs, nodes
-        self.changed: tuple[int, ...] = ()
-
-
-def called(node: Node) -> Called:
-    """What the node calls, the same for all ways in which plans call functions."""
-    thing, nodes = node.object, node.args
-    holes = [_calls.Hole(i) for i in range(len(nodes))]
-    names = node.kwnames or ()
-    split = len(holes) - len(names)
-    args: Any = tuple(holes[:split])
-    kwargs: Any = dict(zip(names, holes[split:], strict=True))
-    changed: tuple[int, ...] = ()
-    if thing is _steps.take:
-        template = iter(holes[2:])
-        key = tuple(next(template) if x is _steps.HOLE else x for x in nodes[0].object)
-        return Called(operator.getitem, (holes[1], key[0] if len(key) == 1 else key), {}, nodes)
-    if thing is _steps.put:
-        template = iter(holes[3:])
-        key = tuple(next(template) if x is _steps.HOLE else x for x in nodes[0].object)
-        out = Called(
-            operator.setitem, (holes[1], key[0] if len(key) == 1 else key, holes[2]), {}, nodes
-        )
-        out.changed = (1,)
-        return out
-    if thing is _C.array_select:
-        return Called(operator.getitem, args, {}, nodes)
-    if isinstance(thing, _calls.Call):
-        args, kwargs, changed, thing = (
-            thing.args,
-            thing.kwargs,
-            tuple(thing.changed),
-            thing.function,
-        )
-    while True:
-        if isinstance(thing, _calls.Keywords):
-            kwargs, thing = {**thing.keywords, **kwargs}, thing.function
-        elif type(thing) is functools.partial:
-            args, kwargs, thing = (*thing.args, *args), {**thing.keywords, **kwargs}, thing.func
-        else:
-            break
-    out = Called(thing, args, kwargs, nodes)
-    out.changed = changed
-    return out
-
-
-def function_of(call: Called) -> Any:
-    """What is called; of a method, NumPy's function that does the same, and of an operator that
-    says where its result lies, the operator."""
-    function = call.function
-    if isinstance(function, _elision.Operator):
-        return function.function
-    if isinstance(function, _elision.Into):
-        return function.ufunc
-    if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
-        return getattr(np, function.__name__, function)
-    return function
-
-
-def is_flat(node: Node) -> bool:
-    """Is it a call of what has no derivative but zero, by definition?"""
-    function = function_of(called(node))
-    if isinstance(function, np.ufunc):
-        return function.__name__ in DISCRETE
-    return function in rules.ZERO_SET
-
-
-def holes_in(template: Any) -> Iterable[int]:
-    if type(template) is _calls.Hole:
-        yield template.number
-    elif type(template) in (tuple, list):
-        for item in template:
-            yield from holes_in(item)
-    elif type(template) is dict:
-        for item in template.values():
-            yield from holes_in(item)
-    elif type(template) is slice:
-        yield from holes_in((template.start, template.stop, template.step))
-
-
-def is_real_valued(node: Node) -> bool:
-    return node.form != "object" and np.dtype(node.dtype).kind in "fc"
-
-
-# ---- which nodes are active ----
-
-
-class Activity:
-    """Which nodes depend on active inputs by what has a derivative."""
-
-    def __init__(self, nodes: Sequence[Node], inputs: Iterable[Node], frozen: Any = ()) -> None:
-        self.ids = {node.id for node in inputs}
-        self.walk(nodes)
-
-    def __contains__(self, node: Node) -> bool:
-        return node.id in self.ids
-
-    def walk(self, nodes: Sequence[Node]) -> None:
-        for node in nodes:
-            if self.is_active(node):
-                self.ids.add(node.id)
-
-    def is_active(self, node: Node) -> bool:
-        if node.regions:
-            return self.region(node)
-        if node.op in ("input", "const") or node.op in DISCRETE:
-            return False
-        if node.op == "result":
-            return (is_real_valued(node) or node.form == "object") and (
-                (node.args[0].id, node.index) in self.results
-                if node.args[0].regions
-                else node.args[0].id in self.ids
-            )
-        if node.op == "extern" and is_flat(node):
-            return False
-        if node.form != "object" and not is_real_valued(node):
-            return False
-        args = node.args
-        if node.op in ("choose",):
-            args = args[1:]
-        if node.op in ("element_load", "element_store"):
-            args = (args[0], args[-1]) if node.op == "element_store" else args[:1]
-        return any(arg.id in self.ids for arg in args)
-
-    @functools.cached_property
-    def results(self) -> set[tuple[int, int]]:
-        """(region node, number of result) of those that are active."""
-        return set()
-
-    def region(self, node: Node) -> bool:
-        if node.op == "cond":
-            for region in node.regions:
-                for param, arg in zip(region.params, node.args[1:], strict=False):
-                    if arg.id in self.ids:
-                        self.ids.add(param.id)
-                self.walk(region.nodes)
-                for i, result in enumerate(region.results):
-                    if result.id in self.ids:
-                        self.results.add((node.id, i))
-        else:
-            (body,) = node.regions
-            carried = list(zip(body.params[1:], node.args[3:], strict=False))
-            for param, arg in carried:
-                if arg.id in self.ids and is_real_valued(param):
-                    self.ids.add(param.id)
-            while True:
-                before = len(self.ids), len(self.results)
-                self.walk(body.nodes)
-                for i, result in enumerate(body.results):
-                    if result.id in self.ids or (i < len(carried) and carried[i][0].id in self.ids):
-                        self.results.add((node.id, i))
-                        if i < len(carried) and is_real_valued(carried[i][0]):
-                            self.ids.add(carried[i][0].id)
-                if (len(self.ids), len(self.results)) == before:
-                    break
-        return any(number == node.id for number, _ in self.results)
-
-
-# ---- the forward text ----
 
 
 class Writer:
@@ -440,7 +156,7 @@ class Writer:
         if op == "cast":
             return self.cast(node, args[0])
         if op == "where":
-            return f"np.where({', '.join(args)})"
+            return self.chosen(node, args)
         if op in ("real", "imag"):
             return f"np.array({args[0]}.{op})" if node.form == "array" else f"{args[0]}.{op}"
         if op == "clamp":
@@ -452,6 +168,13 @@ class Writer:
         if op in PREFIX and is_operator:
             return f"{PREFIX[op]}{args[0]}"
         return f"np.{UFUNCS[op]}({', '.join(args)})"
+
+    def chosen(self, node: Node, args: Sequence[str]) -> str:
+        """np.where; of numbers in a loop over elements as Python does it: np.where would make arrays."""
+        alike = all(x.form == "scalar" and x.dtype == node.dtype for x in node.args[1:])
+        if self.nest and alike and all(x.op != "const" for x in node.args[1:]):
+            return f"{args[1]} if {self.ref(node.args[0])} else {args[2]}"
+        return f"np.where({', '.join(args)})" + ("[()]" if node.form == "scalar" else "")
 
     def cast(self, node: Node, arg: str) -> str:
         if node.form == "array":
@@ -523,12 +246,16 @@ class Writer:
 
     def op_scatter(self, node: Node) -> None:
         old, value = node.args
+        if 0 in self.written_shape(node):
+            self.text.put(f"v{node.id} = {self.ref(old)}.copy(order='K')", node)
+            return
         view = _views.find(self.place(node), self.written_place(node))
         if view is None or view.spread or view.part:
             raise no_rule(node, "a write to a part of an array that is no slice of it")
         x, v = self.ref(old), self.ref(value)
         if not node.shape:  # NumPy's operations make numbers of such arrays
-            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)})", node)
+            flat = ".reshape(())" if value.form == "array" and value.shape else ""
+            self.text.put(f"v{node.id} = np.array({v}, {self.dtype(node)}){flat}", node)
             return
         whole = not view.index and view.axes == tuple(range(len(view.axes))) and not view.new
         alike = value.form == "array" and self.shape(value) == self.shape(node)
@@ -839,15 +566,6 @@ def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:
     return out
 
 
-def plain_results(call: _calls.Call) -> bool:
-    """Does the graph take the call's results by the numbers that they have in what it returns?"""
-    check = call.check
-    if check.items is None:
-        return True
-    simple = all(item.items is None and item.form != _C.StepValue.NONE for item in check.items)
-    return simple and len(check.items) > 1 and not call.changed
-
-
 def packed(shape: tuple[int, ...], dtype: str, order: str) -> tuple[int, ...]:
     """The strides of a fresh array."""
     step, out = np.dtype(dtype).itemsize, []
@@ -868,23 +586,3 @@ def store_text(array: str, view: _views.View) -> str:
         return f"{view.text(array)}[...]"
     text = view.text(array)
     return text if text.endswith("]") else f"{text}[...]"
-
-
-def free_nodes(node: Node) -> list[Node]:
-    """What the regions of a node read from outside of them."""
-    inside: set[int] = set()
-    out: dict[int, Node] = {}
-
-    def walk(region: Any) -> None:
-        inside.update(param.id for param in region.params)
-        inside.update(each.id for each in region.nodes)
-        for each in region.nodes:
-            for inner in each.regions:
-                walk(inner)
-        for each in region.nodes:
-            out.update((arg.id, arg) for arg in each.args)
-        out.update((result.id, result) for result in region.results)
-
-    for region in node.regions:
-        walk(region)
-    return [each for key, each in out.items() if key not in inside]
