@@ -115,6 +115,8 @@ int drive_write(const Graph *graph, const Program *program, const Turned *turned
 void turn_write(const Text *body, int number, Turned *turned, Text *out);
 
 /* c.c */
+/* The body of the function of kernel `number`.  0, or -1 with the error set. */
+int emit_kernel_text(Emit *e, int number, bool comments, Text *out);
 /* Declares the loop indices i0 … of row `unit`. */
 void emit_row_place(Emit *e);
 /* Declares the r pointer of one operand from the indices of loops [0, count), `at` elements into

@@ -142,8 +142,6 @@ static int
 put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
 {
     const Source *source = &e->capture->sources.at[guard->source];
-    if (guard->array.least_shape)
-        return refuse_guard(e, guard, "an int that is a length: give its value");
     if (source->kind == SOURCE_SIZE) {
         int argument = export_argument(e, source->base);
         if (argument < 0) return 0;

@@ -29,7 +29,7 @@ put_sizes(Export *e)
             const Node *node = graph_node(g, size->node);
             const SizeId *of = kind == SIZE_DIM ? node->type.shape : node->type.stride;
             a = export_argument(e, e->capture->input_source.at[node->attrs.index]);
-            b = size->axis; /* -1: it is a number's value */
+            b = node->type.form == FORM_ARRAY ? size->axis : -1; /* the value of an int */
             if (a < 0 || (b >= 0 && size_is_const(g, of[b]))) kind = SIZE_CONST;
         }
         text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
@@ -96,23 +96,6 @@ put_input(Export *e, const Buffer *b)
         return 0; /* the steps that take it are refused */
     }
     return put_constant(e, e->reached[source], &b->type);
-}
-
-int
-export_placed(const Export *e, BufferId id)
-{
-    const Buffer *b = &e->program->buffers.at[id];
-    bool selected = export_selection(e, id) != NULL;
-    if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
-    for (int i = 0; i < e->results.len; i++) {
-        const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
-        bool begins = at->place.offset == NO_SIZE || (size_is_const(e->graph, at->place.offset) &&
-                                                      size_value(e->graph, at->place.offset) == 0);
-        if (at->place.buffer == id &&
-            (selected || (begins && type_same_layout(&at->type, &b->type))))
-            return i + 1;
-    }
-    return 0;
 }
 
 static int

@@ -52,8 +52,6 @@ int export_find_selected(Export *e);
 /* The call that makes the buffer by a mask, or NULL; the size that is how many it selects. */
 const ExternStep *export_selection(const Export *e, BufferId id);
 int32_t export_selected(const Export *e, BufferId id);
-
-/* ---- export.c ---- */
 /* 1 + the first result that is the whole of the buffer, or 0. */
 int export_placed(const Export *e, BufferId id);
 

@@ -53,7 +53,17 @@ def doubled(x):
     return x[::-1].copy()
 
 
+def filled(x, n):
+    return np.full(n, x)
+
+
+def beside(x, k):
+    return np.full(k, x[0]) + k, x[:k] + 1, x[k:] * 2
+
+
 FUNCTIONS = {
+    "filled": (filled, (float, int)),
+    "beside": (beside, (Array(N), int)),
     "later": (later, (Array((4,)), Array((4,)), int)),
     "kept": (kept, (Array((300,)), int)),
     "divided": (divided, (Array((8,)), Array((8,)))),
@@ -180,6 +190,20 @@ def test_constants_come_back_as_they_are(library):
 def test_what_a_mask_selects_may_be_returned_twice(library):
     x = np.random.default_rng(3).random((50, 3))
     assert same(library.selected_twice(x), selected_twice(x))
+
+
+def test_an_int_may_be_a_length(library):
+    for n in (1, 5, 1000):
+        x = np.arange(n) + 0.5
+        assert same(library.filled(2.5, n), filled(2.5, n))
+        for k in (0, n - 1, n, n + 3):
+            assert same(library.beside(x, k), beside(x, k))
+    for k in (-1, 1 << 61):
+        with pytest.raises((ValueError, MemoryError)):
+            library.beside(np.ones(4), k)
+    for n in (-1, 1 << 61, (1 << 63) - 1):
+        with pytest.raises((ValueError, MemoryError)):
+            library.filled(2.5, n)
 
 
 def test_names_do_not_clash(tmp_path, monkeypatch):
