@@ -207,7 +207,7 @@ typedef struct {
     int first;        /* slot of the first variable that is in the module's dict */
     int nnames;       /* of such variables */
     int depth;        /* of the value stack */
-    int64_t began;    /* the look at this jump */
+    int64_t began;    /* the look at this jump, without a capture */
     PyObject **slots; /* the frame's, these variables (owned), the stack */
     PyObject *rest;   /* owned: what stands for the loop's iterator on the stack, or NULL */
     Plan *failed;     /* the plan whose guard failed last */
@@ -600,12 +600,13 @@ look_later(LiveLoop *loop, bool told)
 }
 
 /* A plan has run, for so long in the loop's turns.  A loop that is begun a million times, for five
-   turns each, is hot as well; but to enter it takes as long as many of CPython's turns. */
+   turns each, is hot as well; but to enter it takes as long as many of CPython's turns.  Of turns
+   that run kernels of arrays nobody knows the time. */
 static EdgeResult
-weigh(Live *l, int64_t in_turns)
+weigh(Live *l, const Plan *plan, int64_t in_turns)
 {
     LiveLoop *loop = l->loop;
-    if (!sample_allowed(config)) return EDGE_GO;
+    if (!sample_allowed(config) || !plan_turns_in_regions(plan)) return EDGE_GO;
     int64_t took = sample_took(l->began) + EDGE_NS;
     loop->lost = Py_MAX(loop->lost + took - in_turns * LEAST_GAIN, -MOST_LOST);
     if (loop->lost < MOST_LOST) return EDGE_GO;
@@ -643,7 +644,8 @@ run_live(Live *l, Entry *entry, Plan *plan, const Roots *roots, PyObject *const 
         credit_run(l->state, entry, plan);
         l->loop->deopts = 0;
         l->loop->next = l->loop->turns + 1;
-        result = leave_plan(l, leave, &outcome) < 0 ? EDGE_ERROR : weigh(l, timed_loops.ns - loops);
+        result = leave_plan(l, leave, &outcome) < 0 ? EDGE_ERROR
+                                                    : weigh(l, plan, timed_loops.ns - loops);
         break;
     case PLAN_DEOPT: result = after_deopt(l, plan, took, outcome.interrupted); break;
     default: result = raise_in_frame(l, outcome.number >= 0 ? outcome.number : l->head);
@@ -792,6 +794,7 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     entry_take(entry, plan, limit);
     EdgeResult result = EDGE_GO;
     loop->next = loop->turns + 1;
+    l->began = clock_ns(); /* the account has what it took so far */
     try_plans(l, entry, &result);
     return result;
 }

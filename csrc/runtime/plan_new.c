@@ -782,6 +782,17 @@ plan_is_whole(const Plan *plan)
     return plan->whole;
 }
 
+bool
+plan_turns_in_regions(const Plan *plan)
+{
+    for (int i = 0; i < plan->nsteps; i++) {
+        const PlanStep *step = &plan->steps[i];
+        if (step->kind == STEP_EXTERN) return false;
+        if (step->kind == STEP_KERNEL && !step->kernel.region) return false;
+    }
+    return true;
+}
+
 const Exit *
 plan_exit(const Plan *plan)
 {

@@ -225,6 +225,8 @@ const char *plan_deopt_why(void);
 bool plan_is_whole(const Plan *plan);
 const Exit *plan_exit(const Plan *plan);
 int plan_gain(const Plan *plan); /* Capture.gain */
+/* Is all of its work kept loops, whose time is taken (TimedLoops)? */
+bool plan_turns_in_regions(const Plan *plan);
 /* The loop of the plan was left after so many turns.  True: it mostly is after too few to pay. */
 bool plan_left_early(Plan *plan, int64_t turns);
 
