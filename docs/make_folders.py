@@ -180,7 +180,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [
             (
                 "C",
-                "c drive drive_local turn bare straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
+                "file c drive drive_local turn bare straight row pairwise expr flags flag_bounds prelude functions casts machine divide python_ops",
             ),
             (
                 "Loops for special cases",

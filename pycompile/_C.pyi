@@ -14,6 +14,7 @@ class CompiledFunction:
     def _export(
         self,
         name: str,
+        told: str,
         names: tuple[str | None, ...],
         values: tuple[Any, ...],
         vector_bytes: int,

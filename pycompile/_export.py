@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _C
+from pycompile import _export_texts as _texts
 from pycompile._api import compile as _compile
 from pycompile._errors import DimensionError, ExportError, GraphBreakError
 from pycompile._precompile import Array, bind
@@ -69,10 +70,10 @@ def export(
     if elementary not in (None, "libm"):
         raise ValueError(f"elementary is None or 'libm', not {elementary!r}")
     path = Path(name)
-    if not re.fullmatch(r"[A-Za-z_]\w*", path.name):
-        raise ValueError(f"the name of a library is one in C: {path.name!r}")
+    wanted = _all_functions(function, args, functions)
+    _check_names(path.name, list(wanted))
     library = _Library(path.name, cpu, elementary, blas)
-    for key, (each, given) in _all_functions(function, args, functions).items():
+    for key, (each, given) in wanted.items():
         library.add(key, each, given)
     if library.reasons:
         raise ExportError(_told(library.reasons), library.reasons)
@@ -84,10 +85,25 @@ def _all_functions(
 ) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     found = {"": (function, args)}
     for key, each in (functions or {}).items():
-        if not re.fullmatch(r"[A-Za-z_]\w*", key):
-            raise ValueError(f"the name of a function is one in C: {key!r}")
         found[key] = each if isinstance(each, tuple) else (each, args)
     return found
+
+
+def _check_names(library: str, keys: list[str]) -> None:
+    """What the library has in C, and the wrapper in Python, is of different names."""
+    for name in (library, *keys[1:]):
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+            raise ValueError(f"the name of a library or of a function is one in C: {name!r}")
+    functions = [_symbol(library, key) for key in keys]
+    taken = [f"{library}_{rest}" for rest in ("error", "abi", "set_threads", "set_allocator")]
+    taken += functions + [f"{name}_shapes" for name in functions]
+    twice = sorted({name for name in taken if taken.count(name) > 1})
+    if twice or library in keys:
+        raise ValueError(f"two functions of the library are called {(twice or [library])[0]}")
+
+
+def _symbol(library: str, key: str) -> str:
+    return f"{library}_{key}" if key else library
 
 
 def _told(reasons: list[Reason]) -> str:
@@ -131,12 +147,16 @@ def command(place: str, args: str, output: str, cpu: str | None, elementary: str
 class _Exported:
     """A function of the library: its C, and what the header and the wrapper say of it."""
 
-    def __init__(self, symbol: str, made: dict[str, Any], arguments: list[tuple[str, Any]]) -> None:
-        self.symbol = symbol
+    def __init__(
+        self, symbol: str, own: str, made: dict[str, Any], arguments: list[tuple[str, Any]]
+    ) -> None:
+        self.symbol, self.own = symbol, own  # own: what its names within the library begin with
+        self.abi: str = made["abi"]
+        self.written: list[bool] = made["written"]
         self.tables: str = made["tables"]
         self.kernels: str = made["kernels"]
         self.careful: str | None = made.get("careful")
-        self.value = made["value"]
+        self.value = _value_said(made["value"])
         self.arguments = arguments
         self.results = list(_results(self.value))
 
@@ -148,6 +168,36 @@ def _results(value: Any) -> Any:
     elif value[0] in ("tuple", "list"):
         for item in value[1]:
             yield from _results(item)
+
+
+_KEPT = (type(None), bool, int, float, complex, str, bytes)
+
+
+def _odd_constants(value: Any) -> Any:
+    """What is returned and has no text that stands for it."""
+    kind, what = value[:2]
+    if kind in ("tuple", "list"):
+        for item in what:
+            yield from _odd_constants(item)
+    elif kind == "constant" and type(what) is tuple:
+        for item in what:
+            yield from _odd_constants(("constant", item))
+    elif kind == "constant" and type(what) not in _KEPT:
+        yield what
+
+
+def _value_said(value: Any) -> Any:
+    """The value as the wrapper's text has it, where repr() gives all back."""
+    kind, what = value[:2]
+    if kind in ("tuple", "list"):
+        return kind, [_value_said(item) for item in what]
+    if kind == "constant" and type(what) is tuple:
+        return "tuple", [_value_said(("constant", item)) for item in what]
+    if kind == "constant" and type(what) is float:
+        return "float", what.hex()
+    if kind == "constant" and type(what) is complex:
+        return "complex", (what.real.hex(), what.imag.hex())
+    return value
 
 
 def _stand_in(said: Any) -> tuple[bool, Any]:
@@ -212,12 +262,12 @@ class _Library:
             plain = function.__wrapped__
         if not isinstance(plain, types.FunctionType):
             raise TypeError(f"{function!r} is no function of Python")
-        symbol = f"{self.name}_{key}" if key else self.name
+        symbol, own = _symbol(self.name, key), f"exported{len(self.exported)}"
         options = {"plan_always": True, "inline_functions": False}
         compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
         names, said, values = _bound(plain, args)
         try:
-            made = compiled._export(symbol, names, values, _vector_bytes(self.cpu))
+            made = compiled._export(own, symbol, names, values, _vector_bytes(self.cpu))
         except GraphBreakError as error:
             self.reasons.append((error.file or "", error.line or 0, str(error)))
             return
@@ -232,12 +282,14 @@ class _Library:
             return
         for file, line, text in made["reasons"]:
             self.reasons.append((file, line, text) if line else (*first, text))
+        for constant in _odd_constants(made["value"]):
+            self.reasons.append((*first, f"it returns {constant!r}, which no text can stand for"))
         for loop in made["loops"]:
             self._add_loop(*loop)
         if self.reasons:
             return
         passed = [(name, of) for name, of in zip(names, said) if name is not None]
-        self.exported[key] = _Exported(symbol, made, passed)
+        self.exported[key] = _Exported(symbol, own, made, passed)
 
     def _add_loop(
         self, name: str, taken: str, given: str, count: int, file: str, line: int
@@ -280,18 +332,18 @@ class _Library:
         out.with_suffix(".new").replace(out)  # a process may have the older one loaded
         out.chmod(0o755)
         for end, text in self._texts(folder).items():
-            (folder / f"{self.name}{end}").write_text(text)
+            (folder / f"{self.name}{end}").write_text(text, encoding="utf-8")
         return out
 
     def _compiled(self, work: Path) -> Path:
-        files = {f"{self.name}.c": self._main_text()}
+        files = {"public.c": self._public_text(), "library.c": self._main_text()}
         for each in self.exported.values():
-            files[f"{each.symbol}_kernels.c"] = _renamed(each.kernels, each.symbol)
+            files[f"{each.own}_kernels.c"] = _renamed(each.kernels, each.own)
             if each.careful is not None:
-                careful = f"{each.symbol}_careful"
+                careful = f"{each.own}_careful"
                 files[f"{careful}.c"] = _renamed(each.careful, careful)
         for file, text in files.items():
-            (work / file).write_text(text)
+            (work / file).write_text(text, encoding="utf-8")
         out = work / f"lib{self.name}.so"
         command = [
             *_compiler(self.cpu),
@@ -311,16 +363,20 @@ class _Library:
         return out
 
     def _main_text(self) -> str:
-        parts = [_source(name) for name in _SOURCES]
+        abi = next(iter(self.exported.values())).abi
+        parts = [abi, *(_source(name) for name in _SOURCES)]
         if self.multiplies:
             parts += [_blas_names(str(self.blas)), _source("products.c")]
         parts += [text for text in self.loops.values() if text]
-        parts.append('#define PUBLIC __attribute__((visibility("default")))\n')
-        for each in self.exported.values():
-            parts.append(each.tables)
-            parts.append(_PUBLIC_FUNCTION.replace("NAME", each.symbol))
-        parts.append(_PUBLIC_REST.replace("NAME", self.name).replace("VERSION", str(ABI)))
+        parts += [each.tables for each in self.exported.values()]
         return "\n".join(parts)
+
+    def _public_text(self) -> str:
+        parts = [_texts.filled(_texts.PUBLIC_HEAD, DLPACK=_source("dlpack.h"))]
+        for each in self.exported.values():
+            parts.append(_texts.filled(_texts.PUBLIC_FUNCTION, NAME=each.symbol, OWN=each.own))
+        parts.append(_texts.filled(_texts.PUBLIC_REST, NAME=self.name, VERSION=str(ABI)))
+        return "".join(parts)
 
     def _texts(self, folder: Path) -> dict[str, str]:
         where = folder.resolve()
@@ -329,42 +385,45 @@ class _Library:
                 each.symbol,
                 {
                     "error": f"{self.name}_error",
-                    "arguments": [(key, _dtype_of(of)) for key, of in each.arguments],
+                    "arguments": [
+                        (arg, _dtype_of(of), _kind_of(of, written))
+                        for (arg, of), written in zip(each.arguments, each.written)
+                    ],
                     "results": each.results,
                     "value": each.value,
                 },
             )
             for name, each in self.exported.items()
         }
-        wrapper = f"{_source('wrapper.py')}\n\nglobals().update(load({f'lib{self.name}.so'!r}, {said!r}))\n"
+        wrapper = f"{_source('wrapper.py')}\n\n_load({f'lib{self.name}.so'!r}, {said!r})\n"
         return {
             ".h": self._header(),
-            ".pc": _PC.replace("NAME", self.name).replace("WHERE", str(where)),
-            "-config.cmake": _CMAKE.replace("NAME", self.name),
+            ".pc": _texts.filled(
+                _texts.PKG_CONFIG, NAME=self.name, WHERE=_texts.pkg_config_path(str(where))
+            ),
+            "-config.cmake": _texts.filled(_texts.CMAKE, NAME=self.name),
             ".py": wrapper,
         }
 
     def _header(self) -> str:
-        upper = self.name.upper()
-        text = [
-            _HEAD.replace("NAME", self.name).replace("UPPER", upper).replace("VERSION", str(ABI))
-        ]
-        text.insert(0, f"/* {self.name}: numbers have the bits of NumPy {np.__version__}")
-        text[0] += f" on {self.cpu or 'the CPU on which it was exported'}.\n"
+        cpu = self.cpu or "the CPU on which it was exported"
+        said = f"/* {self.name}: numbers have the bits of NumPy {np.__version__} on {_texts.comment(cpu)}.\n"
         if self.differs:
-            text[0] += f"   The last bits may be others for: {', '.join(sorted(self.differs))}.\n"
-        text[0] += "*/\n"
-        text[1] = text[1].replace("DLPACK", _source("dlpack.h"))
+            said += f"   The last bits may be others for: {', '.join(sorted(self.differs))}.\n"
+        names = {"NAME": self.name, "UPPER": self.name.upper(), "VERSION": str(ABI)}
+        text = [f"{said}*/\n", _texts.filled(_texts.HEAD, DLPACK=_source("dlpack.h"), **names)]
         for each in self.exported.values():
-            lines = [f"   {i}  {key}: {_shown(of)}" for i, (key, of) in enumerate(each.arguments)]
-            lines.append("   Results:")
-            lines += [
-                f"   {i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)
-            ]
-            text.append("/* Arguments:\n" + "\n".join(lines) + "  */\n")
-            text.append(_DECLARED.replace("NAME", each.symbol))
-        text.append(_TAIL.replace("NAME", self.name))
+            lines = [f"{i}  {key}: {_shown(of)}" for i, (key, of) in enumerate(each.arguments)]
+            lines.append("Results:")
+            lines += [f"{i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)]
+            shown = "\n".join(f"   {_texts.comment(line)}" for line in lines)
+            text.append(f"/* Arguments:\n{shown}  */\n")
+            text.append(_texts.filled(_texts.DECLARED, NAME=each.symbol))
+        text.append(_texts.filled(_texts.TAIL, **names))
         return "".join(text)
+
+
+_SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
 
 
 def _source(name: str) -> str:
@@ -382,6 +441,12 @@ def _dtype_of(said: Any) -> str:
     if isinstance(said, (Array, np.ndarray)):
         return str(said.dtype.name)
     return str(np.dtype(said).name)
+
+
+def _kind_of(said: Any, written: bool) -> str:
+    if isinstance(said, (Array, np.ndarray)):
+        return "written" if written else "array"
+    return "number"
 
 
 def _vector_bytes(cpu: str | None) -> int:
@@ -506,110 +571,3 @@ def _has_numpys_bits(name: str, dtype: str) -> bool:
         wanted = ufunc(*given)
     found = np.array([called(*(x.item() for x in row)) for row in zip(*given)], floats)
     return bool(np.array_equal(wanted, found, equal_nan=True))
-
-
-# ---- texts ----
-
-_SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
-
-_PUBLIC_FUNCTION = """
-PUBLIC int
-NAME(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
-{
-    return call_function(&NAME_function, in, nin, out, nout);
-}
-
-PUBLIC int
-NAME_shapes(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
-{
-    return call_shapes(&NAME_function, in, nin, out, nout);
-}
-"""
-
-_PUBLIC_REST = """
-PUBLIC const char *
-NAME_error(void)
-{
-    return error_text;
-}
-
-PUBLIC int
-NAME_abi(void)
-{
-    return VERSION;
-}
-
-PUBLIC void
-NAME_set_threads(int count)
-{
-    threads_set(count);
-}
-
-PUBLIC void
-NAME_set_allocator(void *(*take)(size_t, void *), void (*give)(void *, void *), void *context)
-{
-    allocate = take;
-    release = give;
-    allocator = context;
-}
-"""
-
-_HEAD = """#ifndef UPPER_H
-#define UPPER_H
-
-#include <stddef.h>
-
-DLPACK
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-#define UPPER_ABI VERSION /* NAME_abi() of a library that this header describes */
-
-enum {
-    UPPER_OK = 0,
-    UPPER_WARNED = 1,  /* done; NumPy would have warned, as NAME_error() says */
-    UPPER_WRONG = -1,  /* of another count, dtype, shape, layout or place: nothing has changed */
-    UPPER_MEMORY = -2, /* there was none: no argument has changed */
-    UPPER_RAISED = -3  /* the program raises an exception: no argument has changed */
-};
-
-"""
-
-_DECLARED = """int NAME(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
-/* Sets ndim, dtype and shape of the results, of which `shape` has room for all axes.  Where the
-   call tells a length, this is the most that it can be; the call then sets it. */
-int NAME_shapes(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
-
-"""
-
-_TAIL = """/* What the calling thread's last status means. */
-const char *NAME_error(void);
-int NAME_abi(void);
-/* How many threads a call may use, 1 by default.  Not while calls are under way. */
-void NAME_set_threads(int count);
-/* Blocks are aligned to 64 bytes.  Not while calls are under way; NULL: the C library's. */
-void NAME_set_allocator(void *(*take)(size_t bytes, void *context),
-                        void (*give)(void *block, void *context), void *context);
-
-#ifdef __cplusplus
-}
-#endif
-#endif
-"""
-
-_PC = """prefix=WHERE
-
-Name: NAME
-Description: functions exported by pycompile
-Version: 1
-Cflags: -I${prefix}
-Libs: -L${prefix} -lNAME -Wl,-rpath,${prefix}
-"""
-
-_CMAKE = """add_library(NAME::NAME SHARED IMPORTED)
-set_target_properties(NAME::NAME PROPERTIES
-    IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/libNAME.so"
-    INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}")
-set(NAME_FOUND TRUE)
-"""

@@ -53,7 +53,7 @@ uint64_t finding_of_file(PyObject *ufunc);
 int findings_key(Text *out); /* 0, or -1 with the error set */
 
 /* elementary.c: the bytes of vectors in which kernels compute elementary functions, as in
-   codegen/c.c, machine_vector_bytes; 0: in none. */
+   codegen/file.c, machine_vector_bytes; 0: in none. */
 int elementary_bytes(void);
 
 /* y = f(x) for `n` elements, a multiple of those in a vector of 32 or of 64 bytes, which the

@@ -32,6 +32,8 @@ int codegen_cuda(const Graph *graph, const Program *program, bool comments, Text
 bool codegen_has_region(const Program *program);
 /* The careful variants of kept loops (region.c), under the same symbols. */
 int codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out);
+/* The types of what such files call and are called with, for C that calls them. */
+void codegen_abi(Text *out);
 
 /* ---- module_codegen.c: adds this folder's functions to the module; 0 or -1 ---- */
 int codegen_module(PyObject *module);

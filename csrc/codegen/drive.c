@@ -4,7 +4,7 @@
    No flag is up where a kernel begins, but of those that are looked at later. */
 #include "drive.h"
 
-static const char DRIVE_ABI_TEXT[] =
+const char DRIVE_ABI_TEXT[] =
     "typedef struct KernelDrive {\n"
     "    char *const *data;      /* by buffer */\n"
     "    int64_t *size;          /* by size */\n"
@@ -387,7 +387,7 @@ static void
 find_flagged(DriveText *d)
 {
     d->flagged = -1;
-    d->looks_later = true;
+    d->looks_later = !d->program->drives.at[d->number].exact;
     for (int i = d->first; i <= d->last; i++) {
         const Step *step = &d->program->steps.at[i];
         if (!step_is_driven(d->program, step) || step->kind != STEP_KERNEL ||

@@ -115,6 +115,8 @@ int drive_write(const Graph *graph, const Program *program, const Turned *turned
 void turn_write(const Text *body, int number, Turned *turned, Text *out);
 
 /* c.c */
+/* The body of the function of kernel `number`.  0, or -1 with the error set. */
+int emit_kernel_text(Emit *e, int number, bool comments, Text *out);
 /* Declares the loop indices i0 … of row `unit`. */
 void emit_row_place(Emit *e);
 /* Declares the r pointer of one operand from the indices of loops [0, count), `at` elements into
@@ -317,7 +319,8 @@ void region_streams(Emit *e);
 void region_draw(Emit *e, int32_t at);
 
 /* region_log.c: what a kept loop overwrites */
-extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
+extern const char LOG_ABI_TEXT[];   /* what a file with kept loops has at its top */
+extern const char DRIVE_ABI_TEXT[]; /* … with drives */
 /* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */
 void region_log(Emit *e);
 bool region_logs(const Emit *e, const RegionArray *array);

@@ -1,7 +1,7 @@
 /* The log of a kept loop, as C: its first room before the loop, an entry before each store. */
 #include "emit.h"
 
-/* Repeats runtime/log_abi.h, as codegen/c.c does runtime/kernel_abi.h.  The log's end stays in
+/* Repeats runtime/log_abi.h, as codegen/file.c does runtime/kernel_abi.h.  The log's end stays in
    memory: loops need their registers, and log no more once the arrays are copied.
 
    What is merely not expected gcc takes to happen in one of ten iterations, so that it keeps values

@@ -2,6 +2,8 @@
  * arguments. */
 #include "write.h"
 
+#include "../capture/capture.h"
+
 static bool
 is_const(const Export *e, BufferId id)
 {
@@ -103,11 +105,10 @@ export_call(Export *e, const Step *step, const char *name)
     if (multiplies && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
-        int32_t number = export_selected(e, x->results[0]);
-        text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], number);
-        if (number < 0)
+        text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], export_selected(e, x->results[0]));
+        if (export_placed(e, x->results[0]) == 0) /* there is no room for all */
             return export_refuse(e, step->line > 0 ? e->graph->files.at[step->file] : NULL,
-                                 step->line, "what a mask selects goes to more than a result") < 0
+                                 step->line, "what a mask selects is no result") < 0
                        ? -1
                        : 1;
     } else {
@@ -157,4 +158,21 @@ export_selected(const Export *e, BufferId id)
         if (e->program->steps.at[e->selected.at[i]].external.results[0] == id)
             return e->graph->sizes.len + i;
     return -1;
+}
+
+int
+export_placed(const Export *e, BufferId id)
+{
+    const Buffer *b = &e->program->buffers.at[id];
+    bool selected = export_selection(e, id) != NULL;
+    if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
+    for (int i = 0; i < e->results.len; i++) {
+        const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
+        bool begins = at->place.offset == NO_SIZE || (size_is_const(e->graph, at->place.offset) &&
+                                                      size_value(e->graph, at->place.offset) == 0);
+        if (at->place.buffer == id &&
+            (selected || (begins && type_same_layout(&at->type, &b->type))))
+            return i + 1;
+    }
+    return 0;
 }

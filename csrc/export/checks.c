@@ -47,6 +47,7 @@ put_argument(Export *e, int argument, PyObject *name, PyObject *value)
     const char *why;
     Type type = {.form = FORM_PYTHON};
     const Guard *guard = array_guard(e, argument);
+    bool written = is_written(e, argument);
     DType dtype;
     char bytes[16];
     if (array_read(value, &header, &why) == ANSWER_YES) {
@@ -65,18 +66,19 @@ put_argument(Export *e, int argument, PyObject *name, PyObject *value)
     else
         return export_refuse(e, NULL, 0, "argument '%s' is neither an array nor a number",
                              text_of_str(name));
+    if (PyList_Append(e->written, written ? Py_True : Py_False) < 0) return -1;
     text_put(&e->out, "    {");
     put_text(e, text_of_str(name));
     put_dtype(e, &type);
     text_printf(&e->out, "%d, ", type.rank);
     if (guard == NULL) {
-        text_printf(&e->out, "0, 0, 0, 0, %d, {0}, {0}},\n", is_written(e, argument));
+        text_printf(&e->out, "0, 0, 0, 0, %d, {0}, {0}},\n", written);
         return 0;
     }
     bool compact = guard->array.least_shape || guard->array.flags & ARRAY_C_CONTIGUOUS;
     text_printf(&e->out, "%d, %d, %d, %d, %d, ",
                 guard->array.known_shape & ~guard->array.least_shape, guard->array.least_shape,
-                compact ? 0 : guard->array.known_stride, compact, is_written(e, argument));
+                compact ? 0 : guard->array.known_stride, compact, written);
     put_lengths(e, type.rank, guard->array.shape);
     put_lengths(e, type.rank, guard->array.stride);
     text_put(&e->out, "},\n");
@@ -140,8 +142,6 @@ static int
 put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
 {
     const Source *source = &e->capture->sources.at[guard->source];
-    if (guard->array.least_shape)
-        return refuse_guard(e, guard, "an int that is a length: give its value");
     if (source->kind == SOURCE_SIZE) {
         int argument = export_argument(e, source->base);
         if (argument < 0) return 0;
@@ -150,7 +150,9 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
         put_check_end(e, low, high, "the function was exported for other lengths");
         return 1;
     }
-    if (low > 1 || high < INT8_MAX) return refuse_guard(e, guard, decides); /* else a dtype's */
+    bool length = guard->array.least_shape != 0; /* the number is one, which has a least value */
+    if (!length && (low > 1 || high < INT8_MAX)) /* else a dtype's */
+        return refuse_guard(e, guard, decides);
     put_check(e, "CHECK_NUMBER", export_argument(e, guard->source), 0, 0, 0);
     text_put(&e->out, "0, 0, ");
     put_check_end(e, low, high, "the function was exported for other numbers");

@@ -29,8 +29,8 @@ put_sizes(Export *e)
             const Node *node = graph_node(g, size->node);
             const SizeId *of = kind == SIZE_DIM ? node->type.shape : node->type.stride;
             a = export_argument(e, e->capture->input_source.at[node->attrs.index]);
-            b = size->axis;
-            if (a < 0 || size_is_const(g, of[size->axis])) kind = SIZE_CONST;
+            b = node->type.form == FORM_ARRAY ? size->axis : -1; /* the value of an int */
+            if (a < 0 || (b >= 0 && size_is_const(g, of[b]))) kind = SIZE_CONST;
         }
         text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
     }
@@ -98,24 +98,6 @@ put_input(Export *e, const Buffer *b)
     return put_constant(e, e->reached[source], &b->type);
 }
 
-/* 1 + the first result that is the whole of the buffer. */
-static int
-placed_result(const Export *e, BufferId id)
-{
-    const Buffer *b = &e->program->buffers.at[id];
-    bool selected = export_selection(e, id) != NULL;
-    if ((b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN) || b->pooled) return 0;
-    for (int i = 0; i < e->results.len; i++) {
-        const Located *at = &e->program->located.at[e->capture->builds.at[e->results.at[i]].output];
-        bool begins = at->place.offset == NO_SIZE || (size_is_const(e->graph, at->place.offset) &&
-                                                      size_value(e->graph, at->place.offset) == 0);
-        if (at->place.buffer == id &&
-            (selected || (begins && type_same_layout(&at->type, &b->type))))
-            return i + 1;
-    }
-    return 0;
-}
-
 static int
 put_buffer(Export *e, BufferId id, int *nnumbers)
 {
@@ -139,7 +121,7 @@ put_buffer(Export *e, BufferId id, int *nnumbers)
     text_printf(&e->out, "%d, ", b->type.rank);
     put_ids(e, b->type.rank, b->type.shape);
     put_ids(e, b->type.rank, b->type.stride);
-    text_printf(&e->out, "%d},\n", placed_result(e, id));
+    text_printf(&e->out, "%d},\n", export_placed(e, id));
     return status;
 }
 
@@ -229,7 +211,8 @@ varies(const Graph *g, SizeId id)
     return size->kind >= SIZE_ADD && (varies(g, size->a) || varies(g, size->b));
 }
 
-/* Of `array[mask]` the first axis has a size that the step finds, which no graph has. */
+/* Of `array[mask]` the first axis has a size that the step finds, which no graph has.  It is
+   compact: no strides. */
 static void
 put_selected(Export *e, const Located *at, const ExternStep *selection)
 {
@@ -240,8 +223,7 @@ put_selected(Export *e, const Located *at, const ExternStep *selection)
     put_dtype(e, &type);
     text_printf(&e->out, "%d, ", type.rank);
     put_ids(e, type.rank, type.shape);
-    put_ids(e, type.rank, type.stride);
-    text_put(&e->out, "-1, 0, -1, 0, 1},\n");
+    text_put(&e->out, "0, -1, 0, -1, 0, 1},\n");
 }
 
 static void
@@ -327,11 +309,11 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
             text_printf(&e->out, "&%s_kernel%d, ", name, i);
     text_put(&e->out, "0};\n");
     text_printf(&e->out,
-                "static const ExportedFunction %s_function = {\n"
+                "const ExportedFunction %s_function = {\n"
                 "    \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n"
                 "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
                 "    %s_writes, %s_commits, ",
-                name, name, narguments, nchecks, e->graph->sizes.len + e->selected.len,
+                name, e->wanted->told, narguments, nchecks, e->graph->sizes.len + e->selected.len,
                 p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len, p->slots.len,
                 nnumbers, name, name, name, name, name, name, name, name);
     put_ids(e, p->slots.len, p->slots.at);
@@ -357,7 +339,7 @@ put_tables(Export *e)
 static int
 drive_all(const Export *e)
 {
-    Drive all = {0, e->program->steps.len - 1};
+    Drive all = {.first = 0, .last = e->program->steps.len - 1, .exact = true};
     e->program->drives.len = 0;
     return VEC_PUSH(e->graph->arena, &e->program->drives, all);
 }
@@ -377,6 +359,13 @@ kernels_text(const Export *e, bool careful)
 static int
 put_code(const Export *e, PyObject *made)
 {
+    Text abi = {0};
+    codegen_abi(&abi);
+    PyObject *types = text_finish(&abi) < 0 ? NULL : text_to_str(&abi);
+    int put = types == NULL ? -1 : PyDict_SetItemString(made, "abi", types);
+    text_free(&abi);
+    Py_XDECREF(types);
+    if (put < 0) return -1;
     for (int careful = 0; careful <= codegen_has_region(e->program); careful++) {
         PyObject *text = kernels_text(e, careful);
         int status =
@@ -397,19 +386,21 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
                 .program = program,
                 .reached = reached,
                 .reasons = PyList_New(0),
-                .loops = PyList_New(0)};
+                .loops = PyList_New(0),
+                .written = PyList_New(0)};
     PyObject *made = NULL, *value = NULL, *tables = NULL;
-    if (e.reasons == NULL || e.loops == NULL) goto done;
+    if (e.reasons == NULL || e.loops == NULL || e.written == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
-    made = Py_BuildValue("{sOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "value", value,
-                         "tables", tables);
+    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "written",
+                         e.written, "value", value, "tables", tables);
     if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
 done:
     Py_XDECREF(e.reasons);
     Py_XDECREF(e.loops);
+    Py_XDECREF(e.written);
     Py_XDECREF(value);
     Py_XDECREF(tables);
     text_free(&e.out);

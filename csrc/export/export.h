@@ -9,7 +9,7 @@
 /* What is exported. */
 struct Decoded;
 typedef struct ExportWanted {
-    const char *name;         /* of the function in C */
+    const char *name, *told;  /* what names in C begin with; the function's, in messages */
     PyObject *names, *values; /* tuples by slot: of what the library's caller passes the name, else
                                  None; what the function's arguments were while capturing */
     const struct Decoded *decoded;
@@ -18,9 +18,9 @@ typedef struct ExportWanted {
     PyObject *made;      /* what export_program gives; NULL: it did not come to it */
 } ExportWanted;
 
-/* A new dict for pycompile/_export.py: "reasons", and where there are none "tables", "kernels",
-   "careful" (C texts), "loops", "arguments", "results" and "value".  `reached`: by source, what it
-   is now.  NULL with the error set. */
+/* A new dict for pycompile/_export.py: "reasons", "loops", "written" (by argument), "value" and
+   "tables", and where there are no reasons "abi", "kernels" and "careful" (C texts).  `reached`: by
+   source, what it is now.  NULL with the error set. */
 struct Capture;
 PyObject *export_program(const ExportWanted *wanted, const struct Capture *capture,
                          Program *program, PyObject *const *reached);

@@ -11,6 +11,7 @@ typedef struct {
     Program *program;
     PyObject *const *reached;
     PyObject *reasons, *loops; /* lists of tuples */
+    PyObject *written;         /* list of bools, by argument */
     VEC(int32_t)
     results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
     VEC(int32_t) selected; /* steps that select by a mask */
@@ -51,5 +52,7 @@ int export_find_selected(Export *e);
 /* The call that makes the buffer by a mask, or NULL; the size that is how many it selects. */
 const ExternStep *export_selection(const Export *e, BufferId id);
 int32_t export_selected(const Export *e, BufferId id);
+/* 1 + the first result that is the whole of the buffer, or 0. */
+int export_placed(const Export *e, BufferId id);
 
 #endif

@@ -60,7 +60,7 @@ drives_find(Lowering *lw)
         int first = step->carry.target;
         if (behind != 0 && again >= behind) continue;
         if (!is_drivable(p, first, again)) continue;
-        Drive drive = {first, again};
+        Drive drive = {.first = first, .last = again};
         if (VEC_PUSH(lw->arena, &p->drives, drive) < 0) return -1;
         behind = first;
     }

@@ -222,6 +222,7 @@ typedef struct {
    compiled code does (drive.c). */
 typedef struct {
     int32_t first, last;
+    bool exact; /* a flag is noted of the step that raised it */
 } Drive;
 
 /* Where the value of an output is.  For a write into an input at commit `written` is true: the

@@ -46,12 +46,12 @@ follow(CodeState *state, PyFunctionObject *function, PyObject *const *slots, Exp
 }
 
 PyObject *
-export_function(CodeState *state, PyFunctionObject *function, const char *name, PyObject *names,
-                PyObject *values, int vector_bytes)
+export_function(CodeState *state, PyFunctionObject *function, const char *name, const char *told,
+                PyObject *names, PyObject *values, int vector_bytes)
 {
     PyCodeObject *code = state->code;
     ExportWanted wanted = {
-        .name = name, .names = names, .values = values, .vector_bytes = vector_bytes};
+        .name = name, .told = told, .names = names, .values = values, .vector_bytes = vector_bytes};
     if (PyTuple_GET_SIZE(values) != state_nargs(state) ||
         PyTuple_GET_SIZE(names) != PyTuple_GET_SIZE(values))
         return PyErr_Format(PyExc_TypeError, "%U has %d arguments, not %zd", code->co_qualname,

@@ -329,23 +329,23 @@ compiled_precompile(PyObject *object, PyObject *args, PyObject *kwargs)
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
-/* _export(name, names, values, vector_bytes): see recompile.h. */
+/* _export(name, told, names, values, vector_bytes): see recompile.h. */
 static PyObject *
 compiled_export(PyObject *object, PyObject *args)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    const char *name;
+    const char *name, *told;
     PyObject *names, *values;
     int bytes;
-    if (!PyArg_ParseTuple(args, "sO!O!i", &name, &PyTuple_Type, &names, &PyTuple_Type, &values,
-                          &bytes))
+    if (!PyArg_ParseTuple(args, "ssO!O!i", &name, &told, &PyTuple_Type, &names, &PyTuple_Type,
+                          &values, &bytes))
         return NULL;
     CodeState *state = self->options != NULL ? current_state(self) : NULL;
     if (state == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "nothing is compiled in this process");
     if (state == NULL) return NULL;
     PyFunctionObject *function = (PyFunctionObject *)Py_NewRef((PyObject *)self->function);
-    PyObject *made = export_function(state, function, name, names, values, bytes);
+    PyObject *made = export_function(state, function, name, told, names, values, bytes);
     Py_DECREF(function);
     return made;
 }

@@ -1,5 +1,5 @@
 /* What a generated kernel sees.  Repeated word for word at the top of every generated file (which
-   includes no header): codegen/c.c prints it from KERNEL_ABI_TEXT, and
+   includes no header): codegen/file.c prints it from KERNEL_ABI_TEXT, and
    tests/codegen/test_kernel_abi.py compares the two. */
 #ifndef PYCOMPILE_KERNEL_ABI_H
 #define PYCOMPILE_KERNEL_ABI_H

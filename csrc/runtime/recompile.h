@@ -44,10 +44,11 @@ int precompile(CodeState *state, PyFunctionObject *function, PyObject *values);
 
 /* ---- exported.c ---- */
 /* What pycompile/_export.py makes a library of: the dict of export_program for a call with these
-   values, or why there is none, a str.  `names`: by value, of what the library is passed, the name;
-   None: the value is part of it.  A new reference; NULL with the error set. */
+   values, or why there is none, a str.  `name`: what names in its C begin with; `told`: its own, in
+   messages; `names`: by value, of what the library is passed, the name; None: the value is part of
+   it.  A new reference; NULL with the error set. */
 PyObject *export_function(CodeState *state, PyFunctionObject *function, const char *name,
-                          PyObject *names, PyObject *values, int vector_bytes);
+                          const char *told, PyObject *names, PyObject *values, int vector_bytes);
 /* The frame's slots at its first instruction, owned: -1 with the error set, some of them filled. */
 int precompile_slots(PyCodeObject *code, PyFunctionObject *function, PyObject *values,
                      PyObject **slots);

@@ -13,7 +13,7 @@ sizes_find(Run *run)
         int64_t stride[MOST_AXES];
         switch (size->kind) {
         case SIZE_CONST: run->size[i] = size->value; break;
-        case SIZE_DIM: run->size[i] = run->in[size->a].shape[size->b]; break;
+        case SIZE_DIM: run->size[i] = size_from(size, run->in); break;
         case SIZE_STRIDE:
             tensor_strides(&run->in[size->a], run->in[size->a].dtype.bits / 8, stride);
             run->size[i] = stride[size->b];
@@ -72,9 +72,11 @@ result_copy(Run *run, int number)
     int64_t length[MOST_AXES], from[MOST_AXES], to[MOST_AXES];
     for (int i = 0; i < r->rank; i++) {
         length[i] = run_size(run, r->length[i]);
-        from[i] = run_size(run, r->stride[i]);
-        out->shape[i] = length[i];
+        from[i] = r->stride != NULL ? run_size(run, r->stride[i]) : 0;
     }
+    if (r->stride == NULL) compact_strides(r->rank, length, r->dtype.bytes, from);
+    for (int i = 0; i < r->rank; i++) /* a shape may be constant, and many calls' */
+        if (out->shape[i] != length[i]) out->shape[i] = length[i];
     char *data = run_place(run, r->place);
     if (data == tensor_data(out) || elements(r->rank, length) == 0) return;
     tensor_strides(out, r->dtype.bytes, to);
@@ -127,7 +129,12 @@ commit(Run *run)
         if (write_read(run, &f->writes[i], &kept[i]) < 0) return run->status;
     for (int i = 0; i < f->nresults; i++)
         if (!f->results[i].done) result_copy(run, i);
-    for (int i = f->ncommits; i-- > 0;) kernel_run(run, f->commits[i], &flags);
+    for (int i = f->ncommits; i-- > 0; flags = 0) {
+        if (kernel_run(run, f->commits[i], &flags))
+            return fail(CALL_RAISED, "%s:%d: an operation failed when its argument was written",
+                        f->commits[i]->file, (int)f->commits[i]->line);
+        warning_note(run, flags_told(flags), f->commits[i], NULL);
+    }
     for (int i = 0; i < f->nwrites; i++) write_put(run, &f->writes[i], kept[i]);
     for (int i = 0; i < f->nresults; i++)
         if (f->results[i].done) result_copy(run, i);
@@ -142,7 +149,7 @@ run_steps(Run *run)
     if (buffers_place(run) < 0) return run->status;
     environment_begin(&before);
     int failed = f->drive(&run->drive);
-    if (!failed) warnings_take(&run->drive);
+    if (!failed) warnings_take(&run->drive, 0);
     int status = failed ? raised(run) : commit(run);
     if (status < 0)
         for (Log *log = run->logs; log != NULL; log = log->next) log_undo(log);
@@ -183,9 +190,8 @@ run_memory(Run *run)
     return run_steps(run);
 }
 
-/* `out` NULL: only the shapes of the results are asked for. */
-static int
-call_function(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+int
+exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
 {
     error_text[0] = 0;
     int status = check_arguments(f, in, nin);
@@ -201,7 +207,6 @@ call_function(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
                .block = data + f->nbuffers,
                .size = size,
                .numbers = numbers,
-               .where = -1,
                .drive = {.data = data,
                          .size = size,
                          .grain = f->grains,
@@ -219,8 +224,8 @@ call_function(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
     return status;
 }
 
-static int
-call_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
+int
+exported_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
 {
     error_text[0] = 0;
     int status = check_arguments(f, in, nin);
@@ -240,4 +245,24 @@ call_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor
             out[i].shape[axis] = run_size(&run, r->length[axis]);
     }
     return CALL_DONE;
+}
+
+const char *
+exported_error(void)
+{
+    return error_text;
+}
+
+void
+exported_set_threads(int count)
+{
+    threads_set(count);
+}
+
+void
+exported_set_allocator(void *(*take)(size_t, void *), void (*give)(void *, void *), void *context)
+{
+    allocate = take;
+    release = give;
+    allocator = context;
 }

@@ -25,11 +25,10 @@ may_divide(const char *operation)
 static int
 warn(const Run *run)
 {
-    const ExportedStep *step = &run->f->steps[run->where < 0 ? 0 : run->where];
-    const ExportedKernel *kernel = run->where < 0 ? NULL : step->kernel;
+    const ExportedKernel *kernel = run->warned_kernel;
     size_t at = 0, room = sizeof error_text;
-    const char *file = run->where >= 0 && step->call ? step->call->file : NULL;
-    int line = file != NULL ? step->call->line : 0;
+    const char *file = run->warned_call ? run->warned_call->file : NULL;
+    int line = file != NULL ? run->warned_call->line : 0;
     for (int i = 0; i < 4; i++) {
         if (!(run->warned & flag_texts[i].flag) || at >= room) continue;
         at += (size_t)snprintf(error_text + at, room - at, "%s%s encountered",
@@ -132,7 +131,8 @@ check_tensor(const DLTensor *tensor, const char *name, int number, ExportedDType
     }
     if (elements(rank, tensor->shape) == 0) return CALL_DONE;
     if (tensor->data == NULL) return fail(CALL_WRONG, "%s has no data: NULL", told(name, number));
-    if ((uintptr_t)tensor_data(tensor) % (dtype.bytes > 8 ? 8 : dtype.bytes) != 0)
+    int aligned_to = dtype.code == 5 ? dtype.bytes / 2 : dtype.bytes; /* complex: as its parts */
+    if ((uintptr_t)tensor_data(tensor) % aligned_to != 0)
         return fail(CALL_WRONG, "%s is not aligned", told(name, number));
     return CALL_DONE;
 }
@@ -172,6 +172,13 @@ number_of(const DLTensor *tensor)
     return number;
 }
 
+/* The length, or the number. */
+static int64_t
+size_from(const ExportedSize *size, const DLTensor *in)
+{
+    return size->b < 0 ? number_of(&in[size->a]) : in[size->a].shape[size->b];
+}
+
 static int64_t
 terms_value(const ExportedCheck *check, const DLTensor *in)
 {
@@ -182,7 +189,7 @@ terms_value(const ExportedCheck *check, const DLTensor *in)
         if (term->kind == SIZE_CONST)
             stack[at++] = term->value;
         else if (term->kind == SIZE_DIM)
-            stack[at++] = in[term->a].shape[term->b];
+            stack[at++] = size_from(term, in);
         else {
             at--;
             stack[at - 1] = size_apply(term->kind, stack[at - 1], stack[at]);

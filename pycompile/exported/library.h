@@ -1,38 +1,12 @@
-/* What the tables of an exported function are made of; csrc/export/tables.c writes them.
+/* What the tables of an exported function are made of; csrc/export/ writes them.
 
    Sizes are evaluated once a call, in their order; a buffer's address is found before the first
    step, or by the step that makes it; steps are done by the generated function drive, which leaves
-   those that it does not know to `exported_step` (csrc/runtime/plan.c does the same for Python). */
+   those that it does not know to step_run (csrc/runtime/plan.c does the same for Python).  The
+   types that generated functions have are in front of this text (codegen_abi). */
 #include <stdint.h>
 
-typedef struct {
-    int (*call)(void *context, char *const *data, const int64_t *dimensions, const int64_t *strides,
-                void *auxdata);
-    void *context, *auxdata;
-} KernelLoop;
-
-typedef struct {
-    char *const *ptr;
-    const int64_t *size;
-    const KernelLoop *loop;
-    char *scratch;
-} KernelArgs;
-
 typedef int (*KernelFn)(const KernelArgs *args, int64_t begin, int64_t end);
-
-typedef struct KernelDrive {
-    char *const *data;
-    int64_t *size;
-    const int64_t *grain;
-    const KernelLoop *loop;
-    char *scratch;
-    unsigned raised, told;
-    int64_t step;
-    void (*clear)(void);
-    unsigned (*read)(void);
-    int (*stop)(struct KernelDrive *drive);
-    int (*plan)(struct KernelDrive *drive, int64_t step);
-} KernelDrive;
 
 enum { MOST_AXES = 8, NUMBER_BYTES = 16, PARTS_DONE = -1 };
 enum { SIZE_CONST, SIZE_DIM, SIZE_STRIDE, SIZE_NUMBER, SIZE_ADD, SIZE_MUL, SIZE_FLOOR_DIV, SIZE_MOD,
@@ -42,7 +16,8 @@ enum { STEP_DRIVEN, STEP_KERNEL, STEP_CHOOSE, STEP_CARRY, STEP_MEASURE, STEP_CAL
 enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8 };
 
 typedef struct {
-    int32_t kind, a, b; /* a, b: sizes; of SIZE_DIM and SIZE_STRIDE argument and axis */
+    int32_t kind, a, b; /* a, b: sizes; of SIZE_DIM and SIZE_STRIDE argument and axis, which
+                         is -1 where it is the value of a number */
     int64_t value;
 } ExportedSize;
 
@@ -144,7 +119,7 @@ typedef struct {
     ExportedPlace place;
     ExportedDType dtype;
     int32_t rank;
-    const int32_t *length, *stride;
+    const int32_t *length, *stride; /* stride: 0 of a result that is compact */
     int32_t offset; /* a size, or -1: within the argument that is written */
     const int32_t *to_stride;
     int32_t argument; /* that is written; -1: it is a result */
@@ -154,7 +129,7 @@ typedef struct {
                          result: the call tells its length */
 } ExportedResult;
 
-typedef struct {
+typedef struct ExportedFunction {
     const char *name;
     int32_t narguments, nchecks, nsizes, nbuffers, nsteps, nresults, nwrites, ncommits, nslots,
         nnumbers;

@@ -1,29 +1,13 @@
 /* The steps of a call, as csrc/runtime/ does them for Python. */
 /* ---- a call ---- */
 
-/* The log of a kept loop: csrc/runtime/log_abi.h has its first part.  Here the arrays are always
-   copied as a whole. */
-typedef struct {
-    char *data;
-    int64_t bytes, rank, length[4], stride[4];
-} LogArray;
-typedef struct {
-    uint64_t place, old;
-} LogEntry;
+/* The log of a kept loop: here the arrays are always copied as a whole. */
 typedef struct Log {
-    LogEntry *at, *end, *from;
-    int64_t logs;
-    const LogArray *array;
-    int64_t narrays, iterations, entries, alongs;
-    int (*more)(struct Log *log);
-    int (*stop)(struct Log *log);
-    int (*range)(struct Log *log, char *first, int64_t step, int64_t count, int64_t bytes);
-    int64_t (*along)(struct Log *log, char *first, int64_t step, int64_t count, int64_t bytes);
-    char *(*grow)(struct Log *log, int64_t list, int64_t words, int64_t *room);
+    KernelLog seen; /* by the loop */
     struct Run *run;
     struct Log *next;
     LogArray copied[MOST_LOGGED];
-    int64_t ncopied;
+    int64_t ncopied, room;
     char *copies;
     LogEntry cell[2];
 } Log;
@@ -39,9 +23,11 @@ typedef struct Run {
     char *numbers, *arena;
     const int64_t *slot;
     Block *blocks;
-    Log *logs;
-    unsigned warned; /* flags */
-    int64_t where;   /* the step that raised them */
+    Log *logs;  /* what is put back where the call fails, newest first */
+    Log *spare; /* has nothing to put back */
+    unsigned warned; /* flags, and what raised them */
+    const ExportedKernel *warned_kernel;
+    const ExportedCall *warned_call;
     int status;
 } Run;
 
@@ -60,8 +46,18 @@ run_allocate(Run *run, int64_t bytes)
         return NULL;
     }
     block->next = run->blocks;
+    block->bytes = bytes;
     run->blocks = block;
     return block->data;
+}
+
+static void
+block_free(Block *block)
+{
+    if (release != NULL)
+        release(block, allocator);
+    else
+        free(block);
 }
 
 static void
@@ -69,10 +65,7 @@ run_release(Run *run)
 {
     for (Block *block = run->blocks, *next; block != NULL; block = next) {
         next = block->next;
-        if (release != NULL)
-            release(block, allocator);
-        else
-            free(block);
+        block_free(block);
     }
 }
 
@@ -139,24 +132,41 @@ log_copy(const LogArray *a, char *compact, int back)
 }
 
 static int
-log_more(Log *log)
+log_more(KernelLog *seen)
 {
-    log->from = log->at = log->cell;
-    log->end = log->cell + 1;
-    log->logs = 0;
-    if (log->ncopied > 0 || log->narrays > MOST_LOGGED) return log->narrays > MOST_LOGGED;
+    Log *log = (Log *)seen;
+    seen->from = seen->at = log->cell;
+    seen->end = log->cell + 1;
+    seen->logs = 0;
+    if (log->ncopied > 0 || seen->narrays > MOST_LOGGED) return seen->narrays > MOST_LOGGED;
     int64_t bytes = 0;
-    for (int64_t i = 0; i < log->narrays; i++)
-        bytes += log->array[i].bytes * elements((int)log->array[i].rank, log->array[i].length);
-    char *at = log->copies = run_allocate(log->run, bytes);
-    if (at == NULL) return -1;
-    for (; log->ncopied < log->narrays; log->ncopied++) {
+    for (int64_t i = 0; i < seen->narrays; i++)
+        bytes += seen->array[i].bytes * elements((int)seen->array[i].rank, seen->array[i].length);
+    if (log->copies == NULL || bytes > log->room) log->copies = run_allocate(log->run, bytes);
+    if (log->copies == NULL) return -1;
+    log->room = bytes > log->room ? bytes : log->room;
+    char *at = log->copies;
+    for (; log->ncopied < seen->narrays; log->ncopied++) {
         const LogArray *a = &log->copied[log->ncopied];
-        log->copied[log->ncopied] = log->array[log->ncopied];
+        log->copied[log->ncopied] = seen->array[log->ncopied];
         log_copy(a, at, 0);
         at += a->bytes * elements((int)a->rank, a->length);
     }
     return 0;
+}
+
+/* Has an older log all arrays of this one, as they were before? */
+static int
+log_is_known(const Log *log)
+{
+    for (int64_t i = 0; i < log->ncopied; i++) {
+        int known = 0;
+        for (const Log *older = log->run->logs; older != NULL && !known; older = older->next)
+            for (int64_t k = 0; k < older->ncopied && !known; k++)
+                known = memcmp(&older->copied[k], &log->copied[i], sizeof(LogArray)) == 0;
+        if (!known) return 0;
+    }
+    return 1;
 }
 
 static void
@@ -170,45 +180,42 @@ log_undo(Log *log)
 }
 
 static int
-log_stop(Log *log)
+log_stop(KernelLog *log)
 {
     (void)log;
     return 0;
 }
 
 static int
-log_range(Log *log, char *first, int64_t step, int64_t count, int64_t bytes)
+log_range(KernelLog *log, char *first, int64_t step, int64_t count, int64_t bytes)
 {
     (void)log, (void)first, (void)step, (void)count, (void)bytes;
     return 0;
 }
 
 static int64_t
-log_along(Log *log, char *first, int64_t step, int64_t count, int64_t bytes)
+log_along(KernelLog *log, char *first, int64_t step, int64_t count, int64_t bytes)
 {
     (void)log, (void)first, (void)step, (void)count, (void)bytes;
     return -1;
 }
 
 static char *
-log_grow(Log *log, int64_t list, int64_t words, int64_t *room)
+log_grow(KernelLog *log, int64_t list, int64_t words, int64_t *room)
 {
     (void)log, (void)list, (void)words, (void)room;
     return NULL;
 }
 
 static void
-log_begin(Log *log, Run *run)
+log_begin(Log *log)
 {
-    log->at = log->end = log->from = NULL;
-    log->logs = log->narrays = log->ncopied = 0;
-    log->iterations = log->entries = log->alongs = 0;
-    log->more = log_more;
-    log->stop = log_stop;
-    log->range = log_range;
-    log->along = log_along;
-    log->grow = log_grow;
-    log->run = run;
+    log->ncopied = 0;
+    log->seen = (KernelLog){.more = log_more,
+                            .stop = log_stop,
+                            .range = log_range,
+                            .along = log_along,
+                            .grow = log_grow};
 }
 
 /* ---- kernels ---- */
@@ -239,26 +246,41 @@ flags_told(unsigned flags)
 }
 
 static int
-region_variant(KernelFn call, KernelArgs *args, Log *log, Run *run, unsigned *raised)
+region_variant(KernelFn call, KernelArgs *args, Log *log, unsigned *raised)
 {
-    log_begin(log, run);
+    log_begin(log);
     flags_clear();
     int failed = call(args, 0, 1);
     *raised = flags_read();
     return failed;
 }
 
+static Log *
+log_take(Run *run)
+{
+    Log *log = run->spare;
+    run->spare = NULL;
+    if (log == NULL && (log = (Log *)run_allocate(run, sizeof *log)) != NULL)
+        memset(log, 0, sizeof *log);
+    if (log != NULL) log->run = run;
+    return log;
+}
+
 /* The quick variant may fail, or raise a flag, for nothing. */
 static int
 region_run(Run *run, const ExportedKernel *kernel, KernelArgs *args, unsigned *raised)
 {
-    Log *log = (Log *)run_allocate(run, sizeof *log);
+    Log *log = log_take(run);
     if (log == NULL) return -1;
     args->scratch = (char *)log;
-    int failed = region_variant(kernel->call, args, log, run, raised);
+    int failed = region_variant(kernel->call, args, log, raised);
     if (failed || (kernel->flagged && flags_told(flags_of(kernel, *raised)))) {
         log_undo(log);
-        failed = region_variant(kernel->careful, args, log, run, raised);
+        failed = region_variant(kernel->careful, args, log, raised);
+    }
+    if (!failed && log_is_known(log)) {
+        run->spare = log;
+        return 0;
     }
     log->next = run->logs;
     run->logs = log;
@@ -294,20 +316,50 @@ kernel_run(Run *run, const ExportedKernel *kernel, unsigned *flags)
 
 /* ---- steps that the generated function leaves to us ---- */
 
-/* Memory for a buffer that no result has. */
+/* Frees what was made for buffers and no buffer is in. */
+static void
+blocks_sweep(Run *run)
+{
+    for (Block **at = &run->blocks; *at != NULL;) {
+        Block *block = *at;
+        int used = !block->swept;
+        for (int i = 0; i < run->f->nbuffers && !used; i++)
+            used = run->data[i] != NULL && run->data[i] >= block->data &&
+                   run->data[i] <= block->data + block->bytes;
+        if (used) {
+            at = &block->next;
+            continue;
+        }
+        for (int i = 0; i < run->f->nbuffers; i++)
+            if (run->block[i] == block->data) run->block[i] = NULL;
+        *at = block->next;
+        block_free(block);
+    }
+}
+
+/* Memory for a buffer that no result has.  What it had before may be another's now. */
 static int
 buffer_make(Run *run, int32_t buffer)
 {
     const ExportedBuffer *b = &run->f->buffers[buffer];
-    int64_t length[MOST_AXES], stride[MOST_AXES];
+    int64_t length[MOST_AXES], stride[MOST_AXES], bytes;
     const char *low, *high;
     for (int i = 0; i < b->rank; i++) {
         length[i] = run_size(run, b->length[i]);
         stride[i] = run_size(run, b->stride[i]);
+        if (length[i] > 1 && (__builtin_mul_overflow(length[i], stride[i], &bytes) || is_far(bytes))) {
+            run->status = fail(CALL_MEMORY, "an array of more than memory can have");
+            return -1;
+        }
+    }
+    if (run->block[buffer] != NULL) {
+        run->data[buffer] = NULL;
+        blocks_sweep(run);
     }
     extent(NULL, b->rank, length, stride, b->dtype.bytes, &low, &high);
     run->block[buffer] = run_allocate(run, high - low);
     if (run->block[buffer] == NULL) return -1;
+    run->blocks->swept = 1;
     run->data[buffer] = run->block[buffer] - (intptr_t)low;
     return 0;
 }
@@ -380,9 +432,10 @@ carry_run(Run *run, const ExportedStep *step)
 static int64_t
 size_apply(int kind, int64_t a, int64_t b)
 {
+    int64_t c; /* what is too much stays so */
     switch (kind) {
-    case SIZE_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-    case SIZE_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case SIZE_ADD: return __builtin_add_overflow(a, b, &c) ? INT64_MAX : c;
+    case SIZE_MUL: return __builtin_mul_overflow(a, b, &c) ? INT64_MAX : c;
     case SIZE_LEAST: return a < b ? a : b;
     case SIZE_MOST: return a > b ? a : b;
     default: break;
@@ -409,16 +462,25 @@ measure_run(Run *run, const ExportedStep *step)
     return 0;
 }
 
-/* Flags that nobody was told of yet: those of the first step are kept. */
+/* Those that were first are told. */
+static void
+warning_note(Run *run, unsigned flags, const ExportedKernel *kernel, const ExportedCall *call)
+{
+    if (!flags || run->warned) return;
+    run->warned = flags;
+    run->warned_kernel = kernel;
+    run->warned_call = call;
+}
+
+/* Flags that nobody was told of yet. */
 static int
-warnings_take(KernelDrive *drive)
+warnings_take(KernelDrive *drive, int turns)
 {
     Run *run = (Run *)drive;
-    unsigned told = flags_told(drive->raised);
-    if (told && !run->warned) {
-        run->warned = told;
-        run->where = drive->step;
-    }
+    const ExportedStep *step = drive->step < 0 ? NULL : &run->f->steps[drive->step];
+    (void)turns;
+    warning_note(run, flags_told(drive->raised), step ? step->kernel : NULL,
+                 step ? step->call : NULL);
     drive->raised = 0;
     drive->step = -1;
     return 0;
@@ -450,3 +512,7 @@ step_run(KernelDrive *drive, int64_t number)
     if ((drive->raised & drive->told && drive->step < 0) || failed) drive->step = number;
     return failed;
 }
+
+_Static_assert(_Generic(&warnings_take, __typeof__(((KernelDrive *)0)->stop): 1, default: 0) &&
+                   _Generic(&step_run, __typeof__(((KernelDrive *)0)->plan): 1, default: 0),
+               "what generated functions call is of their types");

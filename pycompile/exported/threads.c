@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ALIGNMENT = 64, STACK_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
@@ -33,6 +32,8 @@ static void *allocator;
 
 typedef struct Block {
     struct Block *next;
+    int64_t bytes;
+    int swept; /* it may be freed before the call ends */
     alignas(ALIGNMENT) char data[];
 } Block;
 
@@ -52,7 +53,6 @@ static struct {
     pthread_cond_t wake, done;
     pthread_t thread[MOST_THREADS];
     int wanted, count, end;
-    pid_t process; /* which the threads are of */
     Job *job;
     long number; /* of the job */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -174,27 +174,42 @@ worker(void *unused)
     return NULL;
 }
 
-/* Ends the threads.  After a fork there are none. */
 static void
 pool_end(void)
 {
-    int count = pool.process == getpid() ? pool.count : 0;
     pthread_mutex_lock(&pool.lock);
     pool.end = 1;
     pthread_cond_broadcast(&pool.wake);
     pthread_mutex_unlock(&pool.lock);
-    for (int i = 0; i < count; i++) pthread_join(pool.thread[i], NULL);
+    for (int i = 0; i < pool.count; i++) pthread_join(pool.thread[i], NULL);
     pool.count = pool.end = 0;
 }
 
 static void
 pool_begin(void)
 {
-    if (pool.process != getpid()) pool.count = 0;
-    pool.process = getpid();
     while (pool.count < pool.wanted - 1 &&
            pthread_create(&pool.thread[pool.count], NULL, worker, NULL) == 0)
         pool.count++;
+}
+
+/* A forked process has none of the threads, and locks as they were. */
+static void
+pool_forked(void)
+{
+    int wanted = pool.wanted;
+    memset(&pool, 0, sizeof pool);
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_mutex_init(&pool.user, NULL);
+    pthread_cond_init(&pool.wake, NULL);
+    pthread_cond_init(&pool.done, NULL);
+    pool.wanted = wanted;
+}
+
+__attribute__((constructor)) static void
+library_begin(void)
+{
+    pthread_atfork(NULL, NULL, pool_forked);
 }
 
 __attribute__((destructor)) static void
