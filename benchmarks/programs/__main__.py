@@ -123,6 +123,7 @@ def together(name: str, states: list[str], seed: int, calls: str, folder: str) -
         for state in states
     ]
     timer = threading.Timer(HANGS, lambda: [child.process.kill() for child in children])
+    timer.daemon = True
     timer.start()
     made = 1
     while made > 0:
@@ -141,7 +142,7 @@ def rounds(name: str, states: list[str], count: int, calls: str) -> dict[str, li
     found: dict[str, list[dict]] = {state: [] for state in [*first, *second]}
     for seed in range(count):
         with tempfile.TemporaryDirectory() as folder:
-            for group in (first, second):
+            for group in filter(None, (first, second)):
                 for state, said in zip(group, together(name, group, seed, calls, folder)):
                     found[state].append(said)
                 if "missing" in found["plain"][0]:
