@@ -472,3 +472,18 @@ def test_guards_of_strides():
 )  # fmt: skip
 def test_breaks(function, told):
     assert told in breaks(function, device(values((4, 4))))
+
+
+@pytest.mark.parametrize("key", [np.s_[1:, :0], np.s_[1:1, ::-1], np.s_[:, :1], np.s_[:1, ::2]])
+def test_strides_of_axes_without_length(key):
+    """A layout that is contiguous, since nothing lies between elements, has any strides there."""
+    a, y = device(values((3, 4)))[key], device(values((5,)))
+
+    def views(a, y):
+        y += 1
+        return a.T, cp.expand_dims(a, 1), a.swapaxes(0, 1)
+
+    compiled = once(views)
+    compiled(a, y)
+    plain = a.T, cp.expand_dims(a, 1), a.swapaxes(0, 1)
+    assert [(v.shape, v.strides) for v in compiled(a, y)] == [(v.shape, v.strides) for v in plain]

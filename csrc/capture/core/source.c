@@ -160,6 +160,16 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
     return value;
 }
 
+/* Do flags leave open strides that views show?  That of contiguity says nothing about those of axes
+   of length 1, nor of arrays without elements. */
+static bool
+strides_are_open(const ArrayHeader *header)
+{
+    bool open = !(header->flags & ARRAY_C_CONTIGUOUS);
+    for (int axis = 0; axis < header->rank; axis++) open = open || header->shape[axis] <= 1;
+    return open;
+}
+
 /* An array of a library whose memory is a device's: its shape and layout are guarded at once. */
 static Value *
 device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *library,
@@ -167,11 +177,11 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
 {
     SizeId shape[MAX_RANK];
     Type type;
-    bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0;
+    bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0, exact = strides_are_open(header);
     for (int axis = 0; axis < header->rank; axis++)
         if ((shape[axis] = size_const(in->graph, header->shape[axis])) == NO_SIZE) return NULL;
     if (type_contiguous(in->graph, &type, header->dtype, header->rank, shape) < 0) return NULL;
-    for (int axis = 0; axis < header->rank && !contiguous; axis++)
+    for (int axis = 0; axis < header->rank && exact; axis++)
         if ((type.stride[axis] = size_const(in->graph, header->stride[axis])) == NO_SIZE)
             return NULL;
     type.device = (uint8_t)library->device;
@@ -187,7 +197,7 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
     guard.array.flags =
         ARRAY_ALIGNED | (contiguous ? ARRAY_C_CONTIGUOUS : 0) | (header->flags & ARRAY_ALIGNED_16);
     guard.array.known_shape = (uint8_t)((1u << header->rank) - 1);
-    if (!contiguous) guard.array.known_stride = guard.array.known_shape;
+    if (exact) guard.array.known_stride = guard.array.known_shape;
     for (int axis = 0; axis < header->rank; axis++) {
         guard.array.shape[axis] = header->shape[axis];
         guard.array.stride[axis] = header->stride[axis];
@@ -218,10 +228,7 @@ value_pin(Interp *in, Value *value)
     unsigned symbols = symbols_of(in, value, &header);
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
     guard->array.least_shape = (uint8_t)symbols;
-    /* The contiguity flag says nothing about the strides of axes of length 1, nor of arrays without
-       elements, and views show those strides. */
-    bool exact = !contiguous;
-    for (int axis = 0; axis < header.rank; axis++) exact = exact || header.shape[axis] <= 1;
+    bool exact = strides_are_open(&header);
     if (contiguous) guard->array.flags |= ARRAY_C_CONTIGUOUS;
     if (symbols != 0) exact = false;
     if (exact) guard->array.known_stride = guard->array.known_shape;
