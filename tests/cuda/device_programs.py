@@ -534,7 +534,10 @@ class Draft:
             "ravel({0})",
             "reshape({0}, (-1, 1))",
         )
-        return self.bind("xp." + str(self.pick(forms)).format(self.array(), self.pick("01")))
+        name = self.array()
+        if self.value(name).size > 1000:  # a large column beside a large row would be a huge array
+            return False
+        return self.bind("xp." + str(self.pick(forms)).format(name, self.pick("01")))
 
     def difference(self) -> bool:
         forms = (

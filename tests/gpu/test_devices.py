@@ -21,7 +21,11 @@ if COUNT < 2:
 def arrays(number, dtype="f4"):
     with cp.cuda.Device(number):
         rng = np.random.default_rng(number)
-        return [cp.asarray(rng.standard_normal((64, 64)).astype(dtype)) for _ in range(3)]
+        made = [cp.asarray(rng.standard_normal((64, 64)).astype(dtype)) for _ in range(3)]
+        cp.cuda.Device(
+            number
+        ).synchronize()  # the other device's stream does not wait for these copies
+        return made
 
 
 PROGRAMS = {
