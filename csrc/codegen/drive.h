@@ -22,7 +22,7 @@ typedef struct {
     bool looks_later;     /* flags of all kernels mean the same */
 } DriveText;
 
-/* Whether there is any measured size, and any C variable of a float. */
+/* Is there any measured size? */
 bool drive_measures(const DriveText *d);
 
 void drive_locals_find(DriveText *d);

@@ -3,8 +3,8 @@
    is short is mostly that.  Steps that need Python or threads are done by the plan, which the
    function calls.
 
-   It is what the plan would do with each step (runtime/plan.c), and in that order; in between, the
-   plan's own state is always current.  So any step can be left to the plan. */
+   It is what the plan would do with each step (runtime/plan.c), and in that order.  Any step can be
+   left to the plan: what only the function knows by then is written back before. */
 #include "schedule.h"
 
 /* Arrays are carried as objects. */
