@@ -156,10 +156,7 @@ class Batched(Forward):
                     raise NotBatched
                 return f"np.{node.op}({x}.reshape(({self.count}, -1)), axis=1)"
             return f"np.{node.op}({x}, axis={axes[0]}{keep})"
-        as_ = ""
-        if node.op in ("sum", "prod") and node.args[0].dtype != node.dtype:
-            as_ = f", dtype={self.dtype(node)}"
-        return f"np.{UFUNCS[node.op]}.reduce({x}, axis={axes!r}{as_}{keep})"
+        return self.reduced(node, x, axes)
 
     def batch_kind_scan(self, node: Node) -> str:
         x, axis = self.ref(node.args[0]), node.index + 1

@@ -203,6 +203,11 @@ class Writer:
         if node.op in ("argmax", "argmin"):
             axis = axes[0] if len(axes) == 1 else None
             return f"np.{node.op}({x}, axis={axis}{keep})"
+        return self.reduced(node, x, axes)
+
+    def reduced(self, node: Node, x: str, axes: tuple[int, ...]) -> str:
+        """By a ufunc."""
+        keep = ", keepdims=True" if node.keepdims else ""
         as_ = ""
         if node.op in ("sum", "prod") and node.args[0].dtype != node.dtype:
             as_ = f", dtype={self.dtype(node)}"

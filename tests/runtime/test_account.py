@@ -138,32 +138,20 @@ def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
     assert 25 <= spent <= 40  # captures of so much code have cost 3 ms
 
 
-def test_what_comes_to_nothing_gets_dearer(clock):
-    """Ever more has to be spent plainly before the next attempt."""
+@pytest.mark.parametrize(("made", "turns", "from_", "factor"), [(False, 5, 1, 3), (True, 8, 2, 2)])
+def test_what_does_not_pay_gets_dearer(clock, made, turns, from_, factor):
+    """Ever more has to be spent plainly before the next attempt: captures that came to nothing, and plans
+    that have saved nothing, where every call is of another kind."""
     waits = []
     _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
-    for _ in range(5):
+    for _ in range(turns):
         calls = 0
         while not _C.test_account_call(0, 50, 10**15, False):
             _C.test_account_plain(0, MS)
             calls += 1
         waits.append(calls)
-        _C.test_account_captured(0, 50, 3 * MS, False)
-    assert waits[1:] == sorted(waits[1:]) and waits[4] > 3 * waits[1], waits
-
-
-def test_plans_that_have_not_paid_make_the_next_ones_rarer(clock):
-    """Where every call is of another kind."""
-    waits = []
-    _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
-    for _ in range(8):
-        calls = 0
-        while not _C.test_account_call(0, 50, 10**15, False):
-            _C.test_account_plain(0, MS)
-            calls += 1
-        waits.append(calls)
-        _C.test_account_captured(0, 50, 3 * MS, True)
-    assert waits[2:] == sorted(waits[2:]) and waits[7] > 2 * waits[2], waits
+        _C.test_account_captured(0, 50, 3 * MS, made)
+    assert waits[from_:] == sorted(waits[from_:]) and waits[-1] > factor * waits[from_], waits
 
 
 def child(code, **environment):
