@@ -128,8 +128,8 @@ def test_a_handler_that_raises(function):
             assert not out.any() or (out[1] == 1).all()
         mine = [f for f in traceback.extract_tb(error.__traceback__) if f.name == function.__name__]
         assert len(mine) <= 1
-        for frame in mine:
-            assert lines[0] < frame.lineno <= lines[1]
+        for frame in mine:  # the first line is where a frame that begins asks for signals
+            assert lines[0] <= frame.lineno <= lines[1]
 
     assert interruptions(function, stop, check) > 0
 
@@ -197,7 +197,7 @@ def test_the_frame_is_at_the_entry():
     interruptions(behind_a_break, look, lambda *unused: None)
     first = behind_a_break.__code__.co_firstlineno
     for line, names in found:
-        assert first < line <= first + 8
+        assert first <= line <= first + 8
         assert {"x", "out", "log"} <= set(names)
 
 
