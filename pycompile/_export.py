@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ import numpy as np
 from pycompile import _C
 from pycompile import _export_texts as _texts
 from pycompile._api import compile as _compile
-from pycompile._errors import DimensionError, ExportError, GraphBreakError
+from pycompile._errors import DerivativeError, DimensionError, ExportError, GraphBreakError
 from pycompile._precompile import Array, bind
 from pycompile._shapes import Dim
+from pycompile.derivatives._whole import whole as _whole
 
 ABI = 1  # of the functions in the header
 _NUMBERS = (bool, int, float, complex)
@@ -260,23 +261,19 @@ class _Library:
         plain = function
         if isinstance(function, _C.CompiledFunction):
             plain = function.__wrapped__
-        if not isinstance(plain, types.FunctionType):
-            raise TypeError(f"{function!r} is no function of Python")
+        asked = getattr(function, "asked", None)
+        if asked is not None:
+            if _has_names(args) and self.captured(asked.function, args, "", "") is None:
+                return  # a length decides
+            plain = self.tried(lambda: _whole(asked, args), *_place(asked.function))
+            if plain is None:
+                return
         symbol, own = _symbol(self.name, key), f"exported{len(self.exported)}"
-        options = {"plan_always": True, "inline_functions": False}
-        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
-        names, said, values = _bound(plain, args)
-        try:
-            made = compiled._export(own, symbol, names, values, _vector_bytes(self.cpu))
-        except GraphBreakError as error:
-            self.reasons.append((error.file or "", error.line or 0, str(error)))
+        found = self.captured(plain, args, own, symbol)
+        if found is None:
             return
-        except DimensionError as error:
-            place = re.match(r"(.*?):(\d+): ", str(error))
-            file, line = (place[1], int(place[2])) if place else ("", 0)
-            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
-            return
-        first = plain.__code__.co_filename, plain.__code__.co_firstlineno
+        made, names, said = found
+        first = _place(plain)
         if isinstance(made, str):
             self.reasons.append((*first, made))
             return
@@ -290,6 +287,35 @@ class _Library:
             return
         passed = [(name, of) for name, of in zip(names, said) if name is not None]
         self.exported[key] = _Exported(symbol, own, made, passed)
+
+    def captured(self, plain: Any, args: tuple[Any, ...], own: str, symbol: str) -> Any:
+        """What capture makes of the function, names and what was said by slot; None: a reason."""
+        if not isinstance(plain, types.FunctionType):
+            raise TypeError(f"{plain!r} is no function of Python")
+        options = {"plan_always": True, "inline_functions": False}
+        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
+        names, said, values = _bound(plain, args)
+        vectors = _vector_bytes(self.cpu)
+        made = self.tried(
+            lambda: compiled._export(own, symbol, names, values, vectors), *_place(plain)
+        )
+        return None if made is None else (made, names, said)
+
+    def tried(self, capture: Callable[[], Any], file: str, line: int) -> Any:
+        """What it gives; None where it cannot, which is a reason then."""
+        try:
+            return capture()
+        except GraphBreakError as error:
+            self.reasons.append((error.file or "", error.line or 0, str(error)))
+        except DimensionError as error:
+            place = re.match(r"(.*?):(\d+): ", str(error))
+            file, line = (place[1], int(place[2])) if place else ("", 0)
+            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
+        except DerivativeError as error:
+            place = re.search(r" \((\S+?):(\d+)\)", str(error))
+            file, line = (place[1], int(place[2])) if place else (file, line)
+            self.reasons.append((file, line, str(error)))
+        return None
 
     def _add_loop(
         self, name: str, taken: str, given: str, count: int, file: str, line: int
@@ -421,6 +447,21 @@ class _Library:
             text.append(_texts.filled(_texts.DECLARED, NAME=each.symbol))
         text.append(_texts.filled(_texts.TAIL, **names))
         return "".join(text)
+
+
+def _has_names(args: tuple[Any, ...]) -> bool:
+    """Has a length a name?"""
+    return any(
+        not isinstance(length, int)
+        for said in args
+        if isinstance(said, Array)
+        for length in said.shape
+    )
+
+
+def _place(function: Any) -> tuple[str, int]:
+    code = getattr(function, "__code__", None)
+    return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
 _SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
