@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _C
+from pycompile import _export_functions as _functions
 from pycompile import _export_texts as _texts
 from pycompile._api import compile as _compile
 from pycompile._errors import DerivativeError, DimensionError, ExportError, GraphBreakError
@@ -73,9 +74,11 @@ def export(
     path = Path(name)
     wanted = _all_functions(function, args, functions)
     _check_names(path.name, list(wanted))
-    library = _Library(path.name, cpu, elementary, blas)
-    for key, (each, given) in wanted.items():
-        library.add(key, each, given)
+    library = _Library(path.name, cpu, elementary, blas, inlines=cpu is None)
+    library.add_all(wanted)
+    if library.lacking and elementary == "libm":
+        library = _Library(path.name, cpu, elementary, blas, inlines=False)
+        library.add_all(wanted)
     if library.reasons:
         raise ExportError(_told(library.reasons), library.reasons)
     return library.write(path.parent)
@@ -247,14 +250,32 @@ class _Library:
     """A library that is being made."""
 
     def __init__(
-        self, name: str, cpu: str | None, elementary: str | None, blas: str | None
+        self,
+        name: str,
+        cpu: str | None,
+        elementary: str | None,
+        blas: str | None,
+        inlines: bool,
     ) -> None:
         self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
         self.multiplies = False
+        self.inlines = inlines  # functions that have NumPy's bits on this CPU
+        self.pointers: dict[str, tuple[str, int]] = {}  # to these, with a line that needs it
+        self.functions = ""  # what defines them
+        self.lacking = False  # has one no text?
         self.exported: dict[str, _Exported] = {}
         self.reasons: list[Reason] = []
         self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
         self.differs: set[str] = set()  # functions that are not NumPy's to the bit
+
+    def add_all(self, wanted: dict[str, tuple[Any, tuple[Any, ...]]]) -> None:
+        for key, (function, args) in wanted.items():
+            self.add(key, function, args)
+        self.functions, lacking = _functions.definitions(self.pointers)
+        self.lacking = bool(lacking)
+        for name in lacking:
+            why = f"no text has the code that {name} is; elementary='libm' takes the C library's"
+            self.reasons.append((*self.pointers[name], why))
 
     def add(self, key: str, function: Any, args: tuple[Any, ...]) -> None:
         """Captures the function, and notes why it cannot be exported."""
@@ -283,6 +304,8 @@ class _Library:
             self.reasons.append((*first, f"it returns {constant!r}, which no text can stand for"))
         for loop in made["loops"]:
             self._add_loop(*loop)
+        for pointer in _functions.pointers(made.get("kernels", "")):
+            self.pointers.setdefault(pointer, first)
         if self.reasons:
             return
         passed = [(name, of) for name, of in zip(names, said) if name is not None]
@@ -292,7 +315,7 @@ class _Library:
         """What capture makes of the function, names and what was said by slot; None: a reason."""
         if not isinstance(plain, types.FunctionType):
             raise TypeError(f"{plain!r} is no function of Python")
-        options = {"plan_always": True, "inline_functions": False}
+        options = {"plan_always": True, "inline_functions": self.inlines}
         compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
         names, said, values = _bound(plain, args)
         vectors = _vector_bytes(self.cpu)
@@ -330,6 +353,13 @@ class _Library:
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
+        pointer = self.inlines and _functions.pointer_of(
+            _LIBM.get(name, name), getattr(np, name, None), taken
+        )
+        if pointer:
+            self.pointers.setdefault(pointer[0], (file, line))
+            self.loops[loop] = _vector_loop_text(loop, taken, *pointer)
+            return
         text = _loop_text(loop, name, taken, given)
         if text is None:
             self.reasons.append((file, line, f"np.{name} of {taken} has no C form here"))
@@ -363,6 +393,7 @@ class _Library:
 
     def _compiled(self, work: Path) -> Path:
         files = {"public.c": self._public_text(), "library.c": self._main_text()}
+        files["functions.c"] = self.functions
         for each in self.exported.values():
             files[f"{each.own}_kernels.c"] = _renamed(each.kernels, each.own)
             if each.careful is not None:
@@ -588,6 +619,26 @@ def _loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
         "    for (int64_t i = 0; i < dimensions[0]; i++) {\n"
         f"        const {c} a = *(const {c} *)(data[0] + i * strides[0]);\n{second}"
         f"        *({c} *)(data[{last}] + i * strides[{last}]) = {expression};\n"
+        "    }\n    return 0;\n}\n"
+    )
+
+
+def _vector_loop_text(loop: str, dtype: str, pointer: str, size: int) -> str:
+    """A loop by a function of vectors; those that the last vector lacks are the last element."""
+    c = _CTYPES[dtype][0]
+    return (
+        f"typedef {c} vector_{loop} __attribute__((vector_size({size})));\n"
+        f"extern vector_{loop} (*{pointer})(vector_{loop});\nstatic int\n"
+        f"{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
+        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
+        f"    enum {{ LANES = {size} / sizeof({c}) }};\n"
+        "    for (int64_t i = 0, n = dimensions[0]; i < n; i += LANES) {\n"
+        f"        vector_{loop} a;\n"
+        "        for (int64_t k = 0; k < LANES; k++)\n"
+        f"            a[k] = *(const {c} *)(data[0] + (i + k < n ? i + k : n - 1) * strides[0]);\n"
+        f"        a = {pointer}(a);\n"
+        "        for (int64_t k = 0; k < LANES && i + k < n; k++)\n"
+        f"            *({c} *)(data[1] + (i + k) * strides[1]) = a[k];\n"
         "    }\n    return 0;\n}\n"
     )
 
