@@ -26,6 +26,7 @@ import numpy as np
 
 from pycompile import _C
 from pycompile import _export_functions as _functions
+from pycompile import _export_reasons as _reasons
 from pycompile import _export_texts as _texts
 from pycompile._api import compile as _compile
 from pycompile._errors import DerivativeError, DimensionError, ExportError, GraphBreakError
@@ -36,8 +37,6 @@ from pycompile.derivatives._whole import whole as _whole
 ABI = 1  # of the functions in the header
 _NUMBERS = (bool, int, float, complex)
 _STAND_INS: dict[type, Any] = {bool: True, int: 3, float: 1.5, complex: 1 + 1j}
-
-Reason = tuple[str, int, str]
 
 
 def export(
@@ -80,7 +79,8 @@ def export(
         library = _Library(path.name, cpu, elementary, blas, inlines=False)
         library.add_all(wanted)
     if library.reasons:
-        raise ExportError(_told(library.reasons), library.reasons)
+        reasons = list(dict.fromkeys(library.reasons))
+        raise ExportError(_told(reasons), reasons)
     return library.write(path.parent)
 
 
@@ -110,7 +110,7 @@ def _symbol(library: str, key: str) -> str:
     return f"{library}_{key}" if key else library
 
 
-def _told(reasons: list[Reason]) -> str:
+def _told(reasons: list[_reasons.Reason]) -> str:
     lines = [f"  {file}:{line}: {text}" if line else f"  {text}" for file, line, text in reasons]
     return "it cannot be exported:\n" + "\n".join(lines)
 
@@ -264,7 +264,7 @@ class _Library:
         self.functions = ""  # what defines them
         self.lacking = False  # has one no text?
         self.exported: dict[str, _Exported] = {}
-        self.reasons: list[Reason] = []
+        self.reasons: list[_reasons.Reason] = []
         self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
         self.differs: set[str] = set()  # functions that are not NumPy's to the bit
 
@@ -298,12 +298,9 @@ class _Library:
         if isinstance(made, str):
             self.reasons.append((*first, made))
             return
-        for file, line, text in made["reasons"]:
-            self.reasons.append((file, line, text) if line else (*first, text))
+        self._add_reasons(made, first)
         for constant in _odd_constants(made["value"]):
             self.reasons.append((*first, f"it returns {constant!r}, which no text can stand for"))
-        for loop in made["loops"]:
-            self._add_loop(*loop)
         for pointer in _functions.pointers(made.get("kernels", "")):
             self.pointers.setdefault(pointer, first)
         if self.reasons:
@@ -315,30 +312,37 @@ class _Library:
         """What capture makes of the function, names and what was said by slot; None: a reason."""
         if not isinstance(plain, types.FunctionType):
             raise TypeError(f"{plain!r} is no function of Python")
-        options = {"plan_always": True, "inline_functions": self.inlines}
-        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
-        names, said, values = _bound(plain, args)
-        vectors = _vector_bytes(self.cpu)
-        made = self.tried(
-            lambda: compiled._export(own, symbol, names, values, vectors), *_place(plain)
-        )
+        names, said, _ = _bound(plain, args)
+
+        def capture(function: types.FunctionType) -> Any:
+            values, vectors = _bound(function, args)[2], _vector_bytes(self.cpu)
+            options = {"plan_always": True, "inline_functions": self.inlines}
+            compiled: Any = _compile(function, fullgraph=True, mode="wait", options=options)
+            return compiled._export(own, symbol, names, values, vectors)
+
+        made = self.tried(lambda: capture(plain), *_place(plain))
+        if made is None:
+            more, rest = _reasons.after(plain, self.reasons[-1], capture)
+            self.reasons += more
+            self._add_reasons(rest, _place(plain))
         return None if made is None else (made, names, said)
+
+    def _add_reasons(self, made: Any, first: tuple[str, int]) -> None:
+        """Those of what was captured."""
+        if not isinstance(made, dict):
+            return
+        for file, line, text in made["reasons"]:
+            self.reasons.append((file, line, text) if line else (*first, text))
+        for loop in made["loops"]:
+            self._add_loop(*loop)
 
     def tried(self, capture: Callable[[], Any], file: str, line: int) -> Any:
         """What it gives; None where it cannot, which is a reason then."""
         try:
             return capture()
-        except GraphBreakError as error:
-            self.reasons.append((error.file or "", error.line or 0, str(error)))
-        except DimensionError as error:
-            place = re.match(r"(.*?):(\d+): ", str(error))
-            file, line = (place[1], int(place[2])) if place else ("", 0)
-            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
-        except DerivativeError as error:
-            place = re.search(r" \((\S+?):(\d+)\)", str(error))
-            file, line = (place[1], int(place[2])) if place else (file, line)
-            self.reasons.append((file, line, str(error)))
-        return None
+        except (GraphBreakError, DimensionError, DerivativeError) as error:
+            self.reasons.append(_reasons.of_error(error, file, line))
+            return None
 
     def _add_loop(
         self, name: str, taken: str, given: str, count: int, file: str, line: int
