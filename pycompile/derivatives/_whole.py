@@ -118,19 +118,19 @@ class _Whole:
         chosen: dict[str, int],
         names: Names,
     ) -> None:
+        if any(said is int or said is bool for said in args):
+            raise DerivativeError("a derivative is exported for an int's value: give it")
         self.asked, self.function, self.args, self.names = asked, function, args, names
         self.params = list(inspect.signature(function).parameters)[: len(args)]
         self.numbers = [number % len(args) for number in asked.numbers]
         self.floats = {  # no graph may take their values for granted
-            i: ".item()" for i in self.numbers if args[i] in (float, complex)
+            i: ".item()" for i in self.numbers if args[i] is float or args[i] is complex
         }
         self.values = [_value(said, chosen) for said in args]
         for i in self.floats:
             self.values[i] = np.array(self.values[i])
         for i in self.numbers:
             _trees.check_leaf(self.values[i], "", f"argument {i} of {function.__name__}")
-        if any(said in (int, bool) for said in args):
-            raise DerivativeError("a derivative is exported for an int's value: give it")
         self.record()
 
     def record(self) -> None:

@@ -84,6 +84,19 @@ def weighed(x):
     return (x[:, None, :] * WEIGHTS.T).sum(axis=2)
 
 
+def weighed_loss(x, w, s):
+    """A derivative of numbers, of arrays, and of what is broadcast."""
+    z = (x * w).sum(axis=1) * s
+    return (z**2).mean(), z[:2]
+
+
+def settled_loss(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] = 0.5 * y[i - 1] + x[i] * x[i]
+    return y.sum()
+
+
 def rooted(x):
     if x.min() < 0:
         raise ValueError("negative")
@@ -135,6 +148,12 @@ FUNCTIONS = {
     ),
     "weighed": (weighed, (rows("n", 5),), _random(("n", 5))),
     "rooted": (rooted, (rows("n"),), _random(N)),
+    "weighed_loss": (
+        pycompile.value_and_grad(weighed_loss, (0, 1, 2), has_aux=True),
+        (Array((Dim("n", min=2), 4)), rows(4), float),
+        lambda rng, n: (rng.random((n, 4)), rng.random(4), 1.5),
+    ),
+    "settled": (pycompile.grad(settled_loss), (rows("n"),), _random(N)),
 }
 
 
