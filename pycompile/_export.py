@@ -456,7 +456,8 @@ class _Library:
             )
             for name, each in self.exported.items()
         }
-        wrapper = f"{_source('wrapper.py')}\n\n_load({f'lib{self.name}.so'!r}, {said!r})\n"
+        loaded = f"{f'lib{self.name}.so'!r}, {f'{self.name}_abi'!r}, {ABI}, {said!r}"
+        wrapper = f"{_source('wrapper.py')}\n\n_load({loaded})\n"
         return {
             ".h": self._header(),
             ".pc": _texts.filled(
@@ -469,6 +470,8 @@ class _Library:
     def _header(self) -> str:
         cpu = self.cpu or "the CPU on which it was exported"
         said = f"/* {self.name}: numbers have the bits of NumPy {np.__version__} on {_texts.comment(cpu)}.\n"
+        if "__asm__" in self.functions:
+            said += "   Functions of Intel's SVML are in it, as in NumPy (BSD 3-Clause).\n"
         if self.differs:
             said += f"   The last bits may be others for: {', '.join(sorted(self.differs))}.\n"
         names = {"NAME": self.name, "UPPER": self.name.upper(), "VERSION": str(ABI)}
