@@ -258,7 +258,7 @@ class _Library:
         inlines: bool,
     ) -> None:
         self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
-        self.multiplies = False
+        self.multiplies = self.transforms = False
         self.inlines = inlines  # functions that have NumPy's bits on this CPU
         self.pointers: dict[str, tuple[str, int]] = {}  # to these, with a line that needs it
         self.functions = ""  # what defines them
@@ -354,6 +354,9 @@ class _Library:
                 why = "a product of matrices is the BLAS's: blas=... names the library"
                 self.reasons.append((file, line, why))
             return
+        if name.startswith("call_"):
+            self.transforms = True
+            return
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
@@ -428,6 +431,8 @@ class _Library:
         parts = [abi, *(_source(name) for name in _SOURCES)]
         if self.multiplies:
             parts += [_blas_names(str(self.blas)), _source("products.c")]
+        if self.transforms:
+            parts.append(_source("fft.c"))
         parts += [text for text in self.loops.values() if text]
         parts += [each.tables for each in self.exported.values()]
         return "\n".join(parts)
