@@ -118,8 +118,7 @@ def _is_at(statement: ast.stmt, line: int) -> bool:
     if not _bodies(statement):
         return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
     return any(
-        head.lineno <= line <= (head.end_lineno or head.lineno)
-        for head in _heads(statement)
+        head.lineno <= line <= (head.end_lineno or head.lineno) for head in _heads(statement)
     )
 
 
@@ -139,9 +138,7 @@ def _changed(statement: ast.stmt) -> set[str]:
     }
 
 
-def _of_body(
-    function: types.FunctionType, definition: ast.FunctionDef
-) -> types.FunctionType:
+def _of_body(function: types.FunctionType, definition: ast.FunctionDef) -> types.FunctionType:
     """The function with another body, and the same globals and cells."""
     code = function.__code__
     cells = "".join(f"    {name} = None\n" for name in code.co_freevars)

@@ -27,7 +27,11 @@ from pycompile.derivatives import _pieces, _plan, _run, _trees
 from pycompile.derivatives._text import Names, Node, Text
 from pycompile.derivatives._writer import Writer, dtype_text
 
-CHOICES = ((5, 7, 3, 11), (101, 67, 83, 71), (4, 9, 25, 6))  # of lengths, in the order of their names
+CHOICES = (
+    (5, 7, 3, 11),
+    (101, 67, 83, 71),
+    (4, 9, 25, 6),
+)  # of lengths, in the order of their names
 
 
 class Asked(NamedTuple):
@@ -144,7 +148,9 @@ class _Whole:
         if recording.effects or recording.unseen_writes:
             raise DerivativeError("it writes an argument or changes an object: let it make a copy")
         if any(value is v for value in recording.fixed_values for v in self.values):
-            raise DerivativeError("a number's value decides what is computed: give the value itself")
+            raise DerivativeError(
+                "a number's value decides what is computed: give the value itself"
+            )
 
     def value(self) -> int:
         """Which of the graph's outputs is differentiated."""
@@ -195,7 +201,12 @@ class _Whole:
         for text in texts:
             for number, line in enumerate(text.source.splitlines(), 1):
                 line = line.split("  # ")[0].rstrip()
-                lines.append((line.replace("):", more + "):") if number == 1 else line, text.places.get(number)))
+                lines.append(
+                    (
+                        line.replace("):", more + "):") if number == 1 else line,
+                        text.places.get(number),
+                    )
+                )
         lines.append((f"def derivative({', '.join(self.params)}):", None))
         return lines + [("    " + line, None) for line in body]
 
