@@ -259,7 +259,7 @@ class _Library:
         inlines: bool,
     ) -> None:
         self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
-        self.multiplies = self.transforms = False
+        self.calls: set[str] = set()  # of functions whose C is there for them alone
         self.inlines = inlines  # functions that have NumPy's bits on this CPU
         self.pointers: dict[str, tuple[str, int]] = {}  # to these, with a line that needs it
         self.functions = ""  # what defines them
@@ -349,14 +349,13 @@ class _Library:
         self, name: str, taken: str, given: str, count: int, file: str, line: int
     ) -> None:
         """The C of a loop that stands for that of NumPy's ufunc."""
-        if name.startswith("call_matmul"):
-            self.multiplies = True
-            if self.blas is None:
-                why = "a product of matrices is the BLAS's: blas=... names the library"
-                self.reasons.append((file, line, why))
-            return
         if name.startswith("call_"):
-            self.transforms = True
+            self.calls.add(name)
+            if self.blas is None and "fft" not in name:
+                why = "a product of matrices is the BLAS's: blas=... names the library"
+                if not name.startswith("call_matmul"):
+                    why = f"{name[5:]} is the LAPACK's beside a BLAS: blas=... names the library"
+                self.reasons.append((file, line, why))
             return
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
@@ -420,7 +419,7 @@ class _Library:
             "-lm",
             "-pthread",
         ]
-        if self.multiplies:
+        if self.needs_blas():
             command += ["-x", "none", *_blas_flags(str(self.blas))]
         ran = subprocess.run(command, capture_output=True, text=True, cwd=work)
         if ran.returncode != 0:
@@ -428,12 +427,17 @@ class _Library:
             raise ExportError(text, [("", 0, text)])
         return out
 
+    def needs_blas(self) -> bool:
+        return any("fft" not in name for name in self.calls)
+
     def _main_text(self) -> str:
         abi = next(iter(self.exported.values())).abi
         parts = [abi, *(_source(name) for name in _SOURCES)]
-        if self.multiplies:
+        if self.needs_blas():
             parts += [_blas_names(str(self.blas)), _source("products.c")]
-        if self.transforms:
+        if self.calls & {"call_solve", "call_inv", "call_cholesky"}:
+            parts.append(_source("linalg.c"))
+        if self.calls & {"call_rfft", "call_irfft"}:
             parts.append(_source("fft.c"))
         parts += [text for text in self.loops.values() if text]
         parts += [each.tables for each in self.exported.values()]
@@ -572,7 +576,14 @@ def _blas_names(blas: str) -> str:
         except (AttributeError, OSError):
             continue
         before, after = form.split("{}")
-        return f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
+        parts = {
+            "INT": integer,
+            "BEFORE": before,
+            "AFTER": after,
+        }
+        defined = "".join(f"#define BLAS_{name} {text}\n" for name, text in parts.items())
+        ends = f"#define LAPACK_BEFORE {before.removesuffix('cblas_')}\n#define LAPACK_AFTER _{after}\n"
+        return defined + ends
     text = f"{blas!r} is no library with cblas_dgemm"
     raise ExportError(text, [("", 0, text)])
 

@@ -74,6 +74,18 @@ points_of(const Export *e, const ExternStep *x, bool forward)
     return rest == 1 && size_value(e->graph, last) > 0 ? n : 0;
 }
 
+/* Is it another library's, such as SciPy's, whose functions have the same names? */
+static bool
+is_foreign(PyObject *callable, const char *name)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    if (module == NULL) PyErr_Clear();
+    const char *text = module != NULL && PyUnicode_Check(module) ? text_of_str(module) : "numpy";
+    bool foreign = strncmp(text, "numpy", 5) != 0 && strcmp(name, "array_select") != 0;
+    Py_XDECREF(module);
+    return foreign;
+}
+
 /* Which function of calls.c it is: false, none.  *axis is set. */
 static bool
 find_call(const Export *e, const ExternStep *x, const char *name, char call[40], int *axis,
@@ -81,6 +93,7 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
 {
     const Type *arg = &x->arg_types[0];
     bool forward = strcmp(name, "rfft") == 0, transforms = forward || strcmp(name, "irfft") == 0;
+    if (is_foreign(x->callable, name)) return false;
     if (x->kwnames != NULL && !(transforms && names_points(x->kwnames))) return false;
     if (x->backend != NULL || x->nresults != 1 || x->nargs == 0) return false;
     if (arg->form != FORM_ARRAY || x->results[0] == NO_BUFFER) return false;
@@ -97,6 +110,14 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
     if (strcmp(name, "argmax") == 0 || strcmp(name, "argmin") == 0) {
         snprintf(call, 40, "call_%s_%s", name, t);
         return real && x->nargs <= 2 && axis_of(e, x, 1, axis);
+    }
+    if (strcmp(name, "solve") == 0 || strcmp(name, "inv") == 0 || strcmp(name, "cholesky") == 0) {
+        bool solves = name[0] == 's';
+        const Type *other = &x->arg_types[x->nargs - 1];
+        snprintf(call, 40, "call_%s", name);
+        return x->nargs == 1 + solves && arg->rank == 2 && arg->dtype == DT_F64 &&
+               other->dtype == DT_F64 && other->form == FORM_ARRAY &&
+               (other->rank == 1 || other->rank == 2);
     }
     if (strcmp(name, "matmul") == 0) {
         snprintf(call, 40, "call_matmul_%s", t);
@@ -138,11 +159,13 @@ export_call(Export *e, const Step *step, const char *name)
     if (!find_call(e, x, name, call, &axis, &points)) return 0;
     bool selects = strcmp(name, "array_select") == 0;
     const Type *result = &e->program->buffers.at[x->results[0]].type;
-    bool multiplies = strcmp(name, "matmul") == 0;
+    bool multiplies = strcmp(name, "matmul") == 0, solves = strcmp(name, "solve") == 0;
+    bool needs = multiplies || solves || points > 0 || strcmp(name, "inv") == 0 ||
+                 strcmp(name, "cholesky") == 0; /* a text that is there for it alone */
     text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
     put_operand(e, x->args[0], &x->arg_types[0]);
-    put_operand(e, x->args[multiplies], &x->arg_types[multiplies]);
-    if ((multiplies || points > 0) && export_note_loop(e, step, call) < 0) return -1;
+    put_operand(e, x->args[multiplies || solves], &x->arg_types[multiplies || solves]);
+    if (needs && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
         text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], export_selected(e, x->results[0]));

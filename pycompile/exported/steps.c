@@ -69,6 +69,16 @@ block_free(Block *block)
         free(block);
 }
 
+/* The last block; `frame`: where the call's frame was before it. */
+static __attribute__((unused)) void
+run_give_back(Run *run, char *frame)
+{
+    Block *block = run->blocks;
+    run->blocks = block->next;
+    block_free(block);
+    run->frame = frame;
+}
+
 static void
 run_release(Run *run)
 {
