@@ -44,12 +44,24 @@ accumulated(PyObject *callable)
     return NULL;
 }
 
-/* Is `n` the only argument that is given by its name? */
+/* Is this the only argument that is given by its name? */
 static bool
-names_points(PyObject *kwnames)
+names_only(PyObject *kwnames, const char *name)
 {
     return PyTuple_Check(kwnames) && PyTuple_GET_SIZE(kwnames) == 1 &&
-           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "n") == 0;
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), name) == 0;
+}
+
+/* The side of a search; NULL: it is not known. */
+static const char *
+side_of(const Export *e, const ExternStep *x)
+{
+    if (x->nargs == 2) return "left";
+    if (x->nargs != 3 || !is_const(e, x->args[2].buffer)) return NULL;
+    PyObject *side = e->program->buffers.at[x->args[2].buffer].object;
+    if (side == NULL || !PyUnicode_Check(side)) return NULL;
+    if (PyUnicode_CompareWithASCIIString(side, "left") == 0) return "left";
+    return PyUnicode_CompareWithASCIIString(side, "right") == 0 ? "right" : NULL;
 }
 
 /* The points of an FFT along the last axis: known, and products of 2, 3 and 5; else 0. */
@@ -94,7 +106,9 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
     const Type *arg = &x->arg_types[0];
     bool forward = strcmp(name, "rfft") == 0, transforms = forward || strcmp(name, "irfft") == 0;
     if (is_foreign(x->callable, name)) return false;
-    if (x->kwnames != NULL && !(transforms && names_points(x->kwnames))) return false;
+    bool searches = strcmp(name, "searchsorted") == 0, sorts = strcmp(name, "sort") == 0;
+    const char *named = transforms ? "n" : searches ? "side" : sorts ? "axis" : "";
+    if (x->kwnames != NULL && !names_only(x->kwnames, named)) return false;
     if (x->backend != NULL || x->nresults != 1 || x->nargs == 0) return false;
     if (arg->form != FORM_ARRAY || x->results[0] == NO_BUFFER) return false;
     const char *t = dtype_name((DType)arg->dtype);
@@ -110,6 +124,17 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
     if (strcmp(name, "argmax") == 0 || strcmp(name, "argmin") == 0) {
         snprintf(call, 40, "call_%s_%s", name, t);
         return real && x->nargs <= 2 && axis_of(e, x, 1, axis);
+    }
+    if (searches && side_of(e, x) != NULL) {
+        snprintf(call, 40, "call_search_%s_%s", side_of(e, x), t);
+        return real && arg->dtype != DT_BOOL && arg->rank == 1 &&
+               x->arg_types[1].dtype == arg->dtype && x->arg_types[1].form != FORM_OBJECT;
+    }
+    if (sorts) {
+        snprintf(call, 40, "call_sort_%s", t);
+        *axis = arg->rank - 1;
+        return dtype_is_integer((DType)arg->dtype) && arg->rank > 0 &&
+               (x->nargs == 1 || (x->nargs == 2 && axis_of(e, x, 1, axis)));
     }
     if (strcmp(name, "solve") == 0 || strcmp(name, "inv") == 0 || strcmp(name, "cholesky") == 0) {
         bool solves = name[0] == 's';
@@ -160,11 +185,12 @@ export_call(Export *e, const Step *step, const char *name)
     bool selects = strcmp(name, "array_select") == 0;
     const Type *result = &e->program->buffers.at[x->results[0]].type;
     bool multiplies = strcmp(name, "matmul") == 0, solves = strcmp(name, "solve") == 0;
+    bool two = multiplies || solves || strcmp(name, "searchsorted") == 0;
     bool needs = multiplies || solves || points > 0 || strcmp(name, "inv") == 0 ||
                  strcmp(name, "cholesky") == 0; /* a text that is there for it alone */
     text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
     put_operand(e, x->args[0], &x->arg_types[0]);
-    put_operand(e, x->args[multiplies || solves], &x->arg_types[multiplies || solves]);
+    put_operand(e, x->args[two], &x->arg_types[two]);
     if (needs && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
@@ -176,9 +202,11 @@ export_call(Export *e, const Step *step, const char *name)
                        : 1;
     } else {
         put_operand(e, (Place){x->results[0], NO_SIZE}, result);
+        bool warns = points > 0 || multiplies || strcmp(name, "accumulate") == 0;
         text_printf(&e->out, "%d, %d, %lld, %d, %d, ", x->results[0], axis, (long long)points,
-                    x->errors >> 4, x->errors & 15);
+                    warns ? x->errors >> 4 : 15, warns ? x->errors & 15 : 0);
     }
+    put_text(e, strcmp(name, "rfft") != 0 ? name : points % 2 ? "rfft_n_odd" : "rfft_n_even");
     put_text(e, step->line > 0 ? e->graph->files.at[step->file] : "");
     text_printf(&e->out, "%d}},\n", step->line);
     return 1;

@@ -47,7 +47,8 @@ warn(const Run *run)
             before = " or ";
         }
         if (at < room && file != NULL)
-            at += (size_t)snprintf(error_text + at, room - at, " in accumulate (%s:%d)", file, line);
+            at += (size_t)snprintf(error_text + at, room - at, " in %s (%s:%d)",
+                                   run->warned_call->operation, file, line);
         if (at < room && lines[0] > 0)
             at += (size_t)snprintf(error_text + at, room - at,
                                    lines[0] == lines[1] ? " (%s:%d)" : " (%s:%d-%d)", kernel->file,

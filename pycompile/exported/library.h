@@ -98,7 +98,7 @@ typedef struct ExportedCall {
     int32_t to, axis;              /* to: a buffer */
     int32_t number;                /* the size that is how many are selected; an FFT's points */
     int32_t known, reported;
-    const char *file;
+    const char *operation, *file;
     int32_t line;
 } ExportedCall;
 

@@ -41,7 +41,6 @@ solve(BLAS_INT n, BLAS_INT columns, double *a, double *b, BLAS_INT *pivots)
 {
     BLAS_INT info = 0, rows = n > 0 ? n : 1;
     LAPACK(dgesv)(&n, &columns, a, &rows, pivots, b, &rows, &info);
-    flags_clear(); /* NumPy asks for none */
     return info == 0 ? 0 : -1;
 }
 
@@ -92,7 +91,6 @@ call_cholesky(Run *run, const ExportedCall *call)
     BLAS_INT n = (BLAS_INT)a.rows, rows = n > 0 ? n : 1, info = 0;
     matrix_copy(&a, room, 0);
     LAPACK(dpotrf)("L", &n, room, &rows, &info, 1);
-    flags_clear();
     for (int64_t j = 1; j < a.rows; j++) memset(room + j * a.rows, 0, (size_t)j * sizeof *room);
     if (info == 0) matrix_copy(&out, room, 1);
     run_give_back(run, frame);

@@ -386,6 +386,14 @@ def ran(*command, **more):
     return done.stdout
 
 
+def numpys_blas():
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
+    if blas is None:
+        pytest.skip("NumPy has no BLAS of its own here")
+    return blas
+
+
 def needs(*programs):
     for program in programs:
         if shutil.which(program) is None:
@@ -454,10 +462,7 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_products_are_those_of_the_blas_that_is_named(tmp_path):
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
-    if blas is None:
-        pytest.skip("NumPy has no BLAS of its own here")
+    blas = numpys_blas()
 
     def products(a, b, v):
         hidden = np.maximum(a @ b - 1, 0)
@@ -473,11 +478,46 @@ def test_products_are_those_of_the_blas_that_is_named(tmp_path):
 
 
 @pytest.mark.slow
+def test_transforms_of_lengths_with_small_factors(tmp_path):
+    def there(x):
+        return np.fft.rfft(x)
+
+    def back_to(n):
+        return lambda z: np.fft.irfft(z, n)
+
+    lengths = 1, 2, 3, 5, 36, 250, 486, 1024
+    functions = {f"there{n}": (there, (Array((2, n)),)) for n in lengths}
+    functions |= {f"back{n}": (back_to(n), (Array(n // 2 + 1, complex),)) for n in lengths}
+    made = loaded(pycompile.export(there, str(tmp_path / "fft"), (Array(8),), functions=functions))
+    for n in lengths:
+        rng = np.random.default_rng(n)
+        x, z = rng.standard_normal((2, n)), rng.standard_normal(n // 2 * 2 + 2).view(complex)
+        assert same(getattr(made, f"there{n}")(x), there(x)), n
+        assert same(getattr(made, f"back{n}")(z), np.fft.irfft(z, n)), n
+    assert "rfft is a call" in reasons_of(there, Array(14))[0][1]
+
+
+@pytest.mark.slow
+def test_equations_are_the_lapacks(tmp_path):
+    blas = numpys_blas()
+
+    def solved(a, b, c):
+        positive = np.linalg.cholesky(a @ a.T + c.T @ c)
+        return np.linalg.solve(a, b) + 0, np.linalg.solve(a, c.T), np.linalg.inv(a), positive
+
+    given = Array((5, 5)), Array(5), Array((3, 5))
+    made = loaded(pycompile.export(solved, str(tmp_path / "solved"), given, blas=str(blas)))
+    args = [np.random.default_rng(8).standard_normal(each.shape) for each in given]
+    assert same(made.solved(*args), solved(*args))
+    with pytest.raises(RuntimeError, match="singular"):
+        made.solved(np.zeros((5, 5)), *args[1:])
+    assert any("the LAPACK's" in text for _, text in reasons_of(solved, *given))
+
+
+@pytest.mark.slow
 def test_networks_and_their_derivatives_are_exported(tmp_path):
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
-    if blas is None:
-        pytest.skip("NumPy has no BLAS of its own here")
+    needs("nm", "objdump")
+    blas = numpys_blas()
 
     def perceptron(w, b, v, x, y):
         return ((np.tanh(x @ w + b) @ v - y) ** 2).mean()
