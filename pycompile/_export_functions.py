@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import importlib
 import re
 import struct
 import subprocess
@@ -16,7 +17,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath
 
 from pycompile import _C
 
@@ -77,7 +77,7 @@ class _NumPy:
     """NumPy's library as a file: symbols, instructions, bytes."""
 
     def __init__(self) -> None:
-        self.file = _multiarray_umath.__file__
+        self.file = str(importlib.import_module("numpy._core._multiarray_umath").__file__)
         rows = [line.split() for line in _ran("nm", "-n", self.file).splitlines()]
         found = [(int(row[0], 16), row[2]) for row in rows if len(row) == 3]
         if not found:

@@ -107,7 +107,7 @@ def _rounds_once() -> bool:
     once = [
         float(Fraction(x.real) * Fraction(y.real) - Fraction(x.imag * y.imag)) for x, y in pairs
     ]
-    return once == (a * b).real.tolist()
+    return bool(once == (a * b).real.tolist())
 
 
 def has_numpys_bits(name: str, dtype: str) -> bool:

@@ -27,11 +27,8 @@ from pycompile.derivatives import _pieces, _plan, _run, _trees
 from pycompile.derivatives._text import Names, Node, Text
 from pycompile.derivatives._writer import Writer, dtype_text
 
-CHOICES = (
-    (5, 7, 3, 11),
-    (101, 67, 83, 71),
-    (4, 9, 25, 6),
-)  # of lengths, in the order of their names
+# Of lengths, in the order of their names.
+CHOICES = ((5, 7, 3, 11), (101, 67, 83, 71), (4, 9, 25, 6))
 
 
 class Asked(NamedTuple):
@@ -50,22 +47,16 @@ class Recording:
     unseen_writes = effects = 0  # the runtime sets these three: see compile_backend.c
     fixed_values: Sequence[Any] = ()
 
-    def __init__(self, graph: _C.Graph, _: Any) -> None:
+    def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
         self.inputs: Sequence[Any] = ()
         self.outputs: list[Any] = []
-        _recorded.append(self)
 
     def __call__(self, *inputs: Any) -> list[Any]:
         self.inputs = inputs
-        writer = Writer(Names(), self.sizes(inputs), Text())
+        writer = Writer(Names(), {}, Text())
         self.outputs = [_stand_in(writer, i, node) for i, node in enumerate(self.graph.outputs)]
         return self.outputs
-
-    sizes = _plan.Plan.sizes
-
-
-_recorded: list[Recording] = []
 
 
 def _stand_in(writer: Writer, number: int, node: Node) -> Any:
@@ -83,9 +74,16 @@ def whole(asked: Asked, args: tuple[Any, ...]) -> types.FunctionType:
         raise DerivativeError(f"{function!r} is no function of Python")
     names, lengths = Names(), _lengths(function, args)
     chosen = [
-        {dim.name: _fit(dim, number) for (dim, _), number in zip(lengths.values(), choice)}
+        {
+            dim.name: _fit(dim, number)
+            for (dim, _), number in zip(lengths.values(), choice, strict=False)
+        }
         for choice in CHOICES[: len(CHOICES) if lengths else 1]
     ]
+    if len(lengths) > len(CHOICES[0]) or any(
+        len({each[name] for each in chosen}) < len(chosen) for name in lengths
+    ):
+        raise DerivativeError(_DECIDES)
     texts = [_Whole(asked, function, args, each, names).lines(lengths) for each in chosen]
     if any(len(text) != len(texts[0]) for text in texts):
         raise DerivativeError(_DECIDES)
@@ -139,12 +137,17 @@ class _Whole:
 
     def record(self) -> None:
         called = _run.of_arrays(self.function, len(self.args), self.floats)
-        settings = _settings(Recording, False, True, mode="wait", options=_run.OPTIONS)
-        _recorded.clear()
+        made: list[Recording] = []
+
+        def backend(graph: _C.Graph, _: Any) -> Recording:
+            made.append(Recording(graph))
+            return made[-1]
+
+        settings = _settings(backend, False, True, mode="wait", options=_run.OPTIONS)
         self.out = _compile(called, settings)(*self.values)
-        if len(_recorded) != 1:
+        if len(made) != 1:
             raise DerivativeError("it comes to no graph of arrays and numbers")
-        self.recording = recording = _recorded.pop()
+        self.recording = recording = made.pop()
         if recording.effects or recording.unseen_writes:
             raise DerivativeError("it writes an argument or changes an object: let it make a copy")
         if any(value is v for value in recording.fixed_values for v in self.values):
@@ -283,7 +286,8 @@ def _with_lines(
         if hasattr(each, "lineno"):
             node = nodes[each.lineno - 1]
             known = node is not None and node.file == code.co_filename and node.line
-            each.lineno = each.end_lineno = node.line if known else code.co_firstlineno
+            line = node.line if known else code.co_firstlineno
+            vars(each).update(lineno=line, end_lineno=line)
     namespace = {"np": np, "math": math, **vars(_pieces), **names, "__name__": of.__module__}
     exec(compile(tree, code.co_filename, "exec"), namespace)
     return namespace["derivative"]  # type: ignore[no-any-return]
