@@ -647,6 +647,9 @@ extern PyTypeObject GraphView_Type;
 PyObject *graph_view(const Graph *g);
 /* A snapshot of one node; arguments that are not constants are None. */
 PyObject *graph_view_node(const Graph *g, NodeId id);
+/* A tuple of a region's nodes from the first of this number on; of what lies before them their
+   arguments alone are made, without arguments of their own. */
+PyObject *graph_view_since(const Graph *g, RegionId region, NodeId first);
 /* Sizes, and attrs.ints, as a tuple: new references. */
 PyObject *graph_view_sizes(const Graph *g, int n, const SizeId *sizes);
 PyObject *graph_view_ints(const Attrs *attrs);

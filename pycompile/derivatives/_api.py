@@ -10,7 +10,7 @@ import numpy as np
 
 from pycompile import _api
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _batch, _run, _tape, _trees
+from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 from pycompile.derivatives._text import Function, Text
 
@@ -208,6 +208,7 @@ def value_and_grad(
         value = (ran.out, ran.aux) if has_aux else ran.out
         return value, out[0] if single else tuple(out)
 
+    made.__followed__ = _followed.value_and_grad(derived.function, argnums, has_aux)  # type: ignore[attr-defined]
     return _wraps(f, made, "value_and_grad")  # type: ignore[no-any-return]
 
 
@@ -221,6 +222,7 @@ def grad(
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
+    made.__followed__ = _followed.grad(_unwrapped(f), argnums, has_aux)  # type: ignore[attr-defined]
     return _wraps(f, made, "grad")  # type: ignore[no-any-return]
 
 

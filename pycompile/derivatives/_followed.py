@@ -1,0 +1,175 @@
+"""Gradients in a function that is compiled: what is followed in place of `grad` and `value_and_grad`,
+so that forward pass, pullback and what comes after them are one graph.
+
+The function runs on leaves of its own: values of the graph that it cannot reach another way. `mark`,
+`leaf`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not have it
+all, the call is no part of one, and a tape (_tape.py) does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import derivatives
+from pycompile._api import is_compiling
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _trees
+from pycompile.derivatives._activity import Activity
+from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._text import Function, Names, Node
+from pycompile.derivatives._writer import Writer
+from pycompile.derivatives.rules import NoRule
+
+
+def mark() -> Any:
+    """Where the graph is now."""
+
+
+def leaf(value: Any) -> Any:
+    """The array or number as a value of its own."""
+
+
+def pullback(since: Any, leaves: list[Any], out: Any, one: Any) -> Any:
+    """The cotangents of the leaves, None for 0, when that of `out` is `one`."""
+
+
+def refused(why: str) -> Any:
+    """No graph has the gradient."""
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if not is_compiling():
+            return derivatives.value_and_grad(f, argnums, has_aux)(*args, **kwargs)
+        return both(f, argnums, has_aux, args, kwargs)
+
+    return made
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if not is_compiling():
+            return derivatives.grad(f, argnums, has_aux)(*args, **kwargs)
+        value, gradient = both(f, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return made
+
+
+def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
+    """Value and gradient, as those of a tape."""
+    since = mark()
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    args = list(given)
+    trees, copies, leaves = [], [], []
+    for number in numbers:
+        if not -len(args) <= number < len(args):
+            refused("an argument that is not there")
+        own = [leaf(value) for _, value in _trees.leaves(args[number])]
+        trees.append(args[number])
+        args[number] = in_place(args[number], own)
+        copies.append(args[number])
+        leaves += own
+    out = f(*args, **kwargs)
+    mine = iter(leaves)
+    for tree, copy in zip(trees, copies, strict=True):
+        if not is_same(tree, copy, mine):
+            refused("a function that changes its arguments")
+    value = out
+    if has_aux:
+        if not isinstance(out, tuple) or len(out) != 2:
+            refused("a function that returns no pair")
+        value = out[0]
+    with np.errstate(all="ignore"):
+        cts = iter(pullback(since, leaves, value, one_of(value)))
+        gradients = []
+        for tree in trees:
+            found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
+            gradients.append(in_place(tree, found))
+    return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+
+
+def in_place(tree: Any, values: list[Any]) -> Any:
+    """The container with these for its leaves."""
+    rest = iter(values)
+    return _trees.rebuild(tree, lambda: next(rest))
+
+
+def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:
+    """Is the copy of the container what it was made as?"""
+    if tree is None:
+        return copy is None
+    if _trees.is_leaf(tree):
+        return copy is next(leaves)
+    if isinstance(tree, (list, tuple)):
+        return len(tree) == len(copy) and all(
+            [is_same(a, b, leaves) for a, b in zip(tree, copy, strict=True)]
+        )
+    if isinstance(tree, dict):
+        return list(tree) == list(copy) and all(
+            [is_same(tree[key], copy[key], leaves) for key in tree]
+        )
+    was, now = vars(tree), vars(copy)
+    return list(was) == list(now) and all(
+        [
+            is_same(was[name], now[name], leaves)
+            if _trees.holds_numbers(was[name])
+            else was[name] is now[name]
+            for name in was
+        ]
+    )
+
+
+def one_of(value: Any) -> Any:
+    """The cotangent 1 of the function's result."""
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return 1.0
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
+        return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
+    return refused("a function that returns no real number")
+
+
+def gradient(ct: Any, was: Any) -> Any:
+    """A cotangent as the gradient of what it is of."""
+    if isinstance(was, np.ndarray):
+        return np.zeros(was.shape, was.dtype) if ct is None else np.array(ct, was.dtype)
+    if ct is None:
+        return type(was)(0)
+    if isinstance(was, np.generic):
+        return ct[()]
+    return type(was)(ct)
+
+
+class _Whole(Backward):
+    """The pullback in a graph that has all values of the forward pass."""
+
+    def is_cheap(self, node: Node) -> bool:
+        return False
+
+
+def text(nodes: Sequence[Node], leaves: Sequence[int], out: int) -> Any:
+    """The pullback from `out` to the leaves, as a function, and the nodes that it takes before the
+    cotangent; a text tells why there is none."""
+    made = {node.id: node for node in nodes}
+    inputs = [made[number] for number in leaves]
+    others = [node for node in nodes if node.id not in leaves]
+    activity = Activity(others, inputs)
+    if out not in made or made[out] not in activity:
+        return "a gradient of a result that depends on nothing that is differentiated"
+    names = Names()
+    back = _Whole(names, {}, activity, {})
+    try:
+        back.run(others, {out: "one"})
+    except (DerivativeError, NoRule) as error:
+        return f"a gradient: {error}"
+    back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in inputs)}]")
+    params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
+    function = Function("backward", params, back.text, names.objects)
+    return function.plain, tuple(back.kept)
