@@ -71,7 +71,7 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
     trees, copies, leaves = [], [], []
     for number in numbers:
         if not -len(args) <= number < len(args):
-            refused("an argument that is not there")
+            refused("argnums names an argument that is not there")
         own = [leaf(value) for _, value in _trees.leaves(args[number])]
         trees.append(args[number])
         args[number] = in_place(args[number], own)
@@ -81,11 +81,11 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
     mine = iter(leaves)
     for tree, copy in zip(trees, copies, strict=True):
         if not is_same(tree, copy, mine):
-            refused("a function that changes its arguments")
+            refused("the function changes a container of its arguments")
     value = out
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
-            refused("a function that returns no pair")
+            refused("the function returns no pair")
         value = out[0]
     with np.errstate(all="ignore"):
         cts = iter(pullback(since, leaves, value, one_of(value)))
@@ -133,7 +133,7 @@ def one_of(value: Any) -> Any:
         return 1.0
     if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
         return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
-    return refused("a function that returns no real number")
+    return refused("the function returns no real number")
 
 
 def gradient(ct: Any, was: Any) -> Any:
@@ -162,13 +162,13 @@ def text(nodes: Sequence[Node], leaves: Sequence[int], out: int) -> Any:
     others = [node for node in nodes if node.id not in leaves]
     activity = Activity(others, inputs)
     if out not in made or made[out] not in activity:
-        return "a gradient of a result that depends on nothing that is differentiated"
+        return "the result depends on nothing that is differentiated"
     names = Names()
     back = _Whole(names, {}, activity, {})
     try:
         back.run(others, {out: "one"})
     except (DerivativeError, NoRule) as error:
-        return f"a gradient: {error}"
+        return str(error)
     back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in inputs)}]")
     params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
     function = Function("backward", params, back.text, names.objects)

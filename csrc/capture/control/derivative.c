@@ -16,7 +16,7 @@ follow_mark(const Call *c, const void *Py_UNUSED(row))
 static Answer
 no_leaf(Interp *in, Value *value)
 {
-    return interp_break(in, BREAK_DISABLED, "a gradient with respect to %s",
+    return interp_break(in, BREAK_DERIVATIVE, "the gradient with respect to %s",
                         value_describe(in, value));
 }
 
@@ -39,15 +39,16 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, value_node(in, node));
 }
 
-/* Has something written memory that was there before the mark?  The tape knows what that means. */
+/* Has the function written into what is differentiated?  The tape knows what that means. */
 static Answer
-no_old_writes(Interp *in, NodeId mark, int first)
+leaves_are_read(Interp *in, const Value *leaves, int first)
 {
-    for (int i = first; i < in->memory.writes.len; i++) {
-        NodeId root = in->memory.storages.at[in->memory.writes.at[i].storage].root;
-        if (root < mark || graph_node(in->graph, root)->op == OP_input)
-            return interp_break(in, BREAK_DISABLED,
-                                "a gradient of a function that writes into an array from before it");
+    for (int i = 0; i < leaves->nitems; i++) {
+        int storage = storage_find(in, graph_node(in->graph, leaves->items[i]->node)->storage);
+        for (int k = first; k < in->memory.writes.len; k++)
+            if (in->memory.writes.at[k].storage == storage)
+                return interp_break(in, BREAK_DERIVATIVE,
+                                    "the function writes into an array that is differentiated");
     }
     return ANSWER_YES;
 }
@@ -125,12 +126,12 @@ follow_pullback(const Call *c, const void *Py_UNUSED(row))
     TRY(value_known(in, c->args[0], &known));
     if (!PyArg_ParseTuple(known, "ii", &mark, &writes)) return ANSWER_ERROR;
     TRY(value_as_node(in, c->args[2], &out));
-    TRY(no_old_writes(in, mark, writes));
+    TRY(leaves_are_read(in, c->args[1], writes));
     TRY(know_sizes(in, mark));
     PyObject *told = text_of(in, mark, c->args[1], out);
     if (told == NULL) return ANSWER_ERROR;
     if (PyUnicode_Check(told))
-        return interp_break(in, BREAK_DISABLED, "%s", PyUnicode_AsUTF8(told));
+        return interp_break(in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(told));
     return call_text(in, told, c->args[3], c->out);
 }
 
@@ -140,7 +141,7 @@ follow_refused(const Call *c, const void *Py_UNUSED(row))
 {
     PyObject *why;
     TRY(value_known(c->in, c->args[0], &why));
-    return interp_break(c->in, BREAK_DISABLED, "%s", PyUnicode_AsUTF8(why));
+    return interp_break(c->in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(why));
 }
 
 /* pycompile.grad, value_and_grad: what they make is a function of _followed.py. */
