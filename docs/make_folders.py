@@ -57,7 +57,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Nodes, regions, sizes, types; how an operation is done; printing, parsing, verifying.",
         [
             ("Nodes", "build ops size unite type constant object"),
-            ("What is known of them", "way attention product virtual output live"),
+            ("What is known of them", "way attention product virtual output live part"),
             ("Text and Python", "print parse verify view module_graph"),
         ],
     ),

@@ -641,15 +641,18 @@ Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
 /* 0, or -1 with SystemError naming the node and the broken rule. */
 int graph_verify(const Graph *g);
 
+/* ---- part.c ---- */
+/* The nodes of a region from `first` on, as a graph of these inputs, which are among them, and of
+   what they read from outside; in the arena of `of`.  NULL with the error set. */
+Graph *graph_part(const Graph *of, RegionId region, NodeId first, int ninputs, const NodeId *inputs,
+                  NodeId output);
+
 /* ---- view.c: pycompile.Graph, the Python object ---- */
 extern PyTypeObject GraphView_Type;
 /* A new reference to a snapshot that owns what it needs; NULL with the error set. */
 PyObject *graph_view(const Graph *g);
 /* A snapshot of one node; arguments that are not constants are None. */
 PyObject *graph_view_node(const Graph *g, NodeId id);
-/* A tuple of a region's nodes from the first of this number on; of what lies before them their
-   arguments alone are made, without arguments of their own. */
-PyObject *graph_view_since(const Graph *g, RegionId region, NodeId first);
 /* Sizes, and attrs.ints, as a tuple: new references. */
 PyObject *graph_view_sizes(const Graph *g, int n, const SizeId *sizes);
 PyObject *graph_view_ints(const Attrs *attrs);

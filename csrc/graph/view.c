@@ -156,7 +156,6 @@ record_new(PyTypeObject *type, int n, PyObject **fields)
 typedef struct {
     const Graph *g;
     PyObject **made; /* by NodeId, owned */
-    bool part;       /* not of the whole graph: arguments from outside are made when they are met */
 } Viewer;
 
 static PyObject *
@@ -195,21 +194,6 @@ graph_view_sizes(const Graph *g, int n, const SizeId *sizes)
             PyTuple_SET_ITEM(tuple, i, size);
     }
     return tuple;
-}
-
-static int view_node(Viewer *v, NodeId id);
-
-/* Arguments of a node that lie outside of the part; of theirs only constants are looked at. */
-static int
-view_outside(Viewer *v, const Node *node)
-{
-    if (!v->part) return 0;
-    v->part = false;
-    int status = 0;
-    for (int i = 0; i < node->nargs && status == 0; i++)
-        if (v->made[node->args[i]] == NULL) status = view_node(v, node->args[i]);
-    v->part = true;
-    return status;
 }
 
 static PyObject *
@@ -300,7 +284,6 @@ view_node(Viewer *v, NodeId id)
     const Node *node = graph_node(g, id);
     const Type *type = &node->type;
     const Attrs *attrs = &node->attrs;
-    if (view_outside(v, node) < 0) return -1;
     PyObject *fields[NODE_COUNT] = {
         [NODE_id] = PyLong_FromLong(id),
         [NODE_op] = PyUnicode_InternFromString(op_info(node->op)->name),
@@ -397,7 +380,7 @@ graph_view(const Graph *of)
 {
     Graph named = *of, *g = &named;
     if ((named.keep = PyList_New(0)) == NULL) return NULL;
-    Viewer v = {.g = g, .made = mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
+    Viewer v = {g, mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
     PyObject *graph = NULL, *top = NULL;
     if (v.made != NULL && list_objects(g, 0, named.keep) == 0) top = view_region(&v, 0);
     if (top != NULL) {
@@ -421,7 +404,7 @@ graph_view(const Graph *of)
 PyObject *
 graph_view_node(const Graph *g, NodeId id)
 {
-    Viewer v = {.g = g, .made = mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
+    Viewer v = {g, mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
     if (v.made == NULL) return NULL;
     const Node *node = graph_node(g, id);
     PyObject *view = NULL;
@@ -434,22 +417,6 @@ graph_view_node(const Graph *g, NodeId id)
     Py_CLEAR(v.made[id]);
     mem_free(v.made);
     return view;
-}
-
-PyObject *
-graph_view_since(const Graph *g, RegionId region, NodeId first)
-{
-    Viewer v = {g, mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1)), true};
-    const Region *of = &g->regions.at[region];
-    PyObject *nodes = NULL;
-    int begin = 0;
-    while (begin < of->nodes.len && of->nodes.at[begin] < first) begin++;
-    int count = of->nodes.len - begin;
-    if (v.made != NULL && view_nodes(&v, count, of->nodes.at + begin) == 0)
-        nodes = view_ids(&v, count, of->nodes.at + begin);
-    for (int i = 0; v.made != NULL && i < g->nodes.len; i++) Py_XDECREF(v.made[i]);
-    mem_free(v.made);
-    return nodes;
 }
 
 Graph *

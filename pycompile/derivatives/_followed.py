@@ -15,6 +15,7 @@ import numpy as np
 
 from pycompile import derivatives
 from pycompile._api import is_compiling
+from pycompile._C import Graph
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _trees
 from pycompile.derivatives._activity import Activity
@@ -148,28 +149,31 @@ def gradient(ct: Any, was: Any) -> Any:
 
 
 class _Whole(Backward):
-    """The pullback in a graph that has all values of the forward pass."""
+    """The pullback in a graph that has the nodes of the forward pass, those of numbers below `most`."""
+
+    most: int
 
     def is_cheap(self, node: Node) -> bool:
-        return False
+        return node.id >= self.most
 
 
-def text(nodes: Sequence[Node], leaves: Sequence[int], out: int) -> Any:
-    """The pullback from `out` to the leaves, as a function, and the nodes that it takes before the
-    cotangent; a text tells why there is none."""
-    made = {node.id: node for node in nodes}
-    inputs = [made[number] for number in leaves]
-    others = [node for node in nodes if node.id not in leaves]
-    activity = Activity(others, inputs)
-    if out not in made or made[out] not in activity:
+def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
+    """The pullback from the graph's output to the leaves, as a function, and the nodes that it takes
+    before the cotangent; a text tells why there is none."""
+    inputs = {node.id: node for node in graph.inputs}
+    given = [inputs[number] for number in leaves]
+    activity = Activity(graph.nodes, given)
+    (out,) = graph.outputs
+    if out not in activity:
         return "the result depends on nothing that is differentiated"
     names = Names()
     back = _Whole(names, {}, activity, {})
+    back.most = most
     try:
-        back.run(others, {out: "one"})
+        back.run(graph.nodes, {out.id: "one"})
     except (DerivativeError, NoRule) as error:
         return str(error)
-    back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in inputs)}]")
+    back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in given)}]")
     params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
     function = Function("backward", params, back.text, names.objects)
     return function.plain, tuple(back.kept)

@@ -20,7 +20,8 @@ no_leaf(Interp *in, Value *value)
                         value_describe(in, value));
 }
 
-/* A node of its own for what is differentiated: the function may reach the same array as a constant. */
+/* A node of its own for what is differentiated: the function may reach the same array as a
+ * constant. */
 static Answer
 follow_leaf(const Call *c, const void *Py_UNUSED(row))
 {
@@ -94,23 +95,38 @@ call_text(Interp *in, PyObject *told, Value *one, Value **out)
     return callable == NULL ? ANSWER_ERROR : call_value(in, callable, n + 1, args, NULL, out);
 }
 
+static int (*simplified)(Graph *graph);
+
+void
+derivatives_simplify_by(int (*simplify)(Graph *graph))
+{
+    simplified = simplify;
+}
+
+/* The forward pass as the passes will have it: what a tape differentiates, to the bit. */
+static PyObject *
+forward_pass(Interp *in, NodeId mark, int nleaves, const NodeId *leaves, NodeId out)
+{
+    Graph *part = graph_part(in->graph, in->region, mark, nleaves, leaves, out);
+    return part == NULL || simplified(part) < 0 ? NULL : graph_view(part);
+}
+
 /* The text of the pullback from `out` to the leaves; a str tells why there is none. */
 static PyObject *
 text_of(Interp *in, NodeId mark, const Value *leaves, NodeId out)
 {
+    int n = leaves->nitems, most = in->graph->nodes.len;
     PyObject *write = module_kept(in, "pycompile.derivatives._followed", "text");
-    PyObject *ids = PyTuple_New(leaves->nitems), *nodes = NULL, *told = NULL;
-    for (int i = 0; ids != NULL && i < leaves->nitems; i++) {
-        PyObject *id = PyLong_FromLong(leaves->items[i]->node);
-        if (id == NULL)
-            Py_CLEAR(ids);
-        else
-            PyTuple_SET_ITEM(ids, i, id);
+    PyObject *ids = write ? PyTuple_New(n) : NULL, *graph = NULL, *told = NULL;
+    NodeId *nodes = arena_alloc(in->arena, sizeof *nodes * (size_t)(n + 1));
+    for (int i = 0; ids != NULL && nodes != NULL && i < n; i++) {
+        nodes[i] = leaves->items[i]->node;
+        PyTuple_SET_ITEM(ids, i, PyLong_FromLong(nodes[i]));
     }
-    if (ids != NULL) nodes = graph_view_since(in->graph, in->region, mark);
-    if (write != NULL && nodes != NULL)
-        told = PyObject_CallFunction(write, "OOi", nodes, ids, (int)out);
-    Py_XDECREF(nodes);
+    if (ids != NULL && nodes != NULL) graph = forward_pass(in, mark, n, nodes, out);
+    if (graph != NULL && !PyErr_Occurred())
+        told = PyObject_CallFunction(write, "OOi", graph, ids, most);
+    Py_XDECREF(graph);
     Py_XDECREF(ids);
     return keep(in, told);
 }
@@ -151,9 +167,8 @@ follow_maker(const Call *c, const void *Py_UNUSED(row))
     const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)c->object)->func_name);
     PyObject *maker = name ? module_kept(c->in, "pycompile.derivatives._followed", name) : NULL;
     Value *callable = maker ? value_const(c->in, maker) : NULL;
-    return callable == NULL
-               ? ANSWER_ERROR
-               : call_value(c->in, callable, c->nargs, c->args, c->kwnames, c->out);
+    return callable == NULL ? ANSWER_ERROR
+                            : call_value(c->in, callable, c->nargs, c->args, c->kwnames, c->out);
 }
 
 int
