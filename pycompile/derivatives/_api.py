@@ -42,7 +42,7 @@ class Pass:
                 raise TypeError(
                     f"argnums has {number}, and {name} was called with {len(args)} arguments"
                 )
-            self.trees.append(args[number])
+            self.trees.append(_trees.copied(args[number]))  # the function may change its containers
         positions = [number % len(args) for number in argnums]
         self.leaves: list[Any] = []
         arrays: list[Any] = []
@@ -120,12 +120,14 @@ class Pass:
                 continue
             given[slot] = ct if slot not in given else _tape.added(self.tape, given[slot], ct)
         cts = self.tape.pull(given)
+        found = [cts.get(slot) for slot in self.slots]
         return [
-            self.as_leaf(value, cts.get(slot))
-            for value, slot in zip(self.leaves, self.slots, strict=True)
+            self.as_leaf(value, ct, any(ct is each for each in found[:i]))
+            for i, (value, ct) in enumerate(zip(self.leaves, found, strict=True))
         ]
 
-    def as_leaf(self, value: Any, ct: Any) -> Any:
+    def as_leaf(self, value: Any, ct: Any, is_given: bool) -> Any:
+        """A cotangent, as an array that is nobody else's."""
         if ct is None:
             return _tape.handed_out(
                 np.zeros(np.shape(value), value.dtype)
@@ -134,7 +136,7 @@ class Pass:
                 constant=True,
             )
         if isinstance(value, np.ndarray) and not (
-            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None
+            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None and not is_given
         ):
             new = np.array(ct, value.dtype, order="K")
             _tape.alias(ct, new)
