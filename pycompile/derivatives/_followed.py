@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import derivatives
-from pycompile._api import is_compiling
+from pycompile._api import disable
 from pycompile._C import Graph
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _trees
@@ -45,9 +45,7 @@ def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     def made(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling():
-            return derivatives.value_and_grad(f, argnums, has_aux)(*args, **kwargs)
-        return both(f, argnums, has_aux, args, kwargs)
+        return by_tape(f, argnums, has_aux, args, kwargs)
 
     return made
 
@@ -56,9 +54,7 @@ def grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     def made(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling():
-            return derivatives.grad(f, argnums, has_aux)(*args, **kwargs)
-        value, gradient = both(f, argnums, has_aux, args, kwargs)
+        value, gradient = by_tape(f, argnums, has_aux, args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return made
@@ -101,6 +97,14 @@ def in_place(tree: Any, values: list[Any]) -> Any:
     """The container with these for its leaves."""
     rest = iter(values)
     return _trees.rebuild(tree, lambda: next(rest))
+
+
+def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
+    return derivatives.value_and_grad(f, argnums, has_aux)(*given, **kwargs)
+
+
+_by_tape.__followed__ = both  # type: ignore[attr-defined]
+by_tape = disable(_by_tape)
 
 
 def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:

@@ -164,6 +164,8 @@ follow_refused(const Call *c, const void *Py_UNUSED(row))
 static Answer
 follow_maker(const Call *c, const void *Py_UNUSED(row))
 {
+    int runs = tape_runs();
+    if (runs != 0) return runs < 0 ? ANSWER_ERROR : ANSWER_NO;
     const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)c->object)->func_name);
     PyObject *maker = name ? module_kept(c->in, "pycompile.derivatives._followed", name) : NULL;
     Value *callable = maker ? value_const(c->in, maker) : NULL;

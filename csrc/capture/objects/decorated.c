@@ -22,11 +22,23 @@ disabled_call(Interp *in, Value *callable)
     return text ? interp_break(in, BREAK_DISABLED, "call of '%s'", text) : ANSWER_ERROR;
 }
 
+int
+tape_runs(void)
+{
+    PyObject *tape = module_loaded("pycompile.derivatives._tape");
+    PyObject *tapes = tape ? PyObject_CallMethod(tape, "tapes", NULL) : NULL;
+    int runs = tapes ? PyObject_IsTrue(tapes) : PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(tapes);
+    Py_XDECREF(tape);
+    return runs;
+}
+
 /* The function that is followed, kept; NULL where there is none, or with the error set. */
 static PyObject *
 followed_of(Interp *in, PyObject *object)
 {
     bool disabled = decorated_kind(object) == DECORATED_DISABLED;
+    if (disabled && tape_runs() != 0) return NULL;
     PyObject *found = PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__");
     if (found == NULL && disabled) PyErr_Clear();
     return keep(in, found);
