@@ -93,10 +93,12 @@ class Adjoint(Writer):
         self.recomputed.append(node)
         text, inside, self.text = self.text, self.scope, scope.front
         self.scope = scope
+        self.nest += scope.kind == "turns"
         if node.op == "result" and node.args[0].regions:
             self.again_region(node.args[0], scope)
         else:
             self.write(node)
+        self.nest -= scope.kind == "turns"
         self.text, self.scope = text, inside
 
     def again_region(self, node: Node, scope: Scope) -> None:
