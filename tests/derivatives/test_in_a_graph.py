@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,21 @@ def descents(w, x, y):
     return w
 
 
+def until_it_is_flat(w, x, y):
+    g = w
+    while np.abs(g).max() > 1.0:
+        g = descend(w, x, y)
+        w = w - 0.1 * g
+    return w
+
+
+def by_elements(w):
+    total = 0.0
+    for i in range(len(w)):
+        total += grad(lambda s: s * s * s)(w[i])
+    return total
+
+
 def recurrence(x):
     y = x.copy()
     for i in range(1, len(y)):
@@ -132,6 +148,9 @@ ONE_PLAN = {
         lambda w: grad(lambda w: grad(lambda w: (w**3).sum() * w[0])(w).sum())(w),
         (S,),
     ),
+    "partial": (lambda w: value_and_grad(functools.partial(squares, x=X, y=Y))(w), (S,)),
+    "until": (until_it_is_flat, (S, X, Y)),
+    "elements": (by_elements, (S,)),
     "loop": (lambda x: value_and_grad(recurrence)(x), (RNG.normal(size=50),)),
     "branch": (lambda x: value_and_grad(branch)(x), (np.ones(5),)),
     "kink": (lambda w: value_and_grad(lambda w: np.sqrt(w).sum())(w), (np.zeros(3),)),

@@ -9,6 +9,8 @@
 static Answer
 follow_mark(const Call *c, const void *Py_UNUSED(row))
 {
+    if (c->in->loop != NULL)
+        return interp_break(c->in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
     PyObject *mark = Py_BuildValue("ii", c->in->graph->nodes.len, c->in->memory.writes.len);
     return given(c->out, value_const_new(c->in, mark));
 }
@@ -62,6 +64,8 @@ know_sizes(Interp *in, NodeId mark)
         Type type = graph_node(in->graph, id)->type;
         Answer answer = sizes_specialise(in, &type, "a length in a gradient");
         if (answer_stops(answer)) return answer;
+        if (!type_is_known(in->graph, &type))
+            return interp_break(in, BREAK_DERIVATIVE, "a length that changes from turn to turn");
     }
     return ANSWER_YES;
 }
