@@ -115,20 +115,16 @@ def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:
         return copy is next(leaves)
     if isinstance(tree, (list, tuple)):
         return len(tree) == len(copy) and all(
-            [is_same(a, b, leaves) for a, b in zip(tree, copy, strict=True)]
+            is_same(a, b, leaves) for a, b in zip(tree, copy, strict=True)
         )
     if isinstance(tree, dict):
-        return list(tree) == list(copy) and all(
-            [is_same(tree[key], copy[key], leaves) for key in tree]
-        )
+        return list(tree) == list(copy) and all(is_same(tree[k], copy[k], leaves) for k in tree)
     was, now = vars(tree), vars(copy)
     return list(was) == list(now) and all(
-        [
-            is_same(was[name], now[name], leaves)
-            if _trees.holds_numbers(was[name])
-            else was[name] is now[name]
-            for name in was
-        ]
+        is_same(was[name], now[name], leaves)
+        if _trees.holds_numbers(was[name])
+        else was[name] is now[name]
+        for name in was
     )
 
 
