@@ -74,11 +74,11 @@ know_sizes(Interp *in, NodeId mark)
 static Value *
 value_then(Interp *in, NodeId node)
 {
-    if (graph_node(in->graph, node)->type.form == FORM_ARRAY && array_current(in, node) != node) {
-        Type type = graph_node(in->graph, node)->type;
-        node = graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL);
-    }
-    return node == NO_NODE ? NULL : value_node(in, node);
+    Type type = graph_node(in->graph, node)->type;
+    NodeId now = type.form == FORM_ARRAY ? array_current(in, node) : node;
+    if (now != NO_NODE && now != node)
+        now = graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL);
+    return now == NO_NODE ? NULL : value_node(in, now);
 }
 
 /* Calls the text, `told`: a function, and the nodes that it takes before `one`. */
