@@ -184,11 +184,7 @@ class Case:
             back = self.write_back(mask)
             results = ", ".join(back.ct.get(node.id, "None") for node in self.inputs)
             back.text.put(f"return ({results}{',' if self.inputs else ''})")
-            names = [f"v{node.id}" for node in self.kept.values()]
-            names = [
-                f"v{n.args[0].id}_{n.index}" if n.op == "result" and n.args[0].regions else name
-                for n, name in zip(self.kept.values(), names, strict=True)
-            ]
+            names = (Writer.ref(back, node) for node in self.kept.values())
             params = [*names, *(f"ct{i}" for i in mask)]
             self.backs[mask] = Function("backward", params, back.text, self.names.objects)
             self.again[mask] = back.recomputed
