@@ -11,9 +11,8 @@
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
         and one part in LEAST_SHARE of the time.
-     3. A capture that comes to nothing, or to other kernels than those that it was made again for,
-        doubles the price of the next one of that code; one that takes twice its price, or needs
-        more instructions than that buys, ends.  What captures of that code have cost and its plans
+     3. A capture that comes to nothing doubles the price of the next one of that code; one that
+        takes twice its price, or needs more instructions than that buys, ends.  What captures of that code have cost and its plans
         have not saved raises TIMES: where each call is of another kind, ever fewer get plans.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
@@ -144,10 +143,9 @@ account_affords(const Account *account, int instrs)
 }
 
 bool
-account_allows(const Account *account, int instrs, bool again)
+account_allows(const Account *account, int instrs)
 {
     int64_t price = price_of(account, instrs);
-    if (again && !account->fruitless) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
     int64_t unpaid = Py_MAX(account->paid_ns - account->saved_ns, 0);
     int64_t times = TIMES + TIMES_UNPAID * unpaid / price;
@@ -277,18 +275,18 @@ hook_account(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* test_account_call(number, instrs, now_ns, again) -> the most that a capture of account `number`
+/* test_account_call(number, instrs, now_ns) -> the most that a capture of account `number`
    may take now, 0: there is to be none. */
 static PyObject *
 hook_account_call(PyObject *self, PyObject *args)
 {
     (void)self;
     long long now;
-    int number, instrs, again;
-    if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &now, &again)) return NULL;
+    int number, instrs;
+    if (!PyArg_ParseTuple(args, "iiL", &number, &instrs, &now)) return NULL;
     pretended_ns = now;
     const Account *account = &tested[number % TESTED];
-    bool may = account_allows(account, instrs, again);
+    bool may = account_allows(account, instrs);
     return PyLong_FromLongLong(may ? account_most(account, instrs) : 0);
 }
 

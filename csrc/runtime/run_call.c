@@ -186,7 +186,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     if (account->stride > 0 && account->untimed > 1) return true;
     if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
-    return !account_allows(account, state->decoded->count, false);
+    return !account_allows(account, state->decoded->count);
 }
 
 /* There is nothing to compile in such calls: CPython has them. */

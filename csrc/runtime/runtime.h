@@ -183,9 +183,12 @@ void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number o
 typedef struct Plan Plan;
 /* Copies all that it needs out of the capture and the program.  `sequence`: externs give their
    results in a sequence even if there is one; `origin`: of code that it compiles later.  Takes
-   guards and codes over, also on failure.  One reference.  NULL with the error set. */
+   guards and codes over, also on failure.  One reference.  NULL with the error set.  Without the
+   code on the host it does not run before plan_link. */
 Plan *plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
                const CodeOrigin *origin, bool whole, bool sequence);
+/* Takes the code over, also on failure; 0, or -1 with the error set. */
+int plan_link(Plan *plan, Code *code);
 /* What it needs in rare cases only is compiled in the background. */
 void plan_compile_later(Plan *plan);
 Plan *plan_acquire(Plan *plan);
@@ -274,8 +277,8 @@ typedef struct {
     bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
     bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
-    CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
-                          background */
+    struct Waiting *waiting; /* postponed: not for what it saves, but since its code is compiled in
+                                the background; the caller's */
     int gain;          /* Capture.gain */
     int saves;         /* Capture.saves */
     int64_t waited_ns; /* for the C compiler */
