@@ -44,8 +44,8 @@ enum {
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
-    FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
-    LEAST_FOLLOWED = 1024,
+    FOLLOW_NS = 1500, /* to follow an instruction; a capture follows more than the code has */
+    LEAST_FOLLOWED = 4096,
     LEAST_NS = 4000000, /* that a capture may take */
     MOST_PRICE_BITS = 40,
     CHEAP_NS = 2000,  /* calls for which the clock is dear, … */

@@ -88,6 +88,7 @@ stage_capture(Job *job, CompileNote *note)
     note->interrupted = job->postponed = job->capture->interrupted;
     if (note->interrupted) return ANSWER_NO;
     note->useful = job->capture->useful;
+    note->cut = job->capture->cut;
     note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;
     note->saves = job->capture->saves;

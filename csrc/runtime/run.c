@@ -537,6 +537,10 @@ try_capture(Runner *r, Entry *entry)
     if (note.interrupted) return TURN_SIGNAL;
     if (note.waiting != NULL) return pass_started(r, &note);
     if (note.postponed) return pass_unearned(r, entry);
+    if (answer == ANSWER_NO && note.cut && r->held->accounts) { /* the next one may take longer */
+        guards_free(note.guards);
+        return wait_longer(r);
+    }
     if (answer == ANSWER_ERROR) {
         r->leaves = note.raised >= 0;
         if (r->leaves) r->number = note.raised;

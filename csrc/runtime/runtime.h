@@ -275,6 +275,7 @@ typedef struct {
     bool useful;      /* the graph has array work */
     bool recurses;    /* Capture.recurses */
     bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
+    bool cut;         /* Capture.cut: with more effort there may be a plan */
     bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     struct Waiting *waiting; /* postponed: not for what it saves, but since its code is compiled in

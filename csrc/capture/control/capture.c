@@ -283,6 +283,7 @@ stop_whole(const CaptureRequest *request, Marks *marks, Arena *arena)
     const char *spent = marks->effort < LEAST_EFFORT
                             ? "its tries followed as many instructions as capture may"
                             : "capture began again too often";
+    marks->cut = request->effort > 0 && marks->effort < LEAST_EFFORT;
     marks->effort = LEAST_EFFORT;
     marks->stop_at = 0;
     if (loop) return 0;
@@ -326,6 +327,7 @@ follow(const CaptureRequest *request, Marks *marks)
     }
     Py_CLEAR(marks->keep);
     arena_free(arena);
+    if (out != NULL) out->cut = marks->cut;
     return out;
 }
 
