@@ -15,6 +15,7 @@ from pycompile import _C
 MS = 1_000_000
 CALLS, FUNCTIONS = 120, 8
 PROGRAMS = 10_000
+LOADING = MS // 2  # of what the compiler has made
 ACCOUNT = {"PYCOMPILE_SAMPLE": "1", "PYCOMPILE_PLAN_ALWAYS": "0", "PYCOMPILE_WAIT": "0"}
 
 
@@ -95,17 +96,19 @@ def run_program(seed):
     for number in itertools.islice(numbers, rng.randint(1, CALLS)):
         f = functions[number]
         plain += f.plain
-        compiled = f.ready is not None and f.ready <= now
-        waits = f.ready is not None and f.ready > now
-        may = not f.planned and not waits
-        most = may and _C.test_account_call(number, f.instrs, now, compiled and f.ready > 0)
+        waits = f.ready is not None and f.ready > 0
+        if waits and f.ready <= now and not f.planned:
+            now += LOADING
+            _C.test_account_lost(LOADING)
+            f.planned = True
+        most = not (f.planned or waits) and _C.test_account_call(number, f.instrs, now)
         if most:
             took = min(f.capture, most)  # then it ends
             fruitful = f.fruitful and f.capture <= most
             now += took
             _C.test_account_captured(number, f.instrs, took, fruitful)
-            f.planned = compiled and fruitful
-            if fruitful and not compiled:
+            f.planned = f.ready == 0 and fruitful
+            if fruitful and not f.planned:
                 f.ready = now + f.compiler
         now += f.plan if f.planned else f.plain
         if not f.planned:
@@ -132,7 +135,7 @@ def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
     spent = 0
     for _ in range(4):  # the allowance goes to others
         _C.test_account_captured(1, 100, 3 * MS, True)
-    while not _C.test_account_call(0, 100, 10_000 * MS, False):
+    while not _C.test_account_call(0, 100, 10_000 * MS):
         _C.test_account_plain(0, MS)
         spent += 1
     assert 25 <= spent <= 40  # captures of so much code have cost 3 ms
@@ -146,7 +149,7 @@ def test_what_does_not_pay_gets_dearer(clock, made, turns, from_, factor):
     _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
     for _ in range(turns):
         calls = 0
-        while not _C.test_account_call(0, 50, 10**15, False):
+        while not _C.test_account_call(0, 50, 10**15):
             _C.test_account_plain(0, MS)
             calls += 1
         waits.append(calls)
