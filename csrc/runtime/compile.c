@@ -87,8 +87,8 @@ stage_capture(Job *job, CompileNote *note)
     counts.instructions += job->capture->ninstructions;
     note->interrupted = job->postponed = job->capture->interrupted;
     if (note->interrupted) return ANSWER_NO;
-    note->useful = job->capture->useful;
-    note->cut = job->capture->cut;
+    note->cut = job->capture->cut && job->request->until > 0;
+    note->useful = job->capture->useful && !note->cut;
     note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;
     note->saves = job->capture->saves;
@@ -109,7 +109,7 @@ stage_capture(Job *job, CompileNote *note)
         return ANSWER_ERROR;
     }
     if (!job->capture->useful) tell_left(job);
-    return job->capture->useful ? ANSWER_YES : ANSWER_NO;
+    return note->useful ? ANSWER_YES : ANSWER_NO;
 }
 
 /* The plan does not save enough per run yet. */
@@ -167,7 +167,7 @@ static bool
 pays_at_once(const Job *job)
 {
     enum { TIMES = 2 };
-    bool asks = job->patience.compile > 0 || (job->patience.later && !job->config->background);
+    bool asks = job->patience.compile > 0 || job->patience.unless_paid;
     return asks && job->capture->certain >= TIMES * COMPILE_COST;
 }
 

@@ -194,7 +194,7 @@ struct CodeState {
     bool planned;            /* a place of it has, or had, a plan */
     CodeTicket ticket;       /* else: what its last plan waits for; 0: nothing */
     bool judged;             /* `loops` and `open_loop` are known */
-    bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
+    bool patient;         /* whole programs: each plan has to be earned by counted calls: earn.c */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */
     VEC(BreakNote) hints; /* empty unless perf_hints are on; mem_alloc */

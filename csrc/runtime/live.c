@@ -812,7 +812,7 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     if (answer == ANSWER_NO) {
         guards_free(note.guards);
         bool hurried = live_effort(l, sight) < FULL_EFFORT && !sight->told;
-        return hurried ? look_later(loop, sight->told) : EDGE_DONE;
+        return hurried || note.cut ? look_later(loop, sight->told) : EDGE_DONE;
     }
     return take_plan(l, entry, &note, plan);
 }

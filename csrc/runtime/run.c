@@ -63,7 +63,7 @@ typedef struct {
     int64_t began_saved; /* `thread_saved` when the frame began */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
-    bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
+    bool patient;          /* whole programs: each plan has to be earned by counted calls */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
     int signals;           /* that came while plans of this frame ran */
@@ -448,6 +448,8 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
     if (r->held->accounts) {
         int64_t effort = account_effort(&r->state->account, r->decoded->count);
         patience.later = earned == NULL;
+        patience.unless_paid =
+            patience.later && (r->held->program || !r->state->config->background);
         request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
     int64_t began = clock_ran_ns();
@@ -537,7 +539,7 @@ try_capture(Runner *r, Entry *entry)
     if (note.interrupted) return TURN_SIGNAL;
     if (note.waiting != NULL) return pass_started(r, &note);
     if (note.postponed) return pass_unearned(r, entry);
-    if (answer == ANSWER_NO && note.cut && r->held->accounts) { /* the next one may take longer */
+    if (answer == ANSWER_NO && note.cut) { /* the next one may take longer */
         guards_free(note.guards);
         return wait_longer(r);
     }
@@ -826,7 +828,7 @@ runner_of(PyThreadState *ts, Frame *frame, Held *held)
                     .held = held,
                     .state = held->state,
                     .decoded = held->state->decoded,
-                    .patient = held->patient};
+                    .patient = held->program && held->state->patient};
 }
 
 PyObject *

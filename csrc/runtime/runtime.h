@@ -275,7 +275,7 @@ typedef struct {
     bool useful;      /* the graph has array work */
     bool recurses;    /* Capture.recurses */
     bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
-    bool cut;         /* Capture.cut: with more effort there may be a plan */
+    bool cut; /* ANSWER_NO: Capture.cut, by the account: later there may be a better plan */
     bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     struct Waiting *waiting; /* postponed: not for what it saves, but since its code is compiled in
@@ -301,7 +301,8 @@ typedef struct {
     int64_t load,
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
     int64_t turns; /* of the loops around it, that were assumed */
-    bool later;    /* the C compiler is waited for only where this call alone pays for it */
+    bool later;    /* the C compiler is not waited for … */
+    bool unless_paid; /* … but where this call alone pays for it */
     bool waits;    /* it is waited for, whatever the options say */
     struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;

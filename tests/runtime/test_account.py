@@ -261,6 +261,51 @@ SAVES = """
 """
 
 
+def test_whole_programs_follow_the_account(tmp_path):
+    """What a function of theirs takes is what earns its plan, not how often it was called."""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent("""
+            import numpy as np, time
+            from pycompile import _C
+            def f(x):
+                return np.sqrt(x * x + 1) - x * 0.5
+            def work(x):
+                until = time.monotonic() + 60
+                while _C.compile_counts()["plans"] == 0 and time.monotonic() < until:
+                    f(x)
+            work(np.linspace(0, 1, 1000))
+            print(_C.compile_counts()["plans"] > 0)
+        """)
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "pycompile", "run", str(tmp_path / "program.py")],
+        env={**os.environ, **ACCOUNT, "PYCOMPILE_LOGS": "perf_hints"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "True\n" and "f (" not in run.stderr
+
+
+@pytest.mark.slow
+def test_a_capture_that_is_cut_short_begins_again():
+    """Where it began, once it may take longer; not one instruction later."""
+    told = child("""
+        import numpy as np, pycompile, time
+        from pycompile import _C
+        _C.test_account_captured(1, 1000, 1000, True)  # captures take no time at all
+        body = "".join(f"    if n > {k}:\\n        x = x + {k}\\n" for k in range(600))
+        names = {}
+        exec(f"def f(x, n):\\n{body}    return x", names)
+        f = pycompile.compile(names["f"])
+        x, until = np.ones(3), time.monotonic() + 60
+        while f.stats()["plans"] == 0 and time.monotonic() < until:
+            f(x, 600)
+        print(f.stats()["entries"], f.stats()["plans"])
+    """)
+    assert told == ["1", "1"]
+
+
 @pytest.mark.slow
 def test_what_paid_in_a_former_process_is_used_at_once(tmp_path):
     """A first call finds the kernels in the disk cache, and beside them that they pay."""
