@@ -36,6 +36,7 @@ enum {
     TIMES = 10,
     TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
+    LOOKING = 4000000, /* of the allowance: what it takes to look at a whole program's calls */
     SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
     SHARE = 12,              /* of the time so far, one part in so many, … */
@@ -97,7 +98,7 @@ affordable(void)
 {
     int64_t time = elapsed();
     int64_t proven = UNPAID + account_saved_ns / 2 + time / LEAST_SHARE;
-    return ALLOWANCE + Py_MIN(time / SHARE, proven);
+    return ALLOWANCE - (program_is_running() ? LOOKING : 0) + Py_MIN(time / SHARE, proven);
 }
 
 bool
