@@ -23,7 +23,7 @@ typedef struct {
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
     int64_t waited_ns;       /* for the C compiler */
     LaterCode later;
-    uint64_t text;           /* a fingerprint of the source */
+    uint64_t text; /* a fingerprint of the source */
     Capture *capture;
     GuardProgram *guards;
     Program *program;

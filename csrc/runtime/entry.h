@@ -41,8 +41,8 @@ void waiting_free(Waiting *waiting);
 /* Of its compile; 0 for NULL. */
 CodeTicket waiting_ticket(const Waiting *waiting);
 /* Its compiler runs no more.  ANSWER_NO: there is no code; if *at is still set there will be, else
-   the compiler has failed, and the note is that of a capture that was refused.  *at is no more, *note is the capture's.
-   ANSWER_ERROR: as of compile_plan. */
+   the compiler has failed, and the note is that of a capture that was refused.  *at is no more,
+   *note is the capture's. ANSWER_ERROR: as of compile_plan. */
 Answer waiting_take(Waiting **at, Plan **plan, CompileNote *note);
 
 /* Calls with arguments of the same types and shapes, once no more plans are made for each. */
@@ -300,7 +300,8 @@ void entry_missed(Entry *entry);
 /* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
-/* waiting.c: this plan waits there, in place of another thread's if there is one; NULL: nothing changes. */
+/* waiting.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
+ * changes. */
 void entry_waits(Entry *entry, Waiting *waiting);
 
 /* The plan, which is one of the entry's, holds. */

@@ -275,14 +275,14 @@ typedef struct {
     bool useful;      /* the graph has array work */
     bool recurses;    /* Capture.recurses */
     bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
-    bool cut; /* ANSWER_NO: Capture.cut, by the account: later there may be a better plan */
+    bool cut;         /* ANSWER_NO: Capture.cut, by the account: later there may be a better plan */
     bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
     struct Waiting *waiting; /* postponed: not for what it saves, but since its code is compiled in
                                 the background; the caller's */
-    int gain;          /* Capture.gain */
-    int saves;         /* Capture.saves */
-    int64_t waited_ns; /* for the C compiler */
+    int gain;                /* Capture.gain */
+    int saves;               /* Capture.saves */
+    int64_t waited_ns;       /* for the C compiler */
     int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
                          compiler's */
     uint64_t text;    /* of the kernels' source; 0: it came to none */
@@ -299,11 +299,11 @@ typedef struct {
 /* The saving per run below which a plan is postponed; zeros: none is.  And whether it waits. */
 typedef struct {
     int64_t load,
-        compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
-    int64_t turns; /* of the loops around it, that were assumed */
-    bool later;    /* the C compiler is not waited for … */
+        compile;      /* to be lowered and loaded from disk; to have the C compiler run for it */
+    int64_t turns;    /* of the loops around it, that were assumed */
+    bool later;       /* the C compiler is not waited for … */
     bool unless_paid; /* … but where this call alone pays for it */
-    bool waits;    /* it is waited for, whatever the options say */
+    bool waits;       /* it is waited for, whatever the options say */
     struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
