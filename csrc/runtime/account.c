@@ -12,9 +12,9 @@
         its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
         and one part in LEAST_SHARE of the time.
      3. A capture that comes to nothing doubles the price of the next one of that code; one that
-        takes twice its price, or needs more instructions than that buys, ends.  What captures of
-   that code have cost and its plans have not saved raises TIMES: where each call is of another
-   kind, ever fewer get plans.
+        takes twice its price, or needs more instructions than that buys, ends, and begins again
+        when that can be afforded. What captures of that code have cost and its plans have not saved
+        raises TIMES: where each call is of another kind, ever fewer get plans.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
