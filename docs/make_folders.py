@@ -223,7 +223,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Code and the disk cache",
-                "target code background waiting cache cache_folder cache_record cache_import findings_note hash toolchain cpu "
+                "target code background cache cache_folder cache_record cache_import findings_note hash toolchain cpu "
                 "threads divided",
             ),
             (

@@ -35,14 +35,14 @@ typedef struct {
     uint8_t work;   /* the most that a call had in which it paid nothing, in bits */
 } Refusal;
 
-/* waiting.c: a plan that waits for its code. */
+/* background.c: a plan that waits for its code. */
 typedef struct Waiting Waiting;
 void waiting_free(Waiting *waiting);
 /* Of its compile; 0 for NULL. */
 CodeTicket waiting_ticket(const Waiting *waiting);
-/* Its compiler runs no more.  ANSWER_NO: there is no code; if *at is still set there will be, else
-   the compiler has failed, and the note is that of a capture that was refused.  *at is no more,
-   *note is the capture's. ANSWER_ERROR: as of compile_plan. */
+/* Its compiler runs no more.  ANSWER_YES: *at is gone, and *note is its capture's; without a plan
+   the compiler has failed, and the note is one of a refusal.  ANSWER_NO: it waits on. ANSWER_ERROR:
+   as of compile_plan. */
 Answer waiting_take(Waiting **at, Plan **plan, CompileNote *note);
 
 /* Calls with arguments of the same types and shapes, once no more plans are made for each. */
@@ -300,7 +300,7 @@ void entry_missed(Entry *entry);
 /* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
-/* waiting.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
+/* background.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
  * changes. */
 void entry_waits(Entry *entry, Waiting *waiting);
 

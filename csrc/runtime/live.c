@@ -779,9 +779,10 @@ take_waiting(Live *l, Entry *entry)
     Plan *plan = NULL;
     CompileNote note;
     if (background_runs(waiting_ticket(entry->waiting))) return wait_for(l);
-    if (waiting_take(&entry->waiting, &plan, &note) == ANSWER_ERROR) return EDGE_ERROR;
+    Answer answer = waiting_take(&entry->waiting, &plan, &note);
+    if (answer == ANSWER_ERROR) return EDGE_ERROR;
+    if (answer == ANSWER_NO) return wait_for(l);
     if (plan != NULL) return take_plan(l, entry, &note, plan);
-    if (entry->waiting != NULL) return wait_for(l);
     guards_free(note.guards);
     return EDGE_DONE;
 }

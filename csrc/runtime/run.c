@@ -499,7 +499,7 @@ take_waiting(Runner *r, Entry *entry, const Miss *miss)
     Answer answer = waiting_take(&entry->waiting, &plan, &note);
     r->state->ticket = waiting_ticket(entry->waiting);
     if (answer == ANSWER_ERROR) return TURN_ERROR;
-    if (entry->waiting != NULL) return wait_longer(r);
+    if (answer == ANSWER_NO) return wait_longer(r);
     recompile_take(miss, frame_types(r), &note, plan);
     return plan == NULL ? TURN_NONE : TURN_GO;
 }
