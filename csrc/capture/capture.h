@@ -292,6 +292,7 @@ typedef struct Capture {
     int gain;           /* what a plan of it saves per run, see worth.c */
     int saves;          /* the same by the model alone, even where a plan is made of everything */
     bool interrupted;   /* by a signal, before it came to anything: its handler has to run first */
+    bool cut;           /* it ends where the request's effort or time did */
     int certain;        /* what of this its kept loops save in this call alone, at least */
     bool useful;        /* gain > 0: it is worth a plan */
     bool recurses;      /* calls of a function by itself were more than may be followed */

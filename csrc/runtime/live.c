@@ -735,7 +735,7 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
     Answer answer = compile_plan(&request, NULL, NULL, patience, plan, note);
     if (accounts)
         account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
-                         answer == ANSWER_YES || note->ticket != 0);
+                         answer == ANSWER_YES || note->waiting != NULL);
     return answer;
 }
 
@@ -759,6 +759,35 @@ wait_for(Live *l)
 }
 
 static EdgeResult
+take_plan(Live *l, Entry *entry, const CompileNote *note, Plan *plan)
+{
+    int64_t limit = config->recompile_limit;
+    Roots roots = live_roots(l);
+    EdgeResult result = EDGE_GO;
+    credit_tried(entry, limit, &roots, note, plan);
+    entry_take(entry, plan, limit);
+    l->loop->next = l->loop->turns + 1;
+    l->began = clock_ns(); /* the account has what it took so far */
+    try_plans(l, entry, &result);
+    return result;
+}
+
+/* A plan waits for its code. */
+static EdgeResult
+take_waiting(Live *l, Entry *entry)
+{
+    Plan *plan = NULL;
+    CompileNote note;
+    if (background_runs(waiting_ticket(entry->waiting))) return wait_for(l);
+    Answer answer = waiting_take(&entry->waiting, &plan, &note);
+    if (answer == ANSWER_ERROR) return EDGE_ERROR;
+    if (answer == ANSWER_NO) return wait_for(l);
+    if (plan != NULL) return take_plan(l, entry, &note, plan);
+    guards_free(note.guards);
+    return EDGE_DONE;
+}
+
+static EdgeResult
 try_capture(Live *l, Entry *entry, const LoopSight *sight)
 {
     LiveLoop *loop = l->loop;
@@ -774,29 +803,19 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     if (l->failed != NULL)
         entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots, false);
     Answer answer = make_plan(l, entry, sight, sight->around, &plan, &note);
-    if (note.postponed && note.ticket == 0 && ends_inside(l, sight, &note))
+    if (note.postponed && ends_inside(l, sight, &note))
         answer = make_plan(l, entry, sight, sight->around * sight->own, &plan, &note);
-    entry->ticket = note.ticket;
+    entry_waits(entry, note.waiting);
     if (answer == ANSWER_ERROR) return EDGE_ERROR;
-    if (note.ticket != 0) {
-        loop->tries--;
-        return wait_for(l);
-    }
     if (note.postponed) return look_later(loop, sight->told);
     l->state->compiles++;
+    if (note.waiting != NULL) return wait_for(l);
     if (answer == ANSWER_NO) {
         guards_free(note.guards);
         bool hurried = live_effort(l, sight) < FULL_EFFORT && !sight->told;
-        return hurried ? look_later(loop, sight->told) : EDGE_DONE;
+        return hurried || note.cut ? look_later(loop, sight->told) : EDGE_DONE;
     }
-    roots = live_roots(l);
-    credit_tried(entry, limit, &roots, &note, plan);
-    entry_take(entry, plan, limit);
-    EdgeResult result = EDGE_GO;
-    loop->next = loop->turns + 1;
-    l->began = clock_ns(); /* the account has what it took so far */
-    try_plans(l, entry, &result);
-    return result;
+    return take_plan(l, entry, &note, plan);
 }
 
 /* Loops around this one get the next turn of theirs. */
@@ -825,7 +844,7 @@ look_closer(Live *l)
     EdgeResult result = EDGE_GO;
     if (entry == NULL) return EDGE_DONE;
     if (entry->nplans > 0 && try_plans(l, entry, &result) == ANSWER_YES) return result;
-    if (entry->ticket != 0 && background_runs(entry->ticket)) return wait_for(l);
+    if (entry->waiting != NULL) return take_waiting(l, entry);
     LoopSight sight =
         earn_loop(l->state, l->head, frame_stack(l), l->depth, l->loop->turns * AHEAD);
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))

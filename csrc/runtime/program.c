@@ -279,6 +279,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         return NULL;
     }
     if (!patient) return state;
+    if (!note->installed && account_decides(config)) return state;
     if (!state->judged) earn_learn_code(state);
     state->judged = state->patient = true;
     if (!note->installed) earn_by_call(note, state, function, args, nargs);
