@@ -24,7 +24,7 @@ from pycompile._api import _compile_function
 
 
 class _Kept(NamedTuple):
-    function: types.FunctionType
+    function: Any  # a types.FunctionType
     options: dict[str, Any]
     compiled: Any
 

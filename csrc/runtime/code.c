@@ -348,18 +348,34 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     return result;
 }
 
+static int
+add_entry(PyObject *list, const Code *code)
+{
+    char name[DIGEST_HEX + 3];
+    digest_hex(&code->key, name);
+    PyObject *entry = PyUnicode_FromFormat("%s.so", name);
+    int status = entry != NULL ? PyList_Append(list, entry) : -1;
+    Py_XDECREF(entry);
+    return status;
+}
+
 static PyObject *
 code_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     long held = 0;
-    for (int i = 0; i < BUCKETS; i++)
-        for (Code *code = table[i]; code != NULL; code = code->next) held++;
-    return Py_BuildValue("{s:l,s:L,s:L}", "held", held, "loaded", loaded, "memory_hits",
-                         memory_hits);
+    PyObject *entries = PyList_New(0);
+    for (int i = 0; entries != NULL && i < BUCKETS; i++)
+        for (Code *code = table[i]; entries != NULL && code != NULL; code = code->next) {
+            held++;
+            if (add_entry(entries, code) < 0) Py_CLEAR(entries);
+        }
+    if (entries == NULL) return NULL;
+    return Py_BuildValue("{s:l,s:L,s:L,s:N}", "held", held, "loaded", loaded, "memory_hits",
+                         memory_hits, "entries", entries);
 }
 
 PyMethodDef code_methods[] = {
     {"test_code_run", test_code_run, METH_VARARGS, "Compiles C and calls its k0."},
-    {"code_info", code_info, METH_NOARGS, "Loaded shared objects."},
+    {"code_info", code_info, METH_NOARGS, "Loaded shared objects, and what the cache calls them."},
     {NULL, NULL, 0, NULL},
 };
