@@ -25,6 +25,7 @@ import numpy as np
 from pycompile import _C, __version__, _cache
 from pycompile._errors import JobError
 
+_log = logging.getLogger("pycompile.cache")
 _SECTIONS = ("graph", "schedule")  # what is computed, and how
 _OF_A_CPU = "schedule"
 _ELSEWHERE = re.compile(
@@ -67,11 +68,15 @@ class Image:
         return function.precompile(*args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
-        code = io.BytesIO()
+        code, loaded = io.BytesIO(), _C.code_info()["entries"]
         try:
-            _cache.export_of(_C.code_info()["entries"], code)
-        except _cache.Refused:  # nothing is loaded, or kept
-            return vars(self)
+            taken = _cache.export_of(loaded, code)
+        except _cache.Refused:
+            taken, code = 0, io.BytesIO()
+        if taken < len(loaded):
+            _log.info(
+                "an image has %d of %d kernels: the cache lacks the others", taken, len(loaded)
+            )
         return {**vars(self), "_code": code.getvalue()}
 
     def __call__(self, worker: str | None = None) -> None:
@@ -84,7 +89,7 @@ class Image:
             try:
                 _cache.import_of(io.BytesIO(self._code), "the image")
             except _cache.Refused as reason:
-                logging.getLogger("pycompile.cache").info("an image is not taken: %s", reason)
+                _log.info("an image is not taken: %s", reason)
         worker = worker or f"process {os.getpid()} of {platform.node()}"
         for call in self._calls:
             difference = self._difference(call)
