@@ -65,6 +65,7 @@ def spent() -> tuple[float, int]:
 
 
 def measure(function: Any, workers: int, chunks: int, rows: int, image: bool) -> dict[str, Any]:
+    import dask
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
@@ -79,6 +80,9 @@ def measure(function: Any, workers: int, chunks: int, rows: int, image: bool) ->
             made.precompile(function, pycompile.Array((rows, COLUMNS)))
             env = {"PYCOMPILE_CACHE_DIR": folder + "/workers"}
         one: dict[str, Any] = dict(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        dask.config.set(
+            {"distributed.scheduler.work-stealing": False}
+        )  # chunks stay where they are
         with LocalCluster(**one, env=env) as cluster, Client(cluster) as client:
             shape = (chunks * rows, COLUMNS)
             x = client.persist(da.random.default_rng(0).random(shape, chunks=(rows, COLUMNS)))
