@@ -79,11 +79,14 @@ def measure(function: Any, workers: int, chunks: int, rows: int, image: bool) ->
         if image:
             made.precompile(function, pycompile.Array((rows, COLUMNS)))
             env = {"PYCOMPILE_CACHE_DIR": folder + "/workers"}
-        one: dict[str, Any] = dict(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        one: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1}
         dask.config.set(
             {"distributed.scheduler.work-stealing": False}
         )  # chunks stay where they are
-        with LocalCluster(**one, env=env) as cluster, Client(cluster) as client:
+        with (
+            LocalCluster(**one, env=env, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
             shape = (chunks * rows, COLUMNS)
             x = client.persist(da.random.default_rng(0).random(shape, chunks=(rows, COLUMNS)))
             wait(x)
