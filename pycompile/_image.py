@@ -28,9 +28,8 @@ from pycompile._errors import JobError
 _log = logging.getLogger("pycompile.cache")
 _SECTIONS = ("graph", "schedule")  # what is computed, and how
 _OF_A_CPU = "schedule"
-_ELSEWHERE = re.compile(
-    r"(?<=# )[^ :]+:(?=\d)|, grain \d+"
-)  # files' names; parts that threads take
+# What is not compared: files' names, and the parts that threads take.
+_ELSEWHERE = re.compile(r"(?<=# )[^ :]+:(?=\d)|, grain \d+")
 
 
 class _Call(NamedTuple):
@@ -72,12 +71,10 @@ class Image:
         try:
             taken = _cache.export_of(loaded, code)
         except _cache.Refused:
-            taken, code = 0, io.BytesIO()
+            taken = 0
         if taken < len(loaded):
-            _log.info(
-                "an image has %d of %d kernels: the cache lacks the others", taken, len(loaded)
-            )
-        return {**vars(self), "_code": code.getvalue()}
+            _log.info("an image has %d of %d kernels: the cache lacks others", taken, len(loaded))
+        return {**vars(self), "_code": code.getvalue() or self._code}
 
     def __call__(self, worker: str | None = None) -> None:
         """Puts the code into the cache and makes the calls' plans.
@@ -88,7 +85,7 @@ class Image:
         if self._code:
             try:
                 _cache.import_of(io.BytesIO(self._code), "the image")
-            except _cache.Refused as reason:
+            except (OSError, _cache.Refused) as reason:
                 _log.info("an image is not taken: %s", reason)
         worker = worker or f"process {os.getpid()} of {platform.node()}"
         for call in self._calls:

@@ -75,7 +75,7 @@ bool
 claim_is_taken(const Digest *key)
 {
     char path[CACHE_PATH];
-    int claim = claim_path(key, path) ? lock(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) : -1;
+    int claim = claim_path(key, path) ? lock(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) : -1;
     claim_release(claim);
     return claim == CLAIM_TAKEN;
 }

@@ -5,6 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "../clock.h"
 #include "target.h"
 
 struct Code {
@@ -174,7 +175,8 @@ compile_now(const CodeWanted *w, Code **out)
 static Answer
 claim_code(const CodeWanted *w, bool waits, int *claim, Code **out)
 {
-    while ((*claim = claim_take(&w->key)) == CLAIM_TAKEN && waits) {
+    const double until = waits ? clock_seconds() + (double)toolchain_timeout() : 0;
+    while ((*claim = claim_take(&w->key)) == CLAIM_TAKEN && clock_seconds() < until) {
         claim_pause();
         Answer answer = find(w->target, &w->key, &w->origin, out);
         if (answer != ANSWER_NO) return answer;
