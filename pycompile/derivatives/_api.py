@@ -13,6 +13,7 @@ from pycompile._errors import DerivativeError
 from pycompile.derivatives import _batch, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 from pycompile.derivatives._text import Function, Text
+from pycompile.derivatives._whole import Asked
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
 
@@ -208,6 +209,7 @@ def value_and_grad(
         value = (ran.out, ran.aux) if has_aux else ran.out
         return value, out[0] if single else tuple(out)
 
+    made.asked = Asked(derived.function, numbers, single, has_aux, True)  # type: ignore[attr-defined]
     return _wraps(f, made, "value_and_grad")  # type: ignore[no-any-return]
 
 
@@ -221,6 +223,7 @@ def grad(
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
+    made.asked = both.asked._replace(has_value=False)  # type: ignore[attr-defined]
     return _wraps(f, made, "grad")  # type: ignore[no-any-return]
 
 

@@ -116,11 +116,17 @@ def written_input(node: Node) -> Node | None:
 class Case:
     """One set of active inputs and sizes: the texts."""
 
-    def __init__(self, graph: _C.Graph, active: tuple[bool, ...], sizes: dict[str, int]) -> None:
+    def __init__(
+        self,
+        graph: _C.Graph,
+        active: tuple[bool, ...],
+        sizes: dict[str, int],
+        names: Names | None = None,
+    ) -> None:
         self.graph, self.sizes = graph, sizes
         self.inputs = [node for node, is_it in zip(graph.inputs, active, strict=True) if is_it]
         self.activity = Activity(graph.nodes, self.inputs)
-        self.names = Names()
+        self.names = names or Names()
         self.outputs = [i for i, node in enumerate(graph.outputs) if node in self.activity]
         self.kept: dict[int, Node] = {}
         self.kept = self.write_back(tuple(self.outputs)).kept
