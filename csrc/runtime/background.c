@@ -7,9 +7,10 @@
    2. The compiler is no child of this process: a shell, which is waited for, starts it and ends at
       once.  The program's own os.wait() never sees it, unless the program adopts orphans (as
    process 1 of a container does).  Its exit status appears as a file in the work folder.
-   3. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
-      removed, so that a compiler that still runs fails.  A forked process knows nothing of its
-      parent's compiles.
+   3. What another process compiles is waited for in the same way (cache_claim.c).
+   4. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
+      removed, so that a compiler that still runs fails.  A forked process knows of its parent's
+      compiles what any process does.
 
    Everything runs under the GIL. */
 #include "compile.h"
@@ -31,9 +32,9 @@ struct Running {
     CodeWanted wanted; /* without the source; its texts are in `texts` */
     CodeTicket ticket;
     double began;
-    int64_t looked_ns; /* when it was found running; 0: not yet */
-    int ended;         /* 1 and the status that it ended with; 0: it was not found so */
-    char *folder, *texts[3];
+    int64_t looked_ns;       /* when it was found running; 0: not yet */
+    int ended;               /* 1 and the status that it ended with; 0: it was not found so */
+    char *folder, *texts[3]; /* folder: "" while another process compiles it */
     Running *next;
 };
 
@@ -88,6 +89,7 @@ static int
 status_now(const Running *r)
 {
     char path[CACHE_PATH + 16], text[16] = {0};
+    if (*r->folder == '\0') return claim_is_taken(&r->wanted.key) ? -1 : 0;
     snprintf(path, sizeof(path), "%s/ended", r->folder);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
@@ -117,7 +119,7 @@ background_has_room(void)
     int count = 0;
     if (running == NULL) return true;
     check_owner();
-    for (Running *r = running; r != NULL; r = r->next) count += status_of(r) < 0;
+    for (Running *r = running; r != NULL; r = r->next) count += *r->folder && status_of(r) < 0;
     return count < threads_count();
 }
 
@@ -176,9 +178,15 @@ background_runs(CodeTicket ticket)
     if (ticket == NO_ROOM) return !background_has_room();
     if (running == NULL) return false;
     check_owner();
-    for (Running *r = running; r != NULL; r = r->next)
-        if (r->ticket == ticket) return status_of(r) < 0;
-    return false;
+    Running **at = &running, *r;
+    while ((r = *at) != NULL && r->ticket != ticket) at = &r->next;
+    if (r == NULL) return false;
+    bool runs = status_of(r) < 0;
+    if (!runs && *r->folder == '\0') {
+        *at = r->next;
+        forget(r);
+    }
+    return runs;
 }
 
 BackgroundState
@@ -194,6 +202,7 @@ background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, Cod
     snprintf(folder, CACHE_PATH, "%s", r->folder);
     *at = r->next;
     forget(r);
+    if (*folder == '\0') return BACKGROUND_NONE; /* it is in the cache now, or nowhere */
     return status == 0 ? BACKGROUND_DONE : BACKGROUND_FAILED;
 }
 
@@ -203,6 +212,7 @@ background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     check_owner();
     for (const Running *r = running; r != NULL; r = r->next) {
         char file[CACHE_PATH + 16], path[CACHE_PATH];
+        if (*r->folder == '\0') continue;
         snprintf(file, sizeof(file), "%s/k.so", r->folder);
         if (status_now(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
         cache_work_end(r->folder);

@@ -18,7 +18,7 @@ runtime_module(PyObject *module)
         cache_record_methods, compile_methods, spare_methods,      sample_methods,
         background_methods,   cuda_methods,    cuda_graph_methods, region_methods,
         live_methods,         account_methods, prices_methods,     stance_methods,
-        cache_import_methods, trace_methods,
+        cache_import_methods, trace_methods,   cpu_methods,
     };
     if (config_init() < 0 || log_init() < 0 || threads_init() < 0 || function_init(module) < 0)
         return -1;
