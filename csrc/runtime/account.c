@@ -67,6 +67,7 @@ static int64_t began_ns, began_ran_ns, spent_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
+static int64_t tick_ns;      /* by which it moves on when a call or a capture begins or ends */
 
 /* Since the first look: the time in which the process ran, as captures are priced, but no more than
    has gone by, where several threads ran.  The process's clock takes a system call, a microsecond
@@ -84,6 +85,12 @@ elapsed(void)
     }
     read_ns = now;
     return last = Py_MIN(now - began_ns, ran - began_ran_ns);
+}
+
+int64_t
+account_clock(clockid_t clock)
+{
+    return pretended_ns > 0 ? (pretended_ns += tick_ns) : clock_of(clock);
 }
 
 bool
@@ -263,16 +270,18 @@ account_plain(Account *account, int64_t ns)
 enum { TESTED = 64 };
 static Account tested[TESTED];
 
-/* test_account(now_ns): begins afresh at that time; 0: the real clock again. */
+/* test_account(now_ns, tick_ns=0): begins afresh at that time; calls that are timed and captures
+   take a tick each.  test_account(0): the real clock again. */
 static PyObject *
 hook_account(PyObject *self, PyObject *args)
 {
     (void)self;
-    long long now;
-    if (!PyArg_ParseTuple(args, "L", &now)) return NULL;
+    long long now, tick = 0;
+    if (!PyArg_ParseTuple(args, "L|L", &now, &tick)) return NULL;
     memset(tested, 0, sizeof(tested));
     began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = account_saved_ns = 0;
     pretended_ns = now;
+    tick_ns = tick;
     elapsed();
     Py_RETURN_NONE;
 }

@@ -21,6 +21,9 @@ typedef struct {
     bool running;        /* a timed call is under way: calls inside are part of it */
 } Account;
 
+/* The clock by which calls and captures are measured: this one, or a test's. */
+int64_t account_clock(clockid_t clock);
+
 /* Does the account decide about captures under this config?  Else they come at once, and the C
    compiler is waited for. */
 bool account_decides(const Config *config);
@@ -35,7 +38,7 @@ bool account_allows(const Account *account, int instrs);
 /* Calls of 2 us or less, of which a capture has come to nothing. */
 bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.
-   Under a test's clock, which stands still, it takes what it takes. */
+   Under a test's clock, which stands still meanwhile, it takes what it takes. */
 int64_t account_until(const Account *account, int instrs, int64_t began);
 int64_t account_effort(const Account *account, int instrs);
 /* Known from a former process: what a capture costs there, and what its plans have saved. */

@@ -452,12 +452,13 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
             patience.later && (r->held->program || !r->state->config->background);
         request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
-    int64_t began = clock_ran_ns();
+    int64_t began = account_clock(CLOCK_THREAD_CPUTIME_ID);
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
     Answer answer =
         compile_plan(&request, reason->text.data, reason->varied.cause, patience, plan, note);
-    account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
+    account_captured(&r->state->account, r->decoded->count,
+                     account_clock(CLOCK_THREAD_CPUTIME_ID) - began, note->waited_ns,
                      answer == ANSWER_YES || note->waiting != NULL);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;

@@ -200,13 +200,13 @@ call_refused(CodeState *state, PyFunctionObject *function, PyObject *const *args
     bool timed = account_times(account);
     SkippedCalls like = skipped_calls(args, nargs);
     if (!timed) state_skip(state, account_skips_refused(account, like.most), like);
-    int64_t began = timed ? clock_ns() : 0;
+    int64_t began = timed ? account_clock(CLOCK_MONOTONIC) : 0;
     account->running = account->running || timed;
     PyObject *result = function_call(function, args, nargsf, kwnames);
     if (timed) {
         account->running = false;
         state->skips = 0;
-        account_plain(account, clock_ns() - began);
+        account_plain(account, account_clock(CLOCK_MONOTONIC) - began);
     }
     return result;
 }
@@ -226,7 +226,7 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
     bool timed = account_times(account);
     SkippedCalls like = skipped_calls(args, nargs); /* the call may take its arguments away */
     if (plain && !timed) state_skip(state, account_skips_untimed(account, like.most), like);
-    int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
+    int64_t spent = account_spent(), began = timed ? account_clock(CLOCK_MONOTONIC) : 0;
     account->running = account->running || timed;
     if (plain) held->ran = RAN_WAITS;
     PyObject *result = plain ? function_call(function, args, nargsf, kwnames)
@@ -239,7 +239,8 @@ call_accounted(Held *held, PyFunctionObject *function, PyObject *const *args, si
         account->running = false;
         state->skips = 0;
         if (held->ran != RAN_WHOLE)
-            account_plain(account, clock_ns() - began - (account_spent() - spent));
+            account_plain(account,
+                          account_clock(CLOCK_MONOTONIC) - began - (account_spent() - spent));
     }
     return result;
 }
@@ -295,10 +296,11 @@ run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
     Held held = {.state = state, .program = true, .accounts = account_decides(state->config)};
     bool timed = held.accounts && account_times(&state->account);
-    int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
+    int64_t spent = account_spent(), began = timed ? account_clock(CLOCK_MONOTONIC) : 0;
     PyObject *result = run_frame(ts, frame, &held);
     if (timed && held.ran != RAN_WHOLE)
-        account_plain(&state->account, clock_ns() - began - (account_spent() - spent));
+        account_plain(&state->account,
+                      account_clock(CLOCK_MONOTONIC) - began - (account_spent() - spent));
     *ran = held.ran;
     return result;
 }

