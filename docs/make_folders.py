@@ -223,8 +223,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Code and the disk cache",
-                "target code background cache cache_folder cache_record cache_import cache_claim findings_note "
-                "hash toolchain cpu threads divided",
+                "target code background waiting cache cache_folder cache_record cache_import cache_claim "
+                "findings_note hash toolchain cpu threads divided",
             ),
             (
                 "CUDA",

@@ -64,7 +64,7 @@ void tell_left(Job *job);
 /* Leaves the code to CPython; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);
 
-/* ---- background.c ---- */
+/* ---- waiting.c ---- */
 /* The plan, which it takes over also on failure, waits for its code.  NULL with the error set. */
 Waiting *waiting_new(Job *job, Plan *plan, const CompileNote *note);
 

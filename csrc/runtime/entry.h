@@ -35,7 +35,7 @@ typedef struct {
     uint8_t work;   /* the most that a call had in which it paid nothing, in bits */
 } Refusal;
 
-/* background.c: a plan that waits for its code. */
+/* waiting.c: a plan that waits for its code. */
 typedef struct Waiting Waiting;
 void waiting_free(Waiting *waiting);
 /* Of its compile; 0 for NULL. */
@@ -300,8 +300,8 @@ void entry_missed(Entry *entry);
 /* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
-/* background.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
- * changes. */
+/* waiting.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
+   changes. */
 void entry_waits(Entry *entry, Waiting *waiting);
 
 /* The plan, which is one of the entry's, holds. */

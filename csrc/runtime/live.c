@@ -730,12 +730,12 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
     if (!config->plan_always) patience = earn_live_patience(runs);
     if (accounts)
         request.effort = Py_MIN(request.effort, account_effort(account, l->decoded->count));
-    int64_t began = clock_ran_ns();
+    int64_t began = account_clock(CLOCK_THREAD_CPUTIME_ID);
     if (accounts) request.until = account_until(account, l->decoded->count, began);
     Answer answer = compile_plan(&request, NULL, NULL, patience, plan, note);
     if (accounts)
-        account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
-                         answer == ANSWER_YES || note->waiting != NULL);
+        account_captured(account, l->decoded->count, account_clock(CLOCK_THREAD_CPUTIME_ID) - began,
+                         note->waited_ns, answer == ANSWER_YES || note->waiting != NULL);
     return answer;
 }
 
