@@ -90,6 +90,23 @@ dict_stored(PyObject *dict, PyObject *key)
     return _PyDict_GetItem_KnownHash(dict, key, hash);
 }
 
+PyObject *
+dict_told(PyObject *dict, PyObject *key)
+{
+    PyObject *stored = dict_stored(dict, key);
+    return stored != NULL && stored_is_untold(stored) ? NULL : stored;
+}
+
+PyObject *
+dict_named(PyObject *dict, const char *name)
+{
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *found = key != NULL && PyDict_Check(dict) ? dict_told(dict, key) : NULL;
+    if (key == NULL) PyErr_Clear();
+    Py_XDECREF(key);
+    return found;
+}
+
 /* As object.__getattribute__ does, without the methods of a derived class. */
 static PyObject *
 dict_get(PyObject *dict, PyObject *name)

@@ -390,6 +390,10 @@ bool stored_is_untold(PyObject *stored);
 /* A dict's entry (of a derived class: without its methods) under a key that is a constant
    (key_is_constant); it may be untold, too. */
 PyObject *dict_stored(PyObject *dict, PyObject *key);
+/* As dict_stored, but NULL where the entry is untold. */
+PyObject *dict_told(PyObject *dict, PyObject *key);
+/* As dict_told, of a name in ASCII. */
+PyObject *dict_named(PyObject *dict, const char *name);
 
 /* One of Python's own builtins, whatever the running frame's builtins are.  Borrowed; NULL with the
    error set. */

@@ -276,8 +276,7 @@ part_holds(Part *part)
     uint64_t version = ((PyDictObject *)part->object)->ma_version_tag;
     if (version == part->version) return true;
     if (part->key == NULL) return false;
-    PyObject *value = PyDict_GetItemWithError(part->object, part->key);
-    if (value == NULL) PyErr_Clear();
+    PyObject *value = dict_stored(part->object, part->key); /* runs no code of the program */
     if (!seen_holds(&part->value, value)) return false;
     part->version = version;
     return true;
@@ -286,8 +285,8 @@ part_holds(Part *part)
 static Answer
 arm_dict(Part *part)
 {
-    PyObject *value = part->key ? PyDict_GetItemWithError(part->object, part->key) : NULL;
-    if (value == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    PyObject *value = part->key ? dict_stored(part->object, part->key) : NULL;
+    if (value != NULL && stored_is_untold(value)) return ANSWER_NO;
     seen_set(&part->value, value);
     part->version = ((PyDictObject *)part->object)->ma_version_tag;
     return ANSWER_YES;

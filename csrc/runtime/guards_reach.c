@@ -7,17 +7,12 @@ static PyObject *
 dict_entry(PyObject *dict, PyObject *key)
 {
     if (dict == NULL || !PyDict_Check(dict)) return NULL;
-    if (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) { /* an enum member, compared by identity */
-        Py_ssize_t at = 0;
-        PyObject *found, *item;
-        while (PyDict_Next(dict, &at, &found, &item))
-            if (found == key) return item;
-        return NULL;
-    }
     if (key_is_constant(key)) return dict_stored(dict, key);
-    PyObject *value = PyDict_GetItemWithError(dict, key);
-    if (value == NULL) PyErr_Clear();
-    return value;
+    Py_ssize_t at = 0; /* an enum member, compared by identity */
+    PyObject *found, *item;
+    while (PyDict_Next(dict, &at, &found, &item))
+        if (found == key) return item;
+    return NULL;
 }
 
 static PyObject *

@@ -18,7 +18,7 @@ watch_global(GuardProgram *program, const GuardSource *source)
     if (answer != ANSWER_YES || source->builtins == NULL) return answer;
     /* A global of the same name may shadow a builtin later; the watch on the globals notices
        that. */
-    if (PyDict_GetItemWithError(source->object, source->key) != NULL) return ANSWER_YES;
+    if (dict_stored(source->object, source->key) != NULL) return ANSWER_YES;
     return watch_key(program, source->builtins, source->key);
 }
 

@@ -392,7 +392,7 @@ static bool
 is_of_ours(PyFrameObject *frame)
 {
     PyObject *globals = PyFrame_GetGlobals(frame);
-    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    PyObject *name = dict_named(globals, "__name__");
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     Py_DECREF(globals);
     if (text == NULL) PyErr_Clear();

@@ -58,7 +58,7 @@ new_function(PyObject *code, PyObject *globals, PyObject *builtins)
 {
     PyObject *function = globals ? PyFunction_New(code, globals) : NULL;
     if (function == NULL || builtins == NULL ||
-        PyDict_GetItemString(globals, "__builtins__") != NULL)
+        dict_named(globals, "__builtins__") != NULL)
         return function;
     Py_SETREF(((PyFunctionObject *)function)->func_builtins, Py_NewRef(builtins));
     return function;
