@@ -379,13 +379,10 @@ check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *fa
     }
     if (!is_present(program, reached, failed)) return false;
     if (!moved && program->watch != NULL && watch_rearm(program->watch) == ANSWER_YES) return true;
-    /* Other objects pass the same guards, or one cannot be watched again. */
+    /* Other objects pass the same guards, or one cannot be watched again.  With nothing watched the
+       next check looks at everything, too. */
     PyErr_Clear();
-    if (guards_watch(program, reached) < 0) {
-        PyErr_Clear();
-        *failed = program->nchecks;
-        return false;
-    }
+    if (guards_watch(program, reached) < 0) PyErr_Clear();
     return true;
 }
 

@@ -154,7 +154,7 @@ int guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */
 /* Finds what can be watched, with `reached` as it is now, and lists the work that remains for each
-   check.  0, or -1 with the error set. */
+   check.  0, or -1 with the error set and nothing watched. */
 int guards_watch(GuardProgram *program, PyObject *const *reached);
 
 #endif

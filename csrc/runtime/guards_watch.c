@@ -167,11 +167,9 @@ make_lists(GuardProgram *program, PyObject *const *reached)
     return 0;
 }
 
-int
-guards_watch(GuardProgram *program, PyObject *const *reached)
+static int
+mark_steady(GuardProgram *program, PyObject *const *reached)
 {
-    guards_unwatch(program);
-    if ((program->watch = watch_new()) == NULL) return -1;
     for (int i = 0; i < program->nsources; i++) {
         program->sources[i].steady = false;
         Answer answer = source_is_steady(program, i, reached);
@@ -179,5 +177,16 @@ guards_watch(GuardProgram *program, PyObject *const *reached)
         program->sources[i].steady = answer == ANSWER_YES;
         program->sources[i].seen = reached[i];
     }
-    return make_lists(program, reached);
+    return 0;
+}
+
+int
+guards_watch(GuardProgram *program, PyObject *const *reached)
+{
+    guards_unwatch(program);
+    if ((program->watch = watch_new()) != NULL && mark_steady(program, reached) == 0 &&
+        make_lists(program, reached) == 0)
+        return 0;
+    guards_unwatch(program); /* the lists are those of the watch before */
+    return -1;
 }
