@@ -350,6 +350,7 @@ WarningsGo warnings_go(PyObject **list);
 int loop_first_test(const Decoded *d, int head);
 
 bool is_enum_member(PyObject *object);
+bool typing_is_union(PyObject *object); /* int | float */
 
 /* An object that draws.c made: its method `save` keeps the state that a call changes outside the
    plan. */

@@ -448,6 +448,9 @@ Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 f
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
 /* Can the key be looked up in a dict by an equal one without running code of the program's? */
 bool key_is_constant(PyObject *key);
+/* None, a number, text, bytes, or a tuple of such values: it holds no object of the program, and its
+   repr and its end run no code. */
+bool value_is_plain(PyObject *object);
 /* The keys in order, as a new tuple; and whether they are these.  For an OrderedDict with keys
    other than constants, whose iteration may run code: an empty tuple, and false. */
 PyObject *dict_keys(PyObject *dict);
@@ -473,6 +476,10 @@ PyObject *set_clone(PyObject *set); /* keeps the order, also after equal changes
 /* The next entry, borrowed; *at is 0 at first.  False: no more. */
 bool set_next(PyObject *set, Py_ssize_t *at, PyObject **key);
 bool set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *));
+/* A clone gives up its references to the entries, which somebody else holds; set_forget has to be
+   called before it is freed.  The collector does not see it. */
+void set_lend(PyObject *clone);
+void set_forget(PyObject *clone);
 
 /* ---- code_extra.c: one pointer per code object ---- */
 /* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */

@@ -135,8 +135,8 @@ keep_all(GuardProgram *program, PyObject *keep)
         if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
     if (guards_keep_namespaces(program, keep) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
-        const GuardSource *source = &program->sources[i];
-        if (guards_keep(program, keep, source->key) < 0 ||
+        GuardSource *source = &program->sources[i];
+        if (guards_keep_value(program, keep, &source->key) < 0 ||
             guards_keep(program, keep, source->object) < 0 ||
             guards_keep(program, keep, source->builtins) < 0)
             return -1;

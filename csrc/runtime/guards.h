@@ -43,6 +43,12 @@ typedef struct {
     int32_t source, slot;
 } SlotRead;
 
+/* A tuple or set that borrows what it holds: the guard program keeps that by itself, most weakly. */
+typedef struct Hollow {
+    PyObject *object;
+    struct Hollow *next;
+} Hollow;
+
 /* An object that the program refers to weakly. */
 typedef struct {
     PyObject *object, *reference; /* object: NULL once it is gone */
@@ -58,6 +64,7 @@ struct GuardProgram {
     WeakHold *weak;
     PyObject *forget; /* the callback of the weak references, or NULL */
     PyObject *strong; /* a list: all other objects */
+    Hollow *hollows;
     /* Borrowed: the namespace of the code.  Whoever has the guards checked runs in it. */
     PyObject *globals, *builtins;
     int nsources, nchecks, nfiles, last_slot;
@@ -84,8 +91,6 @@ PyObject *guard_reach(const GuardProgram *program, int number, const Roots *root
 
 /* ---- guards_value.c ---- */
 enum { LONGEST_VALUE = 60 }; /* bytes of a text that are shown */
-/* None, a number, text, bytes, or a tuple of such values: its repr runs no code of the program. */
-bool guard_is_plain(PyObject *object);
 void guard_put_object(Text *out, PyObject *object);
 /* An object other than `wanted`: how it differs, where both have the same text. */
 void guard_put_other(Text *out, PyObject *wanted, PyObject *now);
@@ -138,6 +143,9 @@ int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
 int guards_keep_namespaces(GuardProgram *program, PyObject *keep);
 /* Is the object recognised by what it consists of? */
 bool guards_knows_parts(PyObject *object);
+/* As guards_keep, of what is compared by value: a tuple or set of others than plain values is replaced
+   by a hollow copy.  -1 with the error set. */
+int guards_keep_value(GuardProgram *program, PyObject *keep, PyObject **object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);

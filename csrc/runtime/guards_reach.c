@@ -306,9 +306,9 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     switch (check->kind) {
     case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
     case GUARD_IS:
+    case GUARD_GLOBAL:
         if (check->parts != NULL) return guards_has_parts(check, object);
         return object == check->object;
-    case GUARD_GLOBAL: return object == check->object;
     case GUARD_NAMESPACE:
         return PyFunction_Check(object) && PyFunction_GET_GLOBALS(object) == check->object &&
                ((PyFunctionObject *)object)->func_builtins == other;

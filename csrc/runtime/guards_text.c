@@ -142,7 +142,7 @@ put_keys(Text *out, PyObject *wanted, PyObject *dict)
     bool ours = PyDict_CheckExact(dict) || PyODict_CheckExact(dict);
     PyObject *list = ours ? PyDict_Keys(dict) : NULL; /* iterating an OrderedDict hashes its keys */
     PyObject *keys = list ? PyList_AsTuple(list) : NULL;
-    if (keys != NULL && guard_is_plain(keys))
+    if (keys != NULL && value_is_plain(keys))
         guard_put_other(out, wanted, keys);
     else
         text_printf(out, "%zd other%s", PyDict_GET_SIZE(dict),
