@@ -53,7 +53,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .kind = from->kind,
         .source = from->source,
         .other = guard_has_other(from->kind) ? from->other : NO_SOURCE,
-        .object = from->object,
+        .object = from->kind == GUARD_NAMESPACE ? PyFunction_GET_GLOBALS(from->object)
+                                                : from->object,
         .low = from->low,
         .high = from->high,
         .array = {.dtype = from->array.dtype,
@@ -127,13 +128,14 @@ mark_sources(GuardProgram *program, const Capture *capture)
 }
 
 static int
-keep_all(GuardProgram *program, PyObject *keep)
+keep_all(GuardProgram *program, const Capture *capture)
 {
+    PyObject *keep = capture->keep;
     for (int i = 0; i < program->nsources; i++)
         if (guards_keep_mortal(program, keep, program->sources[i].object) < 0) return -1;
     for (int i = 0; i < program->nchecks; i++)
         if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
-    if (guards_keep_namespaces(program, keep) < 0) return -1;
+    if (guards_keep_namespaces(program, capture) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
         GuardSource *source = &program->sources[i];
         if (guards_keep_value(program, keep, &source->key) < 0 ||
@@ -172,7 +174,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
     mark_sources(program, capture);
-    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture->keep);
+    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture);
 }
 
 /* Lists the work of a check.  The program may have run since capture, in the collector: the first

@@ -140,7 +140,7 @@ int guards_keep_watched(GuardProgram *program, PyObject *object);
 /* Before any other object: those whose life others depend on. */
 int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
 /* Refers weakly to what keeps the namespaces in which names are looked up. */
-int guards_keep_namespaces(GuardProgram *program, PyObject *keep);
+int guards_keep_namespaces(GuardProgram *program, const Capture *capture);
 /* Is the object recognised by what it consists of? */
 bool guards_knows_parts(PyObject *object);
 /* As guards_keep, of what is compared by value: a tuple or set of others than plain values is replaced

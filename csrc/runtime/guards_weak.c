@@ -183,25 +183,29 @@ owner_of(PyObject *namespace)
     return NULL;
 }
 
-/* The namespace of a function that is followed but not known itself. */
+/* The namespace of a function that is followed but not known itself.  `function`: the one that
+   capture met, or NULL. */
 static int
-borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace)
+borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace, PyObject *function)
 {
     if (namespace == NULL || is_lent(program, namespace)) return 0;
-    return guards_keep_mortal(program, keep, owner_of(namespace));
+    PyObject *owner = owner_of(namespace);
+    return guards_keep_mortal(program, keep, owner != NULL ? owner : function);
 }
 
 int
-guards_keep_namespaces(GuardProgram *program, PyObject *keep)
+guards_keep_namespaces(GuardProgram *program, const Capture *capture)
 {
+    PyObject *keep = capture->keep;
+    for (int i = 0; i < capture->guards.len; i++)
+        if (program->checks[i].kind == GUARD_NAMESPACE &&
+            borrow_namespace(program, keep, program->checks[i].object,
+                             capture->guards.at[i].object) < 0)
+            return -1;
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].kind == SOURCE_GLOBAL &&
-            (borrow_namespace(program, keep, program->sources[i].object) < 0 ||
-             borrow_namespace(program, keep, program->sources[i].builtins) < 0))
-            return -1;
-    for (int i = 0; i < program->nchecks; i++)
-        if (program->checks[i].kind == GUARD_NAMESPACE &&
-            borrow_namespace(program, keep, program->checks[i].object) < 0)
+            (borrow_namespace(program, keep, program->sources[i].object, NULL) < 0 ||
+             borrow_namespace(program, keep, program->sources[i].builtins, NULL) < 0))
             return -1;
     return 0;
 }

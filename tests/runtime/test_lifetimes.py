@@ -142,6 +142,28 @@ def test_the_namespace_of_a_function_that_is_replaced():
     assert [array() is not None for array in arrays] == [False] * 3 + [True]
 
 
+def test_the_namespace_of_a_function_that_it_does_not_hold():
+    """It has neither a module nor a function in it, and builtins of its own."""
+
+    class Token:
+        pass
+
+    def base(x):
+        return x * A + len(x)
+
+    compiled, tokens = pycompile.compile(lambda x, h: h(x) + 1), []
+    for k in range(3):
+        builtins = {"len": len, "token": Token()}
+        names = {"A": float(k), "token": Token(), "__builtins__": builtins}
+        tokens += [weakref.ref(names["token"]), weakref.ref(builtins["token"])]
+        h = types.FunctionType(base.__code__, names)
+        for _ in range(2):
+            assert np.array_equal(compiled(X, h), X * k + 5)
+        del names, builtins, h
+    gc.collect()
+    assert [token() for token in tokens] == [None] * 6
+
+
 def test_tuples_of_arrays_get_other_items():
     compiled = pycompile.compile(calls_tuple)
     for pair in ((X, 2), (X, 3), (X + 1, 3, 4), (2.0, X), (X, 2)):

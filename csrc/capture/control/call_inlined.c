@@ -184,7 +184,7 @@ guard_namespace(Interp *in, Value *function)
     Guard guard = {.kind = GUARD_NAMESPACE,
                    .source = function->source,
                    .other = source_of_const(in, object->func_builtins),
-                   .object = object->func_globals};
+                   .object = function->object};
     return guard.other == NO_SOURCE ? -1 : guard_add(in, &guard);
 }
 
