@@ -55,7 +55,8 @@ class Odd(str):
     def __hash__(self):
         return str.__hash__(self)
     def __eq__(self, other):
-        EVENTS.append(('asked', str(self)))
+        if EVENTS[-1:] != [('asked', str(self))]:  # CPython asks twice where it specializes
+            EVENTS.append(('asked', str(self)))
         return str.__eq__(self, other)
 
 SIGNALLED = [lambda: None]

@@ -1,5 +1,7 @@
-/* What is stored under an attribute's name, read without running Python code or making a dict: for
-   guards, which must do neither, and for capture, which must see what guards will see.
+/* What is stored under an attribute's name, read without running Python code: for guards, which
+   must not run any, and for capture, which must see what guards will see.  Nothing is made for it,
+   but for the __dict__ of an instance that attribute_own is asked for, which has to be the
+   program's own: with the collector off, since what it frees could be what guards are looking at.
 
    Layouts: CPython 3.11 to 3.13 Include/internal/pycore_object.h and pycore_dict.h. */
 #include "internal.h"
@@ -258,8 +260,8 @@ attribute_stored(PyObject *self, PyObject *name)
     return is_slot ? value : instance_get(self, name);
 }
 
-static bool
-type_has_own_dict(const PyTypeObject *type)
+bool
+type_has_dict(const PyTypeObject *type)
 {
     return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
 }
@@ -288,7 +290,7 @@ PyObject *
 attribute_own(PyObject *self, PyObject *name)
 {
     if (PyType_Check(self)) return type_own_stored((PyTypeObject *)self, name);
-    if (!type_has_own_dict(Py_TYPE(self))) return NULL;
+    if (!type_has_dict(Py_TYPE(self))) return NULL;
     PyObject *dict = instance_dict(self);
     if (dict != NULL) return dict;
     bool collects = PyGC_Disable() != 0; /* guards are being checked: nothing may be freed */

@@ -376,7 +376,7 @@ bool watch_holds(Watch *watch);
 Answer watch_rearm(Watch *watch);
 int watch_init(void);
 
-/* ---- attribute.c: what is stored under a name; runs no Python code, makes no dict ---- */
+/* ---- attribute.c: what is stored under a name; runs no Python code ---- */
 int attribute_init(void);
 /* Borrowed; NULL when there is nothing, never with the error set.  `name` is an interned str.
    Module: its dict's entry.  Type: the raw entry along its MRO.  Function: __code__, __defaults__,
@@ -403,6 +403,7 @@ PyObject *python_builtin(const char *name);
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
 /* As type_own_stored, for a class; for an instance its __dict__, created if necessary. */
 PyObject *attribute_own(PyObject *object, PyObject *name);
+bool type_has_dict(const PyTypeObject *type); /* for its instances' attributes */
 /* The object's __dict__ if it has been created; else NULL. */
 PyObject *instance_dict(PyObject *object);
 /* Stores directly into the object's slot or dict (a class's own dict), without setters and
@@ -448,8 +449,8 @@ Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 f
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
 /* Can the key be looked up in a dict by an equal one without running code of the program's? */
 bool key_is_constant(PyObject *key);
-/* None, a number, text, bytes, or a tuple of such values: it holds no object of the program, and its
-   repr and its end run no code. */
+/* None, a number, text, bytes, or a tuple of such values: it holds no object of the program, and
+   its repr and its end run no code. */
 bool value_is_plain(PyObject *object);
 /* The keys in order, as a new tuple; and whether they are these.  For an OrderedDict with keys
    other than constants, whose iteration may run code: an empty tuple, and false. */

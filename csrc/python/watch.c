@@ -8,9 +8,9 @@
 
    A watch owns nothing that could hold an object of the program: it must keep none alive, and
    freeing it, which happens while guards are checked, must run no code.  So objects are borrowed,
-   and of values and members only those are owned that are plain (value_is_plain).  Another object may lie
-   where one was that is borrowed; what the watch then takes for the same has the same type, and is
-   one of those of which the guards check at each call all that they rely on. */
+   and of values and members only those are owned that are plain (value_is_plain).  Another object
+   may lie where one was that is borrowed; what the watch then takes for the same has the same type,
+   and is one of those of which the guards check at each call all that they rely on. */
 #include "internal.h"
 
 #include "python.h"

@@ -53,8 +53,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .kind = from->kind,
         .source = from->source,
         .other = guard_has_other(from->kind) ? from->other : NO_SOURCE,
-        .object = from->kind == GUARD_NAMESPACE ? PyFunction_GET_GLOBALS(from->object)
-                                                : from->object,
+        .object =
+            from->kind == GUARD_NAMESPACE ? PyFunction_GET_GLOBALS(from->object) : from->object,
         .low = from->low,
         .high = from->high,
         .array = {.dtype = from->array.dtype,

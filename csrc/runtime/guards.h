@@ -11,7 +11,7 @@ typedef struct {
     int32_t base, index; /* ITEM of a sequence: the index; -1: look up `key` */
     PyObject *key, *object;
     PyObject *builtins; /* GLOBAL: searched when the globals lack the key */
-    PyObject **made;    /* SIZE: the int made last; owned, in the program's arena */
+    PyObject **made;    /* SIZE: the int made last; owned, in the guard program's arena */
     bool used;          /* an input, a build or a guard needs it */
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
@@ -30,7 +30,7 @@ typedef struct {
     PyObject *object;
     int64_t low, high;
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
-    int32_t ngroup, nwritten, *group; /* DISJOINT, APART */
+    int32_t ngroup, nwritten, *group; /* DISJOINT, DIFFERENT, SIZES */
     int32_t nsizes;
     const SizeTerm *sizes;      /* SIZES */
     struct MemoryRange *ranges; /* of them: buffer, with the order of the last check */
@@ -43,13 +43,14 @@ typedef struct {
     int32_t source, slot;
 } SlotRead;
 
-/* A tuple or set that borrows what it holds: the guard program keeps that by itself, most weakly. */
+/* A tuple or set that borrows what it holds: the guard program keeps that by itself, most weakly.
+ */
 typedef struct Hollow {
     PyObject *object;
     struct Hollow *next;
 } Hollow;
 
-/* An object that the program refers to weakly. */
+/* An object that the guard program refers to weakly. */
 typedef struct {
     PyObject *object, *reference; /* object: NULL once it is gone */
     bool watched;                 /* it is the watch's only, not the guards' */
@@ -57,7 +58,7 @@ typedef struct {
 
 struct GuardProgram {
     Arena *memory;
-    PyCodeObject *code; /* borrowed: its entries own the program */
+    PyCodeObject *code; /* borrowed: its entries own the guard program */
     int entry;          /* the Instr of the code before which it is checked */
     bool dead;          /* an object referred to weakly is gone: the guards never hold again */
     int nweak, weak_room;
@@ -143,8 +144,8 @@ int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
 int guards_keep_namespaces(GuardProgram *program, const Capture *capture);
 /* Is the object recognised by what it consists of? */
 bool guards_knows_parts(PyObject *object);
-/* As guards_keep, of what is compared by value: a tuple or set of others than plain values is replaced
-   by a hollow copy.  -1 with the error set. */
+/* As guards_keep, of what is compared by value: a tuple or set of others than plain values is
+   replaced by a hollow copy.  -1 with the error set. */
 int guards_keep_value(GuardProgram *program, PyObject *keep, PyObject **object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);

@@ -333,7 +333,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_OVERLAP: return overlapping(object, other);
     case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
-    case GUARD_APART: return all_differ(check, reached);
+    case GUARD_DIFFERENT: return all_differ(check, reached);
     case GUARD_UNBOUND: return false;
     case GUARD_QUIET: return object_ends_quietly(object, check->low, NULL);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;

@@ -250,6 +250,8 @@ guard_put_other(Text *out, PyObject *wanted, PyObject *now)
         text_put(out, "others");
     else if (same && values)
         text_put(out, "another that begins alike");
+    else if (same && strncmp(after.data, "a ", 2) == 0)
+        text_printf(out, "another %s", after.data + 2);
     else
         text_printf(out, "%s%s", same ? "another " : "", after.data ? after.data : "?");
     text_free(&before);

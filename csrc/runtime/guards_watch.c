@@ -116,7 +116,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_UNBOUND:
     case GUARD_SAME:
     case GUARD_NOT_SAME:
-    case GUARD_APART: return true;
+    case GUARD_DIFFERENT: return true;
     case GUARD_NAMESPACE: return true; /* a function cannot get another */
     case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:

@@ -3,13 +3,18 @@
 
    - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
      callback makes the guard program dead: it never holds again, and none of its objects is
-   accessed any more.  What only the watch borrows ends the watch instead.
+     accessed any more.  What only the watch borrows ends the watch instead.
+   - By what they hold: tuples and sets of such are copied, and the copies borrow what is in them
+     (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
+     parts.
    - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
-   dicts of functions and modules that are referred to weakly.  So that the namespace of any
-   followed function is, its module or a function in it is referred to, too.
+     dicts of functions and modules that are referred to weakly.  The namespace of another function
+     that is followed lives as long as its module, a function in it or the function itself: one of
+     them is referred to weakly.
    - Not at all: arrays, lists, dicts, tuples of such (guards_path.c).
-   - Strongly, in one list: what is left.  It holds nothing of the program, or only capture itself
-   refers to it (it made it). */
+   - Strongly, in one list: plain values, what no program owns, what only capture itself refers to
+     (it made it).  Members of an enum of ints are there, too, and hold their class and with it its
+     namespace: they cannot be referred to weakly. */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
@@ -30,8 +35,8 @@ guards_unwatch(GuardProgram *program)
     program->nweak = kept;
 }
 
-/* A capsule stands between the callback and the program, which may be freed first.  The watch may
-   borrow the object that is freed now.  The reference stays until it is no longer being called
+/* A capsule stands between the callback and the guard program, which may be freed first.  The watch
+   may borrow the object that is freed now.  The reference stays until it is no longer being called
    back. */
 static PyObject *
 on_death(PyObject *capsule, PyObject *reference)
@@ -333,8 +338,8 @@ guards_keep_value(GuardProgram *program, PyObject *keep, PyObject **object)
 
 /* ---- what is wanted ---- */
 
-/* A descriptor, a class's MRO or bases, a union and a ufunc of a Python function refer to objects of
-   the program and cannot be referenced weakly: such an object is recognised by its parts. */
+/* A descriptor, a class's MRO or bases, a union and a ufunc of a Python function refer to objects
+   of the program and cannot be referenced weakly: such an object is recognised by its parts. */
 int
 guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
 {

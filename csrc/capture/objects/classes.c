@@ -303,7 +303,8 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
         return answer == ANSWER_NO ? no_attribute(in, class_, name) : answer;
     answer = class_pending(in, type, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
-    answer = class_pending(in, meta, name, &stored); /* a plain value: the class's own comes first */
+    answer =
+        class_pending(in, meta, name, &stored); /* a plain value: the class's own comes first */
     if (answer == ANSWER_YES && stored == NULL) answer = type_lookup(in, meta, name, &on_meta);
     if (answer == ANSWER_YES && on_meta != NULL) answer = descriptor_is_data(in, on_meta, &data);
     if (answer != ANSWER_YES) return answer;

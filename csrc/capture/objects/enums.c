@@ -15,7 +15,7 @@ enum_part(Interp *in, PyTypeObject *type, const char *name, SourceId *source, Py
     *out = _PyType_Lookup(type, key);
     if (*out == NULL) return interp_break(in, BREAK_ATTRIBUTE, "an enum without %s", name);
     return guard_simple(in, GUARD_TYPE, *source, (PyObject *)Py_TYPE(*out)) < 0 ? ANSWER_ERROR
-                                                                               : ANSWER_YES;
+                                                                                : ANSWER_YES;
 }
 
 Answer
