@@ -2,19 +2,19 @@
    keep them alive.
 
    - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
-     callback makes the guard program dead: it never holds again, and none of its objects is
-     accessed any more.  What only the watch borrows ends the watch instead.
+   callback makes the guard program dead: it never holds again, and none of its objects is
+   accessed any more.  What only the watch borrows ends the watch instead.
    - By what they hold: tuples and sets of such are copied, and the copies borrow what is in them
-     (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
-     parts.
+   (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
+   parts.
    - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
-     dicts of functions and modules that are referred to weakly.  The namespace of another function
-     that is followed lives as long as its module, a function in it or the function itself: one of
-     them is referred to weakly.
+   dicts of functions and modules that are referred to weakly.  The namespace of another function
+   that is followed lives as long as its module, a function in it or the function itself: one of
+   them is referred to weakly.
    - Not at all: arrays, lists, dicts, tuples of such (guards_path.c).
    - Strongly, in one list: plain values, what no program owns, what only capture itself refers to
-     (it made it).  Members of an enum of ints are there, too, and hold their class and with it its
-     namespace: they cannot be referred to weakly. */
+   (it made it).  Members of an enum of ints are there, too, and hold their class and with it its
+   namespace: they cannot be referred to weakly. */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };

@@ -123,6 +123,9 @@ class Box:
         self.v = np.full(3, v)
 
 
+M = N = Box(0.0)
+
+
 def boxes(x):
     return x + M.v + N.v * 10
 

@@ -149,7 +149,7 @@ def test_the_namespace_of_a_function_that_it_does_not_hold():
         pass
 
     def base(x):
-        return x * A + len(x)
+        return x * A + len(x)  # noqa: F821  (of the namespaces below)
 
     compiled, tokens = pycompile.compile(lambda x, h: h(x) + 1), []
     for k in range(3):
