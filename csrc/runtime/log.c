@@ -473,7 +473,8 @@ warn_short(const char *text, const char *details)
 }
 
 /* Where the text is cut for a line of so many bytes: behind the last of its parts that fit, in the
-   order of `marks`, unless that is next to nothing; what is in brackets is one part. */
+   order of `marks`, unless that is next to nothing, else behind a word; what is in brackets is one
+   part. */
 static size_t
 cut_at(const char *text, size_t room, const char *const *marks)
 {
@@ -487,19 +488,22 @@ cut_at(const char *text, size_t room, const char *const *marks)
             if (depth <= 0 && strncmp(text + i, *marks, strlen(*marks)) == 0) cut = i;
         }
     }
-    return cut >= room / 3 ? cut : room - 1;
+    if (cut >= room / 3) return cut;
+    for (cut = room - 1; cut > room / 3; cut--) /* a value that was shortened may lack a bracket */
+        if (text[cut] == ' ') return cut;
+    return room - 1;
 }
 
 /* A line of a warning.  What is too long for one ends in "…". */
 static void
 put_line(Text *out, const char *start, const char *text, bool advice)
 {
-    static const char *const marks[] = {"; ", ": ", ", ", " ", NULL};
-    static const char *const of_facts[] = {"; ", " ", NULL};
+    static const char *const of_advice[] = {"; ", ": ", ", ", NULL};
+    static const char *const of_facts[] = {"; ", NULL};
     enum { WIDE = 100 };
     char line[WIDE];
     text_printf(out, "%s%s", out->len ? "\n  " : "", start);
-    size_t cut = cut_at(text, WIDE - 2 - strlen(start), advice ? marks : of_facts);
+    size_t cut = cut_at(text, WIDE - 2 - strlen(start), advice ? of_advice : of_facts);
     text_copy_cut(line, cut + 1, text);
     text_printf(out, "%s%s", line, strlen(line) < strlen(text) ? "…" : "");
 }
