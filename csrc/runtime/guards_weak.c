@@ -178,9 +178,9 @@ owner_of(PyObject *namespace)
 {
     Py_ssize_t at = 0;
     PyObject *key, *value;
-    PyObject *name = PyDict_GetItemString(namespace, "__name__");
-    PyObject *module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : NULL;
-    PyErr_Clear();
+    PyObject *name = dict_named(namespace, "__name__");
+    bool text = name != NULL && PyUnicode_CheckExact(name);
+    PyObject *module = text ? dict_told(PyImport_GetModuleDict(), name) : NULL;
     if (module != NULL && PyModule_Check(module) && PyModule_GetDict(module) == namespace)
         return module;
     while (PyDict_Next(namespace, &at, &key, &value))
