@@ -113,7 +113,7 @@ launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
         if (kernel->product != NULL && cuda_multiply(kernel->product, launch->words, stream) != 0)
             return WAS_TOLD;
         for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
-            int failed = driver->launch(kernel->function[part], kernel->blocks[part],
+            int failed = driver->launch(kernel->function[part], launch->blocks[part],
                                         cuda_rows(kernel), 1, kernel->threads, 1, 1, kernel->shared,
                                         stream, launch->arguments, NULL);
             if (failed) return failed;

@@ -67,7 +67,8 @@ typedef struct {
     bool silent;             /* runs only while these libraries would report none to anybody */
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
-    unsigned blocks[2], threads, shared;
+    SizeId blocks[2]; /* NO_SIZE: no such launch */
+    unsigned threads, shared;
     int32_t nmaps;
     TensorMap *maps;             /* arguments in front of the others */
     struct CudaProduct *product; /* cuda_product.c; NULL: a kernel */
@@ -125,6 +126,7 @@ typedef struct {
     const PlanKernel *kernel;
     const struct PlanStep *step; /* whose kernel it is; NULL: a commit's */
     uint64_t *words;
+    unsigned blocks[2];          /* of the last launch, as kernel->function */
     char *maps;                  /* as the driver made them, MAP_BYTES each … */
     uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
     void **arguments;            /* to each map and each word */
@@ -257,8 +259,9 @@ struct Plan {
     int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
-    int nslots, nrows;
-    SizeId *slots;           /* Program.slots */
+    int nslots[DEVICE_COUNT], nrows, nreaches;
+    SizeId *slots[DEVICE_COUNT]; /* Program.slots */
+    SizeId *reaches;         /* Program.reaches */
     const PlanKernel **rows; /* kernels with a scratch_row */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
@@ -290,7 +293,8 @@ typedef struct {
     char *scalars;
     char *arena, *scratch;
     int64_t scratch_at;  /* behind the beginning of the arena */
-    const int64_t *slot; /* where each begins behind the arena */
+    const int64_t *slot[DEVICE_COUNT]; /* where each begins, from the arena's beginning */
+    int64_t device_bytes; /* Plan.device_bytes, and slots behind them */
     char *device_arena;
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */
@@ -341,7 +345,7 @@ PyObject *run_box(Run *run, int box);
 /* ---- plan_chain.c ---- */
 /* Needs steps, commits and lifetimes. */
 int plan_chains(Plan *plan);
-/* Sets the words of all launches of a run. */
+/* Sets words and grids of all launches of a run. */
 void chain_fill(const Run *run, Chain *chain);
 
 /* ---- plan.c ---- */

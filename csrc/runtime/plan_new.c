@@ -181,8 +181,8 @@ make_launch(Code *code, const KernelStep *from, void *symbol, PlanKernel *out)
     out->function[0] = symbol;
     out->threads = (unsigned)from->threads;
     out->shared = (unsigned)from->shared;
-    for (int i = 0; i < 2; i++) out->blocks[i] = (unsigned)from->blocks[i];
-    if (from->blocks[1] == 0) return 0;
+    for (int i = 0; i < 2; i++) out->blocks[i] = from->blocks[i];
+    if (from->blocks[1] == NO_SIZE) return 0;
     PyOS_snprintf(name, sizeof(name), "k%d_done", (int)from->kernel);
     if ((out->function[1] = code_symbol(code, name)) != NULL) return 0;
     PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
@@ -659,10 +659,17 @@ static int
 make_slots(Maker *m)
 {
     Plan *plan = m->plan;
-    plan->nslots = m->program->slots.len;
-    plan->slots = copy_of(plan, m->program->slots.at, sizeof(SizeId) * (size_t)plan->nslots);
+    for (int on = 0; on < DEVICE_COUNT; on++) {
+        plan->nslots[on] = m->program->slots[on].len;
+        plan->slots[on] = copy_of(plan, m->program->slots[on].at,
+                                  sizeof(SizeId) * (size_t)plan->nslots[on]);
+        if (plan->slots[on] == NULL) return -1;
+    }
+    plan->nreaches = m->program->reaches.len;
+    plan->reaches =
+        copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
     plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
-    if (plan->slots == NULL || plan->rows == NULL) return -1;
+    if (plan->reaches == NULL || plan->rows == NULL) return -1;
     for (int i = 0; i < plan->nsteps; i++)
         if (plan->steps[i].kind == STEP_KERNEL && plan->steps[i].kernel.scratch_each > 0)
             plan->rows[plan->nrows++] = &plan->steps[i].kernel;
@@ -713,7 +720,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)(plan->nsizes + plan->nslots) * sizeof(int64_t) : 0);
+        (plan->ndynamic ? (size_t)(plan->nsizes + plan->nslots[DEVICE_HOST] + plan->nslots[DEVICE_CUDA]) * sizeof(int64_t) : 0);
     return plan;
 }
 

@@ -233,11 +233,9 @@ note_lengths(Trials *t)
 {
     for (int i = 0; i < t->attempt->n; i++) {
         Type type = node_type(t->in, t->attempt->holes[i]);
-        SizeId all = size_const(t->in->graph, 1);
-        for (int axis = 0; type.form == FORM_ARRAY && axis < type.rank; axis++) {
-            length_note(&t->lengths, type.shape[axis]);
-            all = size_mul(t->in->graph, all, type.shape[axis]);
-        }
+        if (type.form != FORM_ARRAY) continue;
+        for (int axis = 0; axis < type.rank; axis++) length_note(&t->lengths, type.shape[axis]);
+        SizeId all = type_count(t->in->graph, &type);
         if (all == NO_SIZE) return -1;
         length_note(&t->lengths, all);
     }
@@ -284,6 +282,14 @@ tuple_of_sizes(int rank, const SizeId *sizes)
 }
 
 static Answer
+dtype_of_part(PyObject *value, DType *out)
+{
+    PyObject *dtype = step_part(value, PART_dtype);
+    return step_form(value) == STEP_DEVICE ? array_device_dtype(dtype, out)
+                                           : array_dtype_from_object(dtype, out);
+}
+
+static Answer
 array_follows(Trials *t, PyObject *const *values, PyObject **out)
 {
     Type type;
@@ -291,9 +297,7 @@ array_follows(Trials *t, PyObject *const *values, PyObject **out)
     DType dtype;
     int rank = (int)PyTuple_GET_SIZE(step_part(values[0], PART_shape));
     bool c = true, fortran = true;
-    if (array_dtype_from_object(step_part(values[0], PART_dtype), &dtype) != ANSWER_YES ||
-        rank > MAX_RANK)
-        return ANSWER_NO;
+    if (dtype_of_part(values[0], &dtype) != ANSWER_YES || rank > MAX_RANK) return ANSWER_NO;
     for (int k = 0; k < TRIALS; k++) {
         if (PyTuple_GET_SIZE(step_part(values[k], PART_shape)) != rank) return ANSWER_NO;
         c = c && lies_natural(values[k], true, (int64_t)dtype_size(dtype));
@@ -358,11 +362,13 @@ value_follows(Trials *t, PyObject *const *values, PyObject **out)
     TRY(part_is_steady(values, PART_form));
     TRY(part_is_steady(values, PART_dtype));
     TRY(part_is_steady(values, PART_owns));
+    TRY(part_is_steady(values, PART_aligned));
     TRY(part_is_steady(values, PART_hole));
     TRY(part_is_steady(values, PART_views));
     *out = values[0];
     switch (step_form(values[0])) {
-    case STEP_ARRAY: return array_follows(t, values, out);
+    case STEP_ARRAY:
+    case STEP_DEVICE: return array_follows(t, values, out);
     case STEP_TUPLE:
     case STEP_LIST:
     case STEP_NAMED: return items_follow(t, values, out);
@@ -481,11 +487,9 @@ Answer
 trial_array_type(Interp *in, PyObject *value, Type *out)
 {
     DType number;
-    PyObject *dtype = step_part(value, PART_dtype), *shape = step_part(value, PART_shape);
-    bool known = step_form(value) == STEP_DEVICE
-                     ? array_device_dtype(dtype, &number) == ANSWER_YES
-                     : array_dtype_from_object(dtype, &number) == ANSWER_YES;
-    if (!known) return break_dtype(in, dtype);
+    PyObject *shape = step_part(value, PART_shape);
+    if (dtype_of_part(value, &number) != ANSWER_YES)
+        return break_dtype(in, step_part(value, PART_dtype));
     if (PyTuple_GET_SIZE(shape) > MAX_RANK)
         return interp_break(in, BREAK_RANK, "more than 8 dimensions");
     *out = type_scalar(number, FORM_ARRAY);
