@@ -128,7 +128,7 @@ static Answer
 ravel_on_device(Interp *in, NodeId node, char order, Value **out)
 {
     Type type = node_type(in, node);
-    SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    SizeId flat = type_count(in->graph, &type);
     if (order == 'K') return interp_break(in, BREAK_DEVICE, "ravel in order K");
     TRY(reshape_in(in, node, 1, &flat, order, &node));
     type = node_type(in, node);
