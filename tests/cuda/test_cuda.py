@@ -408,6 +408,7 @@ def executor():
         "gathers_on_executor.py",
         "found_on_executor.py",
         "puts_on_executor.py",
+        "sizes_on_executor.py",
         "turned_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",

@@ -298,7 +298,7 @@ device_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
 {
     Value *both[2] = {left, right};
     Answer answer = device_binary(in, operator_, left, right, out);
-    if (operator_ < 0 || operator_ >= IN_PLACE) return answer;
+    if (answer != ANSWER_BREAK || operator_ < 0 || operator_ >= IN_PLACE) return answer;
     const Operator *plain = &operators[operator_];
     return device_or_call(in, answer, plain->symbol, 2, operator_named(in, plain->function), 2,
                           both, NULL, out);
@@ -310,6 +310,7 @@ device_comparison(Interp *in, int operator_, Value *left, Value *right, Value **
     static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     Value *both[2] = {left, right};
     Answer answer = device_compare(in, operator_, left, right, out);
+    if (answer != ANSWER_BREAK) return answer;
     return device_or_call(in, answer, names[operator_], 2, operator_named(in, names[operator_]), 2,
                           both, NULL, out);
 }
@@ -321,6 +322,7 @@ device_unary_operator(Interp *in, int operator_, Value *operand, Value **out)
                        : operator_ == I_UNARY_POSITIVE ? "pos"
                                                        : "invert";
     Answer answer = device_unary(in, operator_, operand, out);
+    if (answer != ANSWER_BREAK) return answer;
     return device_or_call(in, answer, name, 1, operator_named(in, name), 1, &operand, NULL, out);
 }
 

@@ -423,6 +423,27 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     return t.vary && *callable != attempt->callable ? ANSWER_NO : ANSWER_YES;
 }
 
+/* Lengths of arguments that are equal in this call, and no numbers, become one: many calls take no
+   others (a square matrix, factors of a product).  *any: some have. */
+static Answer
+unite_equal_lengths(Interp *in, const Attempt *attempt, bool *any)
+{
+    SizeId seen[MOST_KNOWN];
+    int count = 0;
+    for (int i = 0; i < attempt->n; i++)
+        for (int axis = 0; axis < node_type(in, attempt->holes[i]).rank; axis++) {
+            SizeId length = node_type(in, attempt->holes[i]).shape[axis];
+            if (size_is_const(in->graph, length) || symbol_dim(in, length) != NULL) continue;
+            int k = 0;
+            while (k < count && size_value(in->graph, seen[k]) != size_value(in->graph, length)) k++;
+            if (k == count && count < MOST_KNOWN) seen[count++] = length;
+            if (k == count || size_now(in->graph, seen[k]) == size_now(in->graph, length)) continue;
+            TRY(symbols_unite(in, seen[k], length));
+            *any = true;
+        }
+    return ANSWER_YES;
+}
+
 /* Are lengths of its arguments no numbers? */
 static bool
 attempt_varies(const Interp *in, const Attempt *attempt)
@@ -453,9 +474,10 @@ trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **calla
 {
     PyObject *pair;
     if (attempt_varies(in, attempt)) {
-        Answer answer = in->loop == NULL && in->turn == NULL
-                            ? trial_of_symbols(in, attempt, value, callable)
-                            : ANSWER_NO;
+        bool open = in->loop == NULL && in->turn == NULL, united = false;
+        Answer answer = open ? trial_of_symbols(in, attempt, value, callable) : ANSWER_NO;
+        if (answer == ANSWER_NO && open) TRY(unite_equal_lengths(in, attempt, &united));
+        if (united) answer = trial_of_symbols(in, attempt, value, callable);
         return answer != ANSWER_NO ? answer : know_lengths(in, attempt);
     }
     Answer answer = trial_ask(in, attempt, &pair);
