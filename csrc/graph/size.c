@@ -585,7 +585,8 @@ count_twos(const Graph *g, SizeId id)
     enum { MOST = 62 };
     const Size *size = &g->sizes.at[id];
     int a, b;
-    if (size->kind == SIZE_CONST) return size->value == 0 ? MOST : __builtin_ctzll((uint64_t)size->value);
+    if (size->kind == SIZE_CONST)
+        return size->value == 0 ? MOST : __builtin_ctzll((uint64_t)size->value);
     if (size->kind != SIZE_ADD && size->kind != SIZE_MUL && size->kind != SIZE_LEAST &&
         size->kind != SIZE_MOST)
         return 0;

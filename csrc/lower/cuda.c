@@ -177,6 +177,9 @@ find_width(Nest *n)
     Kernel *k = n->kernel;
     for (int o = -1; o < k->operands.len; o++)
         if (nest_value(n, reach_of(n, o)) > MOST_REACH) k->cuda.wide = true;
+    /* CuPy, which would do what the plan leaves, has all scores in memory. */
+    if (k->kind == KERNEL_ATTENTION && !size_is_const(n->lw->graph, reach_of(n, -1)))
+        k->cuda.wide = true;
     for (int o = -1; o < k->operands.len && !k->cuda.wide; o++) {
         SizeId reach = reach_of(n, o);
         if (reach == NO_SIZE || note_reach(n, reach) < 0) return -1;
@@ -466,9 +469,9 @@ lay_reduced_rows(Nest *n, KernelStep *step, SizeId units)
     CudaKernel *c = &k->cuda;
     int64_t length = row_length(n);
     SizeId all = size_add(g, size_const(g, BLOCKS - 1), units);
-    SizeId parts = fewer_parts(n, size_quotient(g, SIZE_FLOOR_DIV, all, units),
-                               size_quotient(g, SIZE_FLOOR_DIV, row_size(n),
-                                             size_const(g, (int64_t)8 * THREADS)));
+    SizeId parts = fewer_parts(
+        n, size_quotient(g, SIZE_FLOOR_DIV, all, units),
+        size_quotient(g, SIZE_FLOOR_DIV, row_size(n), size_const(g, (int64_t)8 * THREADS)));
     if (rows_have_parts(n, units, parts)) {
         c->lanes = c->threads = 2 * THREADS;
         step->blocks[0] = size_mul(g, units, parts);
@@ -499,8 +502,8 @@ lay_columns(Nest *n, KernelStep *step, SizeId units)
     SizeId blocks = size_mul(g, outer_size(n, n->nloops - 2),
                              ceiling_of(n, row_size(n), (int64_t)COLUMN_LANES * c->pack));
     SizeId most = shared_among(n, COLUMN_BLOCKS, blocks);
-    SizeId parts = fewer_parts(
-        n, most, size_quotient(g, SIZE_FLOOR_DIV, rows, size_const(g, LEAST_ROWS)));
+    SizeId parts =
+        fewer_parts(n, most, size_quotient(g, SIZE_FLOOR_DIV, rows, size_const(g, LEAST_ROWS)));
     bool many = nest_value(n, most) > 1 && !size_is_const(g, rows); /* there may be */
     c->lanes = COLUMN_LANES;
     step->blocks[0] = blocks;

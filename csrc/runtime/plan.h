@@ -121,17 +121,23 @@ typedef struct {
 
 /* ---- plan_chain.c ---- */
 
+/* Where and how large an array was when its tensor map was made. */
+typedef struct {
+    uint64_t address;
+    int64_t size[MAP_RANK], stride[MAP_RANK];
+} MappedPlace;
+
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
 typedef struct {
     const PlanKernel *kernel;
     const struct PlanStep *step; /* whose kernel it is; NULL: a commit's */
     uint64_t *words;
-    unsigned blocks[2];          /* of the last launch, as kernel->function */
-    char *maps;                  /* as the driver made them, MAP_BYTES each … */
-    uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
-    void **arguments;            /* to each map and each word */
-    bool changed;                /* since the graph was told */
-    void *node[2], *function[2]; /* of the graph, as kernel->function */
+    unsigned blocks[2];            /* of the last launch, as kernel->function */
+    char *maps;                    /* as the driver made them, MAP_BYTES each … */
+    MappedPlace mapped[MOST_MAPS]; /* … of these; address 0: not yet */
+    void **arguments;              /* to each map and each word */
+    bool changed;                  /* since the graph was told */
+    void *node[2], *function[2];   /* of the graph, as kernel->function */
 } Launch;
 
 /* Kernels of a device that are launched one after the other.  Changed under the GIL, during which
@@ -261,8 +267,8 @@ struct Plan {
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
     int nslots[DEVICE_COUNT], nrows, nreaches;
     SizeId *slots[DEVICE_COUNT]; /* Program.slots */
-    SizeId *reaches;         /* Program.reaches */
-    const PlanKernel **rows; /* kernels with a scratch_row */
+    SizeId *reaches;             /* Program.reaches */
+    const PlanKernel **rows;     /* kernels with a scratch_row */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
     char *spare_state;           /* a run's state, where it is large; likewise */
@@ -292,9 +298,9 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena, *scratch;
-    int64_t scratch_at;  /* behind the beginning of the arena */
+    int64_t scratch_at;                /* behind the beginning of the arena */
     const int64_t *slot[DEVICE_COUNT]; /* where each begins, from the arena's beginning */
-    int64_t device_bytes; /* Plan.device_bytes, and slots behind them */
+    int64_t device_bytes;              /* Plan.device_bytes, and slots behind them */
     char *device_arena;
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */

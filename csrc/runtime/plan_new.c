@@ -661,13 +661,12 @@ make_slots(Maker *m)
     Plan *plan = m->plan;
     for (int on = 0; on < DEVICE_COUNT; on++) {
         plan->nslots[on] = m->program->slots[on].len;
-        plan->slots[on] = copy_of(plan, m->program->slots[on].at,
-                                  sizeof(SizeId) * (size_t)plan->nslots[on]);
+        plan->slots[on] =
+            copy_of(plan, m->program->slots[on].at, sizeof(SizeId) * (size_t)plan->nslots[on]);
         if (plan->slots[on] == NULL) return -1;
     }
     plan->nreaches = m->program->reaches.len;
-    plan->reaches =
-        copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
+    plan->reaches = copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
     plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
     if (plan->reaches == NULL || plan->rows == NULL) return -1;
     for (int i = 0; i < plan->nsteps; i++)
@@ -720,7 +719,10 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)(plan->nsizes + plan->nslots[DEVICE_HOST] + plan->nslots[DEVICE_CUDA]) * sizeof(int64_t) : 0);
+        (plan->ndynamic
+             ? (size_t)(plan->nsizes + plan->nslots[DEVICE_HOST] + plan->nslots[DEVICE_CUDA]) *
+                   sizeof(int64_t)
+             : 0);
     return plan;
 }
 

@@ -343,7 +343,9 @@ def length_in(number: int, length: int) -> int:
 def arguments(recipes: list[Recipe], number: int) -> list[Any]:
     """The set `number` of arguments: arrays, and two numbers."""
     arrays = [
-        laid_out(source(tuple(length_in(number, n) for n in shape), dtype, seed + 100 * number), how)
+        laid_out(
+            source(tuple(length_in(number, n) for n in shape), dtype, seed + 100 * number), how
+        )
         for shape, dtype, seed, how in recipes
     ]
     return [*arrays, (1.5, -0.5, 2.5)[number], (3, 2, 5)[number]]

@@ -19,7 +19,9 @@ def agrees(function, compiled, shapes, exact=True):
         given = [values(shape, "f8", seed=i + 1) for shape in each]
         made, wanted = compiled(cp, *map(device, given)), function(np, *given)
         for ours, plain in zip(made, wanted, strict=True):
-            ours, plain = (host(ours), np.asarray(plain)) if type(ours) is cp.ndarray else (ours, plain)
+            ours, plain = (
+                (host(ours), np.asarray(plain)) if type(ours) is cp.ndarray else (ours, plain)
+            )
             np.testing.assert_allclose(ours, plain, rtol=0 if exact else 1e-12, strict=exact)
 
 
@@ -97,7 +99,9 @@ def test_declared_lengths():
         return (x.sum(axis=1) if len(x) > 50 else x,)
 
     length = Dim("m", max=3000)
-    declared = pycompile.compile(elementwise, dynamic={"x": {1: length}, "b": {0: length}}, options=OPTIONS)
+    declared = pycompile.compile(
+        elementwise, dynamic={"x": {1: length}, "b": {0: length}}, options=OPTIONS
+    )
     agrees(elementwise, declared, [both(7, m) for _, m in SIZES])
     assert declared.stats()["plans"] == 1
     refused = pycompile.compile(function, dynamic={"x": {0: "batch"}}, options=OPTIONS)

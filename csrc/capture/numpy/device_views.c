@@ -9,7 +9,8 @@ static Answer
 sizes_of(Interp *in, int n, const SizeId *sizes, Value **out)
 {
     Value *tuple = value_sequence(in, V_TUPLE, n, NULL);
-    for (int i = 0; tuple != NULL && i < n; i++) TRY(number_of_size(in, sizes[i], &tuple->items[i]));
+    for (int i = 0; tuple != NULL && i < n; i++)
+        TRY(number_of_size(in, sizes[i], &tuple->items[i]));
     *out = tuple;
     return tuple == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

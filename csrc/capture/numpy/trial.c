@@ -435,7 +435,8 @@ unite_equal_lengths(Interp *in, const Attempt *attempt, bool *any)
             SizeId length = node_type(in, attempt->holes[i]).shape[axis];
             if (size_is_const(in->graph, length) || symbol_dim(in, length) != NULL) continue;
             int k = 0;
-            while (k < count && size_value(in->graph, seen[k]) != size_value(in->graph, length)) k++;
+            while (k < count && size_value(in->graph, seen[k]) != size_value(in->graph, length))
+                k++;
             if (k == count && count < MOST_KNOWN) seen[count++] = length;
             if (k == count || size_now(in->graph, seen[k]) == size_now(in->graph, length)) continue;
             TRY(symbols_unite(in, seen[k], length));
