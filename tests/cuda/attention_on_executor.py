@@ -114,7 +114,7 @@ def test_lengths(queries, keys):
     check(plain, q, *(values((keys, 64), "f2", k) for k in (2, 3)))
 
 
-@pytest.mark.parametrize("function", [plain, divided_last])
+@pytest.mark.parametrize("function", [plain, causal, window])
 def test_lengths_that_vary(function):
     """They have a plan, whose tensor maps are made again for other lengths at the same place."""
     compiled = pycompile.compile(function, options={"plan_always": True})

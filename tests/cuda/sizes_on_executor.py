@@ -75,10 +75,11 @@ def test_writes():
 
 
 def test_calls():
-    """The results of calls have lengths that follow from those of the arguments."""
+    """The results of calls have lengths that follow from those of the arguments, and from ints."""
 
     def function(xp, x, y):
-        return xp.matmul(x, y) + 1, xp.tril(x)
+        both = xp.concatenate([x, y.T]) + xp.zeros((2 * len(x) + 1, x.shape[1]))
+        return xp.matmul(x, y) + 1, both * 2
 
     steady(function, [((n + 2, m), (m, n + 3)) for n, m in SIZES], exact=False)
 

@@ -56,13 +56,23 @@ lengths_now(const Graph *g, int rank, const SizeId *sizes)
     return tuple;
 }
 
+/* NO_SIZE: it is no int that is a length. */
+static SizeId
+length_of_hole(const Attempt *attempt, int number)
+{
+    return attempt->lengths != NULL ? attempt->lengths[number] : NO_SIZE;
+}
+
 /* The graph's description of a hole; a new reference. */
 static PyObject *
-value_of(Interp *in, NodeId node)
+value_of(Interp *in, const Attempt *attempt, int number)
 {
     enum { COUNT = COUNT_OF(value_fields) - 1 };
     PyObject *parts[COUNT] = {NULL};
     StepForm form = STEP_OPAQUE;
+    NodeId node = attempt->holes[number];
+    SizeId length = length_of_hole(attempt, number);
+    if (length != NO_SIZE) parts[PART_sample] = PyLong_FromLongLong(size_value(in->graph, length));
     const Opaque *opaque = opaque_of(in, node);
     Type type = node_type(in, node);
     if (opaque != NULL) {
@@ -90,7 +100,7 @@ asked_new(Interp *in, const Attempt *attempt)
 {
     PyObject *values = PyList_New(attempt->n);
     for (int i = 0; values != NULL && i < attempt->n; i++) {
-        PyObject *value = value_of(in, attempt->holes[i]);
+        PyObject *value = value_of(in, attempt, i);
         if (value == NULL)
             Py_CLEAR(values);
         else
@@ -225,7 +235,6 @@ typedef struct {
     const Attempt *attempt;
     Lengths lengths;
     PyObject *value[TRIALS];
-    bool vary; /* lengths of a result do */
 } Trials;
 
 static int
@@ -233,6 +242,8 @@ note_lengths(Trials *t)
 {
     for (int i = 0; i < t->attempt->n; i++) {
         Type type = node_type(t->in, t->attempt->holes[i]);
+        if (length_of_hole(t->attempt, i) != NO_SIZE)
+            length_note(&t->lengths, length_of_hole(t->attempt, i));
         if (type.form != FORM_ARRAY) continue;
         for (int axis = 0; axis < type.rank; axis++) length_note(&t->lengths, type.shape[axis]);
         SizeId all = type_count(t->in->graph, &type);
@@ -309,7 +320,6 @@ array_follows(Trials *t, PyObject *const *values, PyObject **out)
         for (int k = 0; k < TRIALS; k++)
             wanted[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(step_part(values[k], PART_shape), i));
         TRY(length_follows(&t->lengths, wanted, &shape[i]));
-        t->vary = t->vary || !size_is_const(t->in->graph, shape[i]);
         turned[rank - 1 - i] = shape[i];
     }
     if (type_contiguous(t->in->graph, &type, dtype, rank, c ? shape : turned) < 0)
@@ -418,9 +428,7 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     }
     lengths_set(g, kept, nsizes, 0);
     TRY(answer);
-    TRY(value_follows(&t, t.value, value));
-    /* Another callable than the function checks the results itself, as they are in this call. */
-    return t.vary && *callable != attempt->callable ? ANSWER_NO : ANSWER_YES;
+    return value_follows(&t, t.value, value);
 }
 
 /* Lengths of arguments that are equal in this call, and no numbers, become one: many calls take no
@@ -452,7 +460,7 @@ attempt_varies(const Interp *in, const Attempt *attempt)
     bool varies = false;
     for (int i = 0; i < attempt->n; i++) {
         Type type = node_type(in, attempt->holes[i]);
-        varies = varies || type_varies(in, &type);
+        varies = varies || type_varies(in, &type) || length_of_hole(attempt, i) != NO_SIZE;
     }
     return varies;
 }
@@ -462,9 +470,13 @@ static Answer
 know_lengths(Interp *in, const Attempt *attempt)
 {
     for (int i = 0; i < attempt->n; i++) {
+        static const char why[] = "an argument of a call that is tried";
         Type given = node_type(in, attempt->holes[i]);
-        if (!type_varies(in, &given)) continue;
-        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
+        SizeId length = length_of_hole(attempt, i);
+        Answer answer = ANSWER_NO;
+        if (length != NO_SIZE) answer = size_specialise(in, length, why);
+        if (answer == ANSWER_NO && type_varies(in, &given))
+            answer = sizes_specialise(in, &given, why);
         if (answer != ANSWER_NO) return answer;
     }
     return break_length(in);
