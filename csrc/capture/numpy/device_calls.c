@@ -130,6 +130,24 @@ refuse_output(Interp *in, const Called *called, int nargs, Value *const *args, P
                : interp_break(in, BREAK_DEVICE, "'%s' of %d arguments", called->name, nargs);
 }
 
+/* What becomes a kernel where lengths are known (passes/gathers.c, scans.c) makes them known,
+   unless the program has declared that they vary. */
+static Answer
+know_lengths(Interp *in, PyObject *callable, int nargs, Value *const *args)
+{
+    if (!device_has_kernel(callable)) return ANSWER_YES;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i]->kind != V_DEVICE) continue;
+        Type type = node_type(in, args[i]->node);
+        bool declared = false;
+        for (int axis = 0; axis < type.rank; axis++)
+            declared = declared || symbol_dim(in, type.shape[axis]) != NULL;
+        Answer answer = declared ? ANSWER_NO : sizes_specialise(in, &type, "a scan or a gather");
+        if (answer != ANSWER_NO) return answer;
+    }
+    return ANSWER_YES;
+}
+
 /* A step that calls `callable`, kept. */
 static Answer
 call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Value *const *args,
@@ -142,6 +160,7 @@ call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Val
         return interp_break(in, BREAK_DEVICE, "'%s' of %s", name, any_library()->array);
     }
     TRY(refuse_output(in, called, nargs, args, kwnames));
+    TRY(know_lengths(in, callable, nargs, args));
     WholeCall call = {
         .callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames, .device = true};
     Answer answer = call_whole(in, &call, out);
