@@ -360,6 +360,13 @@ is_present(const GuardProgram *program, PyObject *const *reached, int *failed)
     return true;
 }
 
+/* The same object in the other dict is watched there. */
+static bool
+is_where_it_was(const GuardSource *source, PyObject *object)
+{
+    return object == source->seen && source->behind == source_is_behind(source);
+}
+
 /* A watched object has changed: checks everything, and watches again if all still holds. */
 static bool
 check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
@@ -368,7 +375,7 @@ check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *fa
     for (int i = 0; i < program->nsources; i++) {
         GuardSource *source = &program->sources[i];
         reached[i] = source_reach(source, roots, reached);
-        if (!source->steady || reached[i] == source->seen) continue;
+        if (!source->steady || is_where_it_was(source, reached[i])) continue;
         moved = true;
         if (source->moves < MOST_MOVES) source->moves++;
     }

@@ -15,6 +15,7 @@ typedef struct {
     bool used;          /* an input, a build or a guard needs it */
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
+    bool behind;        /* GLOBAL: it was in the builtins when it was watched */
     uint8_t moves;      /* how often it was another one, until it is watched no more */
     PyObject *seen;     /* its address alone, unless the watch holds: then borrowed */
 } GuardSource;
@@ -153,6 +154,8 @@ int guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members
 int guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */
+/* Is it a global that is found in the builtins? */
+bool source_is_behind(const GuardSource *source);
 /* Finds what can be watched, with `reached` as it is now, and lists the work that remains for each
    check.  0, or -1 with the error set. */
 int guards_watch(GuardProgram *program, PyObject *const *reached);
