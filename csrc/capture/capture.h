@@ -363,6 +363,9 @@ const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);
 const char *break_hint(const Break *item); /* what to do about it; "" where nothing helps */
 
+/* How the part of a graph that is differentiated is simplified; 0, or -1 with the error set. */
+void derivatives_simplify_by(int (*simplify)(Graph *graph));
+
 /* ---- module_capture.c: adds what Python sees of this folder; 0 or -1 ---- */
 int capture_module(PyObject *module);
 

@@ -1,5 +1,12 @@
 /* The folder's functions for Python: each file has its own table. */
+#include "../passes/passes.h"
 #include "cache.h"
+
+static int
+simplify(Graph *graph)
+{
+    return run_passes(graph, NULL, NULL);
+}
 
 int
 runtime_module(PyObject *module)
@@ -18,6 +25,7 @@ runtime_module(PyObject *module)
     static const StepElision elision = {array_elided_operand, array_call_elides};
     step_elision(&elision);
     findings_kept_by(&findings_note_keeper);
+    derivatives_simplify_by(simplify);
     for (int i = 0; i < COUNT_OF(tables); i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     return 0;

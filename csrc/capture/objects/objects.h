@@ -121,6 +121,8 @@ Answer cannot_store(Interp *in, Value *object, PyObject *name);
 
 /* ---- decorated.c: what pycompile.compile and pycompile.disable made ---- */
 Decorated decorated_kind(PyObject *object);
+/* Does a tape run, so that what is captured is differentiated itself?  -1 with the error set. */
+int tape_runs(void);
 /* For a V_OBJECT that is one. */
 Answer decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
