@@ -62,15 +62,15 @@ is_copying_call(const Copies *c, const Node *node)
 static bool
 is_copy(const Copies *c, const Node *node)
 {
-    const Graph *g = c->g;
+    Graph *g = c->g;
     if (node->type.device == DEVICE_HOST || node->type.form != FORM_ARRAY ||
         !is_copying_call(c, node))
         return false;
     const Type *from = &graph_node(g, node->args[0])->type;
     return from->form == FORM_ARRAY && from->device == node->type.device &&
-           from->dtype == node->type.dtype && type_is_known(g, from) &&
-           type_is_known(g, &node->type) && type_is_contiguous(g, &node->type) &&
-           type_elements(g, from) > 0 && type_elements(g, from) == type_elements(g, &node->type) &&
+           from->dtype == node->type.dtype && type_is_contiguous(g, &node->type) &&
+           type_elements(g, from) > 0 &&
+           size_same(g, type_count(g, from), type_count(g, &node->type)) &&
            op_is_on(OP_cast, (DType)from->dtype, (Device)from->device);
 }
 
