@@ -90,7 +90,8 @@ elapsed(void)
 int64_t
 account_clock(clockid_t clock)
 {
-    return pretended_ns > 0 ? (pretended_ns += tick_ns) : clock_of(clock);
+    if (pretended_ns == 0) return clock_of(clock);
+    return pretended_ns += tick_ns;
 }
 
 bool

@@ -245,8 +245,7 @@ def test_a_call_with_a_long_loop_is_compiled_at_once(tmp_path):
 
 
 SAVES = """
-    import sys
-    import numpy as np, pycompile, time
+    import numpy as np, pycompile
     from pycompile import _C
     @pycompile.compile
     def f(x):
@@ -254,12 +253,10 @@ SAVES = """
     x = np.linspace(0, 1, 100_000)
     _C.test_account(1)
     f(x)
-    _C.test_account(0)
     print(f.stats()["plan_runs"])
-    until = time.monotonic() + 60
-    while f.stats()["plan_runs"] < int({runs}) and time.monotonic() < until:
+    _C.test_account(1, 1_000_000)
+    while f.stats()["plan_runs"] < {runs}:
         assert np.array_equal(f(x), f.__wrapped__(x))
-    print(f.stats()["plan_runs"] >= {runs})
 """
 
 
@@ -316,13 +313,13 @@ def test_a_capture_that_is_cut_short_begins_again(tmp_path):
 def test_what_paid_in_a_former_process_is_used_at_once(tmp_path):
     """A first call finds the kernels in the disk cache, and beside them that they pay."""
     cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path)}
-    assert child(SAVES.format(runs=2000), **cache) == ["0", "True"]
-    assert child(SAVES.format(runs=1), **cache) == ["1", "True"]
+    assert child(SAVES.format(runs=2000), **cache) == ["0"]
+    assert child(SAVES.format(runs=1), **cache) == ["1"]
     notes = list(tmp_path.glob("prices-*"))
     assert len(notes) == 1
     for text in (b"", b"0123456789abcdef 1 99999999\n", notes[0].read_bytes()[:-2]):
         notes[0].write_bytes(text)  # damaged: nothing is known
-        assert child(SAVES.format(runs=0), **cache) == ["0", "True"]
+        assert child(SAVES.format(runs=0), **cache) == ["0"]
 
 
 def test_functions_left_alone_do_what_they_did():
