@@ -213,7 +213,7 @@ background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
         char file[CACHE_PATH + 16], path[CACHE_PATH];
         if (*r->folder == '\0') continue;
         snprintf(file, sizeof(file), "%s/k.so", r->folder);
-        if (status_now(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
+        if (status_now(r) == 0) cache_keep(&r->wanted, file, clock_seconds() - r->began, path);
         cache_work_end(r->folder);
     }
     Py_RETURN_NONE;

@@ -12,7 +12,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cache.h"
+#include "target.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -290,6 +290,16 @@ cache_store(const Digest *key, const char *file, char path[CACHE_PATH])
     }
     if (counts.stored++ % STORES_PER_SWEEP == 0) sweep(cache_folder());
     return ANSWER_YES;
+}
+
+bool
+cache_keep(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH])
+{
+    if (cache_store(&w->key, file, path) != ANSWER_YES) return false;
+    cache_record_made(w, seconds);
+    claim_end(&w->key);
+    if (w->target->record != NULL) w->target->record();
+    return true;
 }
 
 /* ---- notes ---- */

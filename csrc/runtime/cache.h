@@ -83,6 +83,8 @@ void cache_missed(const CodeOrigin *origin, const KeyParts *parts);
 /* Seals `file` with key and checksum and moves it into the cache; `path` is then its place there.
    ANSWER_NO: it was not moved. */
 Answer cache_store(const Digest *key, const char *file, char path[CACHE_PATH]);
+/* The same with what was compiled, and all that is kept about it; false: it is not stored. */
+bool cache_keep(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
 bool cache_is_entry(const char *name);
 bool digest_parse(const char *hex, Digest *out); /* of digest_hex; false: it is none */
 /* A small text kept beside the entries, by name. */
@@ -134,10 +136,6 @@ void claim_give(int claim, const char *folder);
 bool claim_left(int claim, char file[CACHE_PATH]);
 void claim_pause(void);            /* a while without the GIL */
 void claim_end(const Digest *key); /* its entry has come */
-
-/* ---- code.c ---- */
-/* Moves what was compiled into the cache, with all that is kept about it. */
-bool code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
 
 /* ---- background.c: compiles that nobody waits for ---- */
 typedef enum {

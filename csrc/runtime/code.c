@@ -133,16 +133,6 @@ find_of_others(const Target *target, KeyParts *parts, const CodeOrigin *origin, 
     return ANSWER_NO;
 }
 
-bool
-code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH])
-{
-    if (cache_store(&w->key, file, path) != ANSWER_YES) return false;
-    cache_record_made(w, seconds);
-    claim_end(&w->key);
-    if (w->target->record != NULL) w->target->record();
-    return true;
-}
-
 /* Stores what the compiler made, and loads it. */
 static Answer
 keep_and_load(const CodeWanted *w, const char *file, double seconds, Code **out)
@@ -150,7 +140,7 @@ keep_and_load(const CodeWanted *w, const char *file, double seconds, Code **out)
     char path[CACHE_PATH];
     Answer answer = use_loaded(&w->key, out);
     if (answer != ANSWER_NO) return answer;
-    bool stored = code_store(w, file, seconds, path);
+    bool stored = cache_keep(w, file, seconds, path);
     return load(w->target, &w->key, stored ? path : file, out);
 }
 
