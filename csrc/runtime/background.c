@@ -201,8 +201,7 @@ background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, Cod
     int status = status_of(r);
     *ticket = r->ticket;
     if (status == 0 && *r->folder) *claim = claim_take(key);
-    if (*claim ==
-        CLAIM_TAKEN) { /* by its compiler, still, or by who is about to take what it made */
+    if (*claim == CLAIM_TAKEN) { /* its compiler has it still, or who is about to take the file */
         r->looked_ns = clock_ns();
         r->ended = 0;
     }
