@@ -297,9 +297,8 @@ def import_of(file: Path | IO[bytes], told: str) -> tuple[int, int]:
         for name, data in contents.items():
             (work / name).write_bytes(data)
             if name.startswith("compiler-") and not (folder / name).exists():
-                os.replace(
-                    work / name, folder / name
-                )  # before the compiler is asked for its version
+                # Before the compiler is asked for its version.
+                os.replace(work / name, folder / name)
                 notes.append(folder / name)
         _require_kind(kind)
         entries = [name for name in contents if _ENTRY.fullmatch(name)]

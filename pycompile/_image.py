@@ -28,8 +28,8 @@ from pycompile._errors import JobError
 _log = logging.getLogger("pycompile.cache")
 _SECTIONS = ("graph", "schedule")  # what is computed, and how
 _OF_A_CPU = "schedule"
-# What is not compared: files' names, and the parts that threads take.
-_ELSEWHERE = re.compile(r"(?<=# )[^ :]+:(?=\d)|, grain \d+")
+# What is not compared: places in files, and the parts that threads take.
+_ELSEWHERE = re.compile(r"  # (?:(?!  # ).)*\d$|, grain \d+", re.MULTILINE)
 
 
 class _Call(NamedTuple):

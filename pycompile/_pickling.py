@@ -26,13 +26,11 @@ def reduce(wrapper: Any, options: dict[str, Any] | None) -> str | tuple[Any, ...
     state = wrapper.__dict__ or None
     if options is None:
         return disable, (function,), state
-    return _rebuild if state is None else _compile_function, (function, options), state
+    return _rebuild, (function, options), state
 
 
 def _rebuild(function: types.FunctionType, options: dict[str, Any]) -> Any:
-    from pycompile._arrived import arrive  # where one comes
-
-    return arrive(function, options)
+    return _compile_function(function, options)
 
 
 def _is_named(wrapper: Any, name: str) -> bool:

@@ -83,6 +83,11 @@ def test_a_worker_with_an_image_starts_no_compiler(job):
 
 
 @pytest.mark.slow
+def test_a_function_that_has_moved_in_its_file_is_the_same(job):
+    assert job(change=("@pycompile", "# a comment\n@pycompile")) == ("0 1\n", 0)
+
+
+@pytest.mark.slow
 def test_a_worker_of_another_cpu_compiles_for_itself(job):
     said, runs = job(before='_C.test_cpu(" another")')
     assert said == "1 1\n" and runs > 0
@@ -94,7 +99,7 @@ def test_a_worker_of_another_cpu_compiles_for_itself(job):
     [
         (
             ("np.tanh(x)", "np.sinh(x)"),
-            "there `%1: f64[30] = ufunc(%0, object=numpy.tanh)  # 7`, here `",
+            "there `%1: f64[30] = ufunc(%0, object=numpy.tanh)`, here `",
         ),
         (("@pycompile.compile", ""), "here it is 'function', which is not compiled"),
     ],

@@ -33,8 +33,8 @@ def test_the_examples_run(example, tmp_path):
 
 # ---- clusters: eight workers that start at once, and as many runs of the compiler ----
 
-FUNCTION = """
-import glob, os, sys
+FUNCTIONS = """
+import os
 import numpy as np
 import pycompile
 from pycompile import _C
@@ -51,6 +51,12 @@ def work(seed):
 def strict(seed):
     with pycompile.set_stance("fail_on_recompile"):
         return work(seed)
+"""
+
+HEAD = """
+import os
+import pycompile
+from functions import scaled, strict, work
 
 image = pycompile.Image()
 elsewhere = {"PYCOMPILE_CACHE_DIR": os.environ["PYCOMPILE_CACHE_DIR"] + "-elsewhere"}
@@ -102,9 +108,10 @@ def count(tmp_path):
         )
         cc.chmod(0o700)
         (tmp_path / "cc.runs").write_text("")
-        script.write_text(FUNCTION + program)
+        (tmp_path / "functions.py").write_text(FUNCTIONS)
+        script.write_text(HEAD + program)
         env = os.environ | {"CC": str(cc), "PYCOMPILE_CACHE_DIR": str(tmp_path / "cache")}
-        env |= {"PYTHONPATH": os.pathsep.join(sys.path)}
+        env |= {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
         done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return len((tmp_path / "cc.runs").read_text())

@@ -1,13 +1,14 @@
 /* Compiles that nobody waits for (the option `background`).
 
-   1. The first who wants the code starts the compiler and goes on without it; each who wants it
-      later looks whether it has ended.  As many compilers run at once as kernels may have threads;
-   code for which there was no room is started when it is wanted again, so that hot functions come
-   first.
+   1. The first who wants the code starts the compiler.  It is the plan that waits, at its entry
+      (below); the program goes on in Python, and each later call looks whether the compiler has
+      ended.  As many compilers run at once as kernels may have threads; code for which there was no
+      room is started when it is wanted again, so that hot functions come first.
    2. The compiler is no child of this process: a shell, which is waited for, starts it and ends at
       once.  The program's own os.wait() never sees it, unless the program adopts orphans (as
    process 1 of a container does).  Its exit status appears as a file in the work folder.
-   3. What another process compiles is waited for in the same way (cache_claim.c).
+   3. In the same way a plan waits for what another process compiles, or is about to take of what
+      was compiled here (cache_claim.c).
    4. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
       removed, so that a compiler that still runs fails.  A forked process knows of its parent's
       compiles what any process does.
@@ -189,14 +190,21 @@ background_runs(CodeTicket ticket)
 }
 
 BackgroundState
-background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, CodeTicket *ticket)
+background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, CodeTicket *ticket,
+                int *claim)
 {
+    *claim = CLAIM_NONE;
     check_owner();
     Running **at = find_key(key), *r = *at;
     if (r == NULL) return BACKGROUND_NONE;
     int status = status_of(r);
     *ticket = r->ticket;
-    if (status < 0) return BACKGROUND_RUNS;
+    if (status == 0 && *r->folder) *claim = claim_take(key);
+    if (*claim == CLAIM_TAKEN) { /* its compiler has it still, or who is about to take the file */
+        r->looked_ns = clock_ns();
+        r->ended = 0;
+    }
+    if (status < 0 || *claim == CLAIM_TAKEN) return BACKGROUND_RUNS;
     *seconds = clock_seconds() - r->began;
     snprintf(folder, CACHE_PATH, "%s", r->folder);
     *at = r->next;

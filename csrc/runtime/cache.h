@@ -129,9 +129,9 @@ enum {
 int claim_take(const Digest *key);
 bool claim_is_taken(const Digest *key);
 void claim_release(int claim); /* any of them */
-void claim_leave(int claim);   /* likewise, but to a process that it was given to */
-/* Lets the next process that is started have the claim, too; it compiles in that folder. */
-void claim_give(int claim, const char *folder);
+void claim_leave(int claim);   /* likewise, but to a compiler that has it, too */
+/* Names the folder in which the compiler that gets the claim works. */
+void claim_name(int claim, const char *folder);
 /* The file that a compiler has made which had the claim before; false: none. */
 bool claim_left(int claim, char file[CACHE_PATH]);
 void claim_pause(void);            /* a while without the GIL */
@@ -148,8 +148,9 @@ bool background_has_room(void);
 /* Takes over a folder in which toolchain_start has been called; "": another process compiles it. 0:
    no memory (no exception). */
 CodeTicket background_add(const CodeWanted *wanted, const char *folder);
+/* *claim: on what is done; to be released. */
 BackgroundState background_take(const Digest *key, char folder[CACHE_PATH], double *seconds,
-                                CodeTicket *ticket);
+                                CodeTicket *ticket, int *claim);
 
 /* ---- toolchain.c ---- */
 
@@ -174,7 +175,7 @@ Answer toolchain_compile(const char *source, bool straight, const char *folder,
                          char out[CACHE_PATH], double *seconds);
 /* Starts that as a process that ends by itself, with its exit status in `folder`/ended.  False: it
    could not be started. */
-bool toolchain_start(const char *source, bool straight, const char *folder);
+bool toolchain_start(const char *source, bool straight, const char *folder, int claim);
 int64_t toolchain_timeout(void); /* seconds that the compiler may take */
 void toolchain_outlasted(void); /* it took longer and was ended: there is no compiler from now on */
 /* The end of such a compile: the file's name in `out`; ANSWER_NO as above. */

@@ -102,12 +102,12 @@ claim_release(int claim)
 }
 
 void
-claim_give(int claim, const char *folder)
+claim_name(int claim, const char *folder)
 {
     const char *name = strrchr(folder, '/') + 1;
-    if (claim < 0) return;
-    if (ftruncate(claim, 0) == 0 && pwrite(claim, name, strlen(name), 0) >= 0)
-        fcntl(claim, F_SETFD, 0);
+    if (claim < 0 || ftruncate(claim, 0) < 0) return;
+    /* Without it the next who has the claim compiles again. */
+    if (pwrite(claim, name, strlen(name), 0) < 0) log_emit(LOG_CACHE, "a claim cannot be written");
 }
 
 bool

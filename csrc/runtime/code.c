@@ -160,21 +160,30 @@ compile_now(const CodeWanted *w, Code **out)
     return answer;
 }
 
-/* Claims what is neither in memory nor on disk, or waits for a process that has; ANSWER_YES: that
-   one has brought it.  *claim is to be released. */
+/* With the claim, what another process has brought meanwhile. */
 static Answer
-claim_code(const CodeWanted *w, bool waits, int *claim, Code **out)
+find_claimed(const CodeWanted *w, int claim, Code **out)
 {
-    const double until = waits ? clock_seconds() + (double)toolchain_timeout() : 0;
+    Answer answer = claim >= 0 ? find(w->target, &w->key, &w->origin, out) : ANSWER_NO;
+    if (answer == ANSWER_YES) claim_end(&w->key);
+    return answer;
+}
+
+/* Claims what is neither in memory nor on disk, or waits for a process that has; ANSWER_YES: that
+   one has brought it.  *claim is to be released; CLAIM_TAKEN: a signal came, whose handler has to
+   run first. */
+static Answer
+wait_for_claim(const CodeWanted *w, int *claim, Code **out)
+{
+    const double until = clock_seconds() + (double)toolchain_timeout();
     while ((*claim = claim_take(&w->key)) == CLAIM_TAKEN && clock_seconds() < until) {
+        if (signal_is_pending(PyThreadState_Get())) return ANSWER_NO;
         claim_pause();
         Answer answer = find(w->target, &w->key, &w->origin, out);
         if (answer != ANSWER_NO) return answer;
     }
-    if (*claim < 0) return ANSWER_NO;
-    Answer answer = find(w->target, &w->key, &w->origin, out);
-    if (answer == ANSWER_YES) claim_end(&w->key);
-    return answer;
+    if (*claim == CLAIM_TAKEN) *claim = CLAIM_NONE;
+    return find_claimed(w, *claim, out);
 }
 
 /* What another process has had compiled, and not fetched. */
@@ -191,9 +200,9 @@ static Answer
 compile_and_load(const CodeWanted *w, Code **out)
 {
     int claim;
-    Answer answer = claim_code(w, true, &claim, out);
+    Answer answer = wait_for_claim(w, &claim, out);
     if (answer == ANSWER_NO) answer = take_left(w, claim, out);
-    if (answer == ANSWER_NO) {
+    if (answer == ANSWER_NO && claim != CLAIM_TAKEN) {
         cache_missed(&w->origin, &w->parts);
         answer = compile_now(w, out);
     }
@@ -211,8 +220,9 @@ start_claimed(const CodeWanted *w, int claim, CodeTicket *ticket)
         w->target->has_no_folder();
         return;
     }
-    claim_give(claim, folder);
-    if (w->target->start(w->source, w->straight, folder)) *ticket = background_add(w, folder);
+    claim_name(claim, folder);
+    if (w->target->start(w->source, w->straight, folder, claim))
+        *ticket = background_add(w, folder);
     if (*ticket == 0)
         cache_work_end(folder);
     else
@@ -224,11 +234,11 @@ start_claimed(const CodeWanted *w, int claim, CodeTicket *ticket)
 static Answer
 start_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
 {
-    int claim;
     *ticket = NO_ROOM;
     if (!background_has_room()) return ANSWER_NO;
     *ticket = 0;
-    Answer answer = claim_code(w, false, &claim, out);
+    int claim = claim_take(&w->key);
+    Answer answer = find_claimed(w, claim, out);
     if (answer == ANSWER_NO) answer = take_left(w, claim, out);
     if (answer == ANSWER_NO && claim == CLAIM_TAKEN)
         *ticket = background_add(w, "");
@@ -243,19 +253,15 @@ load_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
 {
     char folder[CACHE_PATH], file[CACHE_PATH];
     double seconds = 0;
-    int claim = CLAIM_NONE;
-    Answer answer = ANSWER_NO;
-    BackgroundState state = background_take(&w->key, folder, &seconds, ticket);
+    int claim;
+    BackgroundState state = background_take(&w->key, folder, &seconds, ticket, &claim);
     if (state == BACKGROUND_RUNS) return ANSWER_NO;
     if (state == BACKGROUND_NONE) return start_later(w, ticket, out);
     *ticket = 0;
-    if (state == BACKGROUND_FAILED && w->straight) { /* its flags may be unknown to the compiler */
-        cache_work_end(folder);
-        return compile_now(w, out);
-    }
-    if (state == BACKGROUND_DONE) /* another process may be about to take it */
-        answer = claim_code(w, true, &claim, out);
-    if (answer == ANSWER_NO) {
+    Answer answer = find_claimed(w, claim, out);
+    if (answer == ANSWER_NO && state == BACKGROUND_FAILED && w->straight) {
+        answer = compile_now(w, out); /* its flags may be unknown to the compiler */
+    } else if (answer == ANSWER_NO) {
         found_in = "background";
         answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
         if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);

@@ -85,8 +85,8 @@ stage_capture(Job *job, CompileNote *note)
     if (job->capture == NULL) return ANSWER_ERROR;
     stage_done(job, "capture");
     counts.instructions += job->capture->ninstructions;
-    note->interrupted = job->postponed = job->capture->interrupted;
-    if (note->interrupted) return ANSWER_NO;
+    job->interrupted = job->postponed = job->capture->interrupted;
+    if (job->interrupted) return ANSWER_NO;
     note->cut = job->capture->cut && job->request->until > 0;
     note->useful = job->capture->useful && !note->cut;
     note->recurses = job->capture->recurses;
@@ -197,6 +197,8 @@ make_code(Job *job, Device device)
                            &job->codes.on[device]);
         if (how == CODE_COMPILED) job->waited_ns += clock_ns() - began;
         if (answer == ANSWER_NO && how == CODE_FOUND) postpone(job, false);
+        if (answer == ANSWER_NO && how == CODE_COMPILED) /* it ends the wait for a compiler */
+            job->interrupted = job->postponed = signal_is_pending(PyThreadState_Get());
         stage_done(job, "compile");
         if (ticket != 0) {
             job->later = (LaterCode){ticket, source, shapes, straight, origin};
@@ -403,6 +405,7 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     }
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
     note->postponed = job.postponed;
+    note->interrupted = job.interrupted;
     note->text = job.text;
     note->on_disk = job.on_disk;
     note->waited_ns = job.waited_ns;

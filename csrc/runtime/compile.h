@@ -21,6 +21,7 @@ typedef struct {
     PyObject *cause;
     Patience patience;
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
+    bool interrupted;        /* by a signal: its handler has to run first */
     int64_t waited_ns;       /* for the C compiler */
     LaterCode later;
     uint64_t text; /* a fingerprint of the source */

@@ -149,10 +149,12 @@ load(const Put *p, Kernels *out)
     const CodeOrigin origin = {"x[integers] = values", "cuda_put.c", 0, NULL};
     CodeTicket ticket;
     Code *code;
-    out->tried = true;
     snprintf(source, sizeof source, text, unit_name(p->unit), index_name(p));
-    if (code_load(DEVICE_CUDA, source, false, NULL, &origin, CODE_COMPILED, &ticket, &code) ==
-        ANSWER_YES)
+    Answer answer =
+        code_load(DEVICE_CUDA, source, false, NULL, &origin, CODE_COMPILED, &ticket, &code);
+    /* A signal ends the wait for another process's compiler: that tells nothing. */
+    out->tried = answer != ANSWER_NO || !signal_is_pending(PyThreadState_Get());
+    if (answer == ANSWER_YES)
         for (int i = 0; i < KERNELS; i++)
             if ((out->kernel[i] = code_symbol(code, names[i])) == NULL) break;
     PyErr_Clear();

@@ -24,9 +24,9 @@ typedef struct Target {
        it failed (logged, and warned about once). */
     Answer (*compile)(const char *source, bool straight, const char *folder, char out[CACHE_PATH],
                       double *seconds);
-    /* As `compile`, by a process that ends by itself, and its end: see toolchain.c.  NULL: it is
-       not done in the background. */
-    bool (*start)(const char *source, bool straight, const char *folder);
+    /* As `compile`, by a process that ends by itself, and its end: see toolchain.c.  It has the
+       claim, too.  NULL: it is not done in the background. */
+    bool (*start)(const char *source, bool straight, const char *folder, int claim);
     Answer (*ended)(const char *source, bool failed, const char *folder, char out[CACHE_PATH],
                     double seconds);
     /* Compilers that have filled the cache, for machines without one; NULL: these find nothing. */

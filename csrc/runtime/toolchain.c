@@ -125,10 +125,11 @@ static struct {
 typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED, RUN_TOO_LONG } RunResult;
 
 /* Starts the compiler with stdout in the file `words` and stderr in `errors`, which may be NULL: in
-   the same. It gets a process group of its own, so that a Ctrl-C meant for the program does not
-   reach it.  Does not need the GIL, which compiles release. */
+   the same.  It alone inherits the descriptor `claim`, if that is one; other threads may start
+   processes meanwhile.  It gets a process group of its own, so that a Ctrl-C meant for the program
+   does not reach it.  Does not need the GIL, which compiles release. */
 static bool
-start(char *const *arguments, const char *words, const char *errors, pid_t *child)
+start(char *const *arguments, const char *words, const char *errors, int claim, pid_t *child)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -136,6 +137,8 @@ start(char *const *arguments, const char *words, const char *errors, pid_t *chil
     sigemptyset(&none);
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
+    if (claim >= 0) /* another number: dup2 to the same one may leave it to be closed */
+        posix_spawn_file_actions_adddup2(&files, claim, claim == 3 ? 4 : 3);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, words, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (errors != NULL)
@@ -194,7 +197,7 @@ static RunResult
 run(char *const *arguments, const char *words, const char *errors)
 {
     pid_t child;
-    return start(arguments, words, errors, &child) ? wait_for(child) : RUN_NOT_STARTED;
+    return start(arguments, words, errors, CLAIM_NONE, &child) ? wait_for(child) : RUN_NOT_STARTED;
 }
 
 /* The first `size - 1` bytes of a file as a string; empty if there is none. */
@@ -570,7 +573,7 @@ compile_parts(const char *in, bool straight, int parts, const char *folder, cons
         snprintf(words, sizeof(words), "%s/words%d", folder, started);
         snprintf(part, sizeof(part), "-DPART=%d", started);
         end_command(arguments + n + 4, object[started]);
-        worked = start(arguments, words, NULL, &child[started]);
+        worked = start(arguments, words, NULL, CLAIM_NONE, &child[started]);
         if (worked) started++;
     }
     for (int i = 0; i < started; i++) {
@@ -727,20 +730,21 @@ toolchain_compile(const char *source, bool straight, const char *folder, char ou
 /* ---- compiling without waiting ---- */
 
 bool
-toolchain_start(const char *source, bool straight, const char *folder)
+toolchain_start(const char *source, bool straight, const char *folder, int claim)
 {
     /* $0: the folder; $@: the command.  The braces run on when the shell has ended. */
     static const char script[] = "echo $$ >\"$0/group\"; "
                                  "{ \"$@\" >\"$0/words\" 2>&1; echo $? >\"$0/ended\"; } "
                                  "</dev/null >/dev/null 2>&1 &";
     char in[CACHE_PATH + 16], words[CACHE_PATH + 16], out[CACHE_PATH + 16];
+    pid_t shell;
     char *arguments[MAX_ARGUMENTS + 4] = {"/bin/sh", "-c", (char *)script, (char *)folder};
     snprintf(in, sizeof(in), "%s/k.c", folder);
     snprintf(words, sizeof(words), "%s/shell", folder);
     snprintf(out, sizeof(out), "%s/k.so", folder);
     if (!write_text(in, source)) return false;
     put_command(arguments + 4, in, straight && knows_straight(), out);
-    return run(arguments, words, NULL) == RUN_OK;
+    return start(arguments, words, NULL, claim, &shell) && wait_for(shell) == RUN_OK;
 }
 
 Answer

@@ -134,6 +134,45 @@ def test_who_never_comes_back_has_compiled_for_the_others(program):
     assert (runs, out) == (1, "1 []\n")
 
 
+@pytest.mark.slow
+def test_a_signal_ends_the_wait(program):
+    """What its handler raises comes out of the call, and the next call compiles."""
+    then = """
+    def handler(*_):
+        raise TimeoutError
+    signal.signal(signal.SIGALRM, handler)
+    compiled = pycompile.compile(f, mode="wait")
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        compiled(x)
+    except TimeoutError:
+        print("ended", end=" ")
+    os.kill(child, signal.SIGKILL)
+    assert compiled(x).tobytes() == f(x).tobytes()
+    print(compiled.stats()["plan_runs"], end=" ")
+    """
+    runs, out, _ = program(TWO.format(mode="wait", then=textwrap.dedent(then)), HANGS)
+    assert (runs, out) == (2, "ended 1 1 []\n")
+
+
+def test_nobody_waits_in_the_background(program):
+    """Not even for another process that has the claim on what was compiled here."""
+    runs, out, _ = program("""
+    import fcntl, glob
+    compiled = pycompile.compile(f, mode="background")
+    compiled(x)
+    folder = os.environ["PYCOMPILE_CACHE_DIR"]
+    with open(*glob.glob(folder + "/claim-*")) as claim:
+        fcntl.flock(claim, fcntl.LOCK_EX)
+        compiled(x)
+        time.sleep(0.01)
+        print(compiled(x).tobytes() == f(x).tobytes(), compiled.stats()["plans"])
+    while compiled.stats()["plan_runs"] == 0:
+        assert compiled(x).tobytes() == f(x).tobytes()
+    """)
+    assert (runs, out) == (1, "True 0\n")
+
+
 def test_a_claim_that_was_left_is_taken_and_swept(tmp_path, monkeypatch):
     monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
