@@ -39,9 +39,9 @@ followed_of(Interp *in, PyObject *object)
 {
     bool disabled = decorated_kind(object) == DECORATED_DISABLED;
     if (disabled && tape_runs() != 0) return NULL;
-    PyObject *found = PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__");
-    if (found == NULL && disabled) PyErr_Clear();
-    return keep(in, found);
+    PyObject *found = keep(
+        in, PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__"));
+    return found == Py_None ? NULL : found;
 }
 
 Answer
