@@ -57,6 +57,16 @@ follow_mark(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, value_const_new(c->in, mark));
 }
 
+/* The text has lengths as numbers.  A graph for any length is worth more than the gradient in it: a
+   plan for each length would be made of all that is around. */
+static Answer
+size_is_known(Interp *in, NodeId node)
+{
+    return type_is_known(in->graph, &graph_node(in->graph, node)->type)
+               ? ANSWER_YES
+               : interp_break(in, BREAK_DERIVATIVE, "a length in a gradient that changes");
+}
+
 static Answer
 no_leaf(Interp *in, Value *value)
 {
@@ -73,8 +83,9 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
     NodeId node;
     if (in->loop != NULL)
         return interp_break(in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
-    Answer answer = value_as_node(in, c->args[0], &node);
+    VARYING(in, answer, value_as_node(in, c->args[0], &node));
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? no_leaf(in, c->args[0]) : answer;
+    TRY(size_is_known(in, node));
     Type type = graph_node(in->graph, node)->type;
     bool real = dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype);
     if (!real || type.form == FORM_OBJECT || type.device != DEVICE_HOST)
@@ -115,21 +126,6 @@ follow_returned(const Call *c, const void *Py_UNUSED(row))
     if (now.references != before.references) /* the program would see that a leaf is no object of its */
         return interp_break(in, BREAK_DERIVATIVE, "the function keeps what is differentiated");
     return given(c->out, value_const(in, Py_None));
-}
-
-/* The text has lengths as numbers.  A graph for any length is worth more than the gradient in it: a
-   plan for each length would be made of all that is around. */
-static Answer
-sizes_are_known(Interp *in, const Value *leaves, NodeId mark)
-{
-    bool known = true;
-    for (int i = 0; i < leaves->nitems; i++)
-        known = known &&
-                type_is_known(in->graph, &graph_node(in->graph, leaves->items[i]->node)->type);
-    for (NodeId id = mark; known && id < in->graph->nodes.len; id++)
-        known = type_is_known(in->graph, &graph_node(in->graph, id)->type);
-    return known ? ANSWER_YES
-                 : interp_break(in, BREAK_DERIVATIVE, "the gradient has a length that changes");
 }
 
 /* A value of the forward pass as it was there: its memory may have been written since. */
@@ -206,7 +202,7 @@ follow_pullback(const Call *c, const void *Py_UNUSED(row))
     NodeId out;
     TRY(known_mark(in, c->args[0], &mark));
     TRY(value_as_node(in, c->args[2], &out));
-    TRY(sizes_are_known(in, c->args[1], mark.nodes));
+    for (NodeId id = mark.nodes; id < in->graph->nodes.len; id++) TRY(size_is_known(in, id));
     PyObject *told = text_of(in, mark.nodes, c->args[1], out);
     if (told == NULL) return ANSWER_ERROR;
     if (PyUnicode_Check(told))
