@@ -62,9 +62,9 @@ follow_mark(const Call *c, const void *Py_UNUSED(row))
 static Answer
 size_is_known(Interp *in, NodeId node)
 {
-    return type_is_known(in->graph, &graph_node(in->graph, node)->type)
-               ? ANSWER_YES
-               : interp_break(in, BREAK_DERIVATIVE, "a length in a gradient that changes");
+    if (type_is_known(in->graph, &graph_node(in->graph, node)->type)) return ANSWER_YES;
+    in->attempt.learn->left_open = true;
+    return interp_break(in, BREAK_DERIVATIVE, "a length in a gradient that changes");
 }
 
 static Answer

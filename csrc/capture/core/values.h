@@ -665,6 +665,7 @@ typedef struct Marks {
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     bool declared;     /* there are lengths that the program declares: dims.c */
+    bool left_open;    /* a tape has a gradient, for any length: derivative.c */
     int64_t effort;    /* instructions that the attempts may still follow */
     VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
