@@ -58,6 +58,11 @@ def derivative(
     return made
 
 
+def left(argnums: Any, f: Any, has_aux: bool, has_value: bool) -> Any:
+    """What a function that `derivative` made stands for, of its cells, where it leaves the graph."""
+    return (derivatives.value_and_grad if has_value else derivatives.grad)(f, argnums, has_aux)
+
+
 def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:

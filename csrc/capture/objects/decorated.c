@@ -44,6 +44,17 @@ followed_of(Interp *in, PyObject *object)
     return found == Py_None ? NULL : found;
 }
 
+bool
+function_is_derivative(const Value *function)
+{
+    const PyCodeObject *code = (const PyCodeObject *)function->object;
+    if (PyUnicode_CompareWithASCIIString(code->co_qualname, "derivative.<locals>.made") != 0)
+        return false;
+    PyObject *module = PyDict_GetItemString(function->globals_of->object, "__name__");
+    return module != NULL && PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, "pycompile.derivatives._followed") == 0;
+}
+
 Answer
 decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                Value **out)
