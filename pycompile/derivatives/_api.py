@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _api, _C
+from pycompile import _C, _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape

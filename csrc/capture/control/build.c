@@ -253,7 +253,8 @@ build_instance(Interp *in, Value *instance)
     return build_attributes(in, instance, instance->attributes) < 0 ? NO_BUILD : made;
 }
 
-/* What pycompile.grad gives, of what the function that was followed in its place has in its cells. */
+/* What pycompile.grad gives, of what the function that was followed in its place has in its cells.
+ */
 static BuildId
 build_derivative(Interp *in, Value *function)
 {
@@ -262,8 +263,7 @@ build_derivative(Interp *in, Value *function)
     Value *parts[4] = {0};
     for (int i = 0; i < Py_MIN(closure->nitems, COUNT_OF(parts)); i++)
         parts[i] = closure->items[i]->items[0];
-    BuildId made =
-        maker ? build_of_kind(in, BUILD_CALL, maker, closure->nitems, parts) : NO_BUILD;
+    BuildId made = maker ? build_of_kind(in, BUILD_CALL, maker, closure->nitems, parts) : NO_BUILD;
     if (made == NO_BUILD) return NO_BUILD;
     function->built = made + 1;
     return build_attributes(in, function, function->attributes) < 0 ? NO_BUILD : made;

@@ -12,7 +12,8 @@ typedef struct {
     int references; /* to the leaves */
 } Mark;
 
-/* A number has no identity that could be seen: a tape gives the function a number of its own, too. */
+/* A number has no identity that could be seen: a tape gives the function a number of its own, too.
+ */
 static int
 leaf_references(Interp *in, const Value *leaves, int *count)
 {
@@ -112,7 +113,8 @@ leaves_are_read(Interp *in, const Value *leaves, int first)
     return ANSWER_YES;
 }
 
-/* returned(mark, leaves): what the function did besides, and whether a tape knows what that means */
+/* returned(mark, leaves): what the function did besides, and whether a tape knows what that means
+ */
 static Answer
 follow_returned(const Call *c, const void *Py_UNUSED(row))
 {
@@ -123,7 +125,8 @@ follow_returned(const Call *c, const void *Py_UNUSED(row))
     TRY(leaves_are_read(in, c->args[1], before.writes));
     if (now.drawn != before.drawn)
         return interp_break(in, BREAK_DERIVATIVE, "the function draws random numbers");
-    if (now.references != before.references) /* the program would see that a leaf is no object of its */
+    if (now.references !=
+        before.references) /* the program would see that a leaf is no object of its */
         return interp_break(in, BREAK_DERIVATIVE, "the function keeps what is differentiated");
     return given(c->out, value_const(in, Py_None));
 }

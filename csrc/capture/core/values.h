@@ -433,7 +433,8 @@ typedef struct {
     VEC(Aliased) aliased;
     NodeId met;          /* the root of one of these that was touched */
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
-    VEC(NodeId) leaves; /* what gradients differentiate: nodes that stand for the program's objects */
+    VEC(NodeId)
+    leaves; /* what gradients differentiate: nodes that stand for the program's objects */
 } InterpMemory;
 
 /* Objects from outside, and facts read from code. */

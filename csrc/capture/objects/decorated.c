@@ -39,8 +39,8 @@ followed_of(Interp *in, PyObject *object)
 {
     bool disabled = decorated_kind(object) == DECORATED_DISABLED;
     if (disabled && tape_runs() != 0) return NULL;
-    PyObject *found = keep(
-        in, PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__"));
+    PyObject *found =
+        keep(in, PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__"));
     return found == Py_None ? NULL : found;
 }
 
