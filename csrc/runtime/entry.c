@@ -296,7 +296,7 @@ code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins, const Conf
 bool
 function_is_library(PyFunctionObject *function)
 {
-    return is_library(PyDict_GetItemString(function->func_globals, "__name__"));
+    return is_library(dict_named(function->func_globals, "__name__"));
 }
 
 /* Detaches first and releases afterwards: a destructor may run any code, even a reset. */

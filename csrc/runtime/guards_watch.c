@@ -123,7 +123,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_UNBOUND:
     case GUARD_SAME:
     case GUARD_NOT_SAME:
-    case GUARD_APART: return true;
+    case GUARD_DIFFERENT: return true;
     case GUARD_NAMESPACE: return true; /* a function cannot get another */
     case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:
@@ -174,11 +174,9 @@ make_lists(GuardProgram *program, PyObject *const *reached)
     return 0;
 }
 
-int
-guards_watch(GuardProgram *program, PyObject *const *reached)
+static int
+mark_steady(GuardProgram *program, PyObject *const *reached)
 {
-    guards_unwatch(program);
-    if ((program->watch = watch_new()) == NULL) return -1;
     for (int i = 0; i < program->nsources; i++) {
         program->sources[i].steady = false;
         Answer answer = source_is_steady(program, i, reached);
@@ -187,5 +185,16 @@ guards_watch(GuardProgram *program, PyObject *const *reached)
         program->sources[i].behind = answer == ANSWER_YES && source_is_behind(&program->sources[i]);
         program->sources[i].seen = reached[i];
     }
-    return make_lists(program, reached);
+    return 0;
+}
+
+int
+guards_watch(GuardProgram *program, PyObject *const *reached)
+{
+    guards_unwatch(program);
+    if ((program->watch = watch_new()) != NULL && mark_steady(program, reached) == 0 &&
+        make_lists(program, reached) == 0)
+        return 0;
+    guards_unwatch(program); /* the lists are those of the watch before */
+    return -1;
 }

@@ -252,8 +252,7 @@ read_slots(Live *l, PyObject **room)
     memcpy(room, frame_slots(l->frame), sizeof(PyObject *) * (size_t)nlocals);
     for (int i = 0; i < l->nnames; i++) {
         PyObject *name = PyTuple_GET_ITEM(l->live->names, i);
-        PyObject *value = PyDict_GetItemWithError(frame_globals(l->frame), name);
-        if (value == NULL) PyErr_Clear();
+        PyObject *value = dict_told(frame_globals(l->frame), name);
         room[l->first + i] = Py_XNewRef(value);
     }
     PyObject **stack = room + l->decoded->nlocalsplus;
@@ -294,11 +293,10 @@ static PyObject *
 global_value(const Live *l, int name)
 {
     PyObject *key = PyTuple_GET_ITEM(l->decoded->code->co_names, name);
-    PyObject *value = PyDict_GetItemWithError(frame_globals(l->frame), key);
-    if (value == NULL && !PyErr_Occurred())
-        value = PyDict_GetItemWithError(frame_builtins(l->frame), key);
-    if (value == NULL) PyErr_Clear();
-    return value;
+    PyObject *value = dict_stored(frame_globals(l->frame), key);
+    if (value == NULL && PyDict_Check(frame_builtins(l->frame)))
+        value = dict_stored(frame_builtins(l->frame), key);
+    return value != NULL && stored_is_untold(value) ? NULL : value;
 }
 
 /* The object of which the Instr `number` takes an attribute; NULL: not known. */
@@ -309,8 +307,7 @@ attribute_owner(const Live *l, int number)
     if (load->kind == I_LOAD_LOCAL) {
         int slot = load->arg - (load->arg >= l->first ? l->first : 0);
         if (load->arg < l->first) return frame_slots(l->frame)[slot];
-        return PyDict_GetItemWithError(frame_globals(l->frame),
-                                       PyTuple_GET_ITEM(l->live->names, slot));
+        return dict_told(frame_globals(l->frame), PyTuple_GET_ITEM(l->live->names, slot));
     }
     return load->kind == I_LOAD_GLOBAL ? global_value(l, load->arg) : NULL;
 }

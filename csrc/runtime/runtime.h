@@ -42,7 +42,8 @@ void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As log_warn, in lines of 100 bytes at most, each with its start; `details` says it all. */
+/* As log_warn, in lines of 100 bytes at most, each with its start: what, why, what to do. `details`
+   says it all. */
 void log_warn_lines(int n, const char *const *starts, const char *const *texts,
                     const char *details);
 bool log_wants_pass(const char *pass);

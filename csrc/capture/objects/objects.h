@@ -178,7 +178,6 @@ Answer own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *valu
 Answer own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
 /* object.__dict__ as a dict. */
 Answer own_dict(Interp *in, Value *object, Value **out);
-bool type_has_dict(const PyTypeObject *type);
 
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
