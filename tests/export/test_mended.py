@@ -28,6 +28,9 @@ def later(x, y, turns):
     return x / y
 
 
+later.asked = "an attribute of the program's"
+
+
 def kept(x, turns):
     for _ in range(turns):
         y = x * 0.5
@@ -245,14 +248,6 @@ def test_names_do_not_clash(tmp_path, monkeypatch):
     main = str(tmp_path / "main")
     subprocess.run(["cc", "-Wall", "-Werror", f"{main}.c", "-o", main, *flags], check=True)
     assert subprocess.run([main]).returncode == 0
-
-
-def test_an_attribute_named_asked_is_the_programs(tmp_path):
-    def doubled(x):
-        return x * 2
-
-    doubled.asked = "by the program"
-    assert pycompile.export(doubled, tmp_path / "doubled", (Array(N),)) is not None
 
 
 LISTING = """
