@@ -33,6 +33,7 @@ from pycompile._api import compile as _compile
 from pycompile._errors import DerivativeError, DimensionError, ExportError, GraphBreakError
 from pycompile._precompile import Array, bind
 from pycompile._shapes import Dim
+from pycompile.derivatives._whole import Asked
 from pycompile.derivatives._whole import whole as _whole
 
 ABI = 1  # of the functions in the header
@@ -284,7 +285,7 @@ class _Library:
         if isinstance(function, _C.CompiledFunction):
             plain = function.__wrapped__
         asked = getattr(function, "asked", None)
-        if asked is not None:
+        if isinstance(asked, Asked):
             if _has_names(args) and self.captured(asked.function, args, "", "") is None:
                 return  # a length decides
             plain = self.tried(lambda: _whole(asked, args), *_place(asked.function))

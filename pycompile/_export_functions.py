@@ -70,6 +70,7 @@ class _NotCopied(Exception):
 
 _LINE = re.compile(r" *([0-9a-f]+):\t(.*?)(?: *# ([0-9a-f]+) <.*>)?$")
 _JUMP = re.compile(r"(call|j\w+) +([0-9a-f]+) <([^>]+)>$")
+_RELOCATED = re.compile(r"([0-9a-f]+) R_")
 _RELATIVE = re.compile(r"-?0x[0-9a-f]+\(%rip\)")
 
 
@@ -134,9 +135,9 @@ class _NumPy:
             text = found[2].strip()
             if "(bad)" in text or "*" in text:
                 raise _NotCopied(line)
+            yield f".Lat{found[1]}:"
             if "nop" in text or text.startswith(("data16", "xchg   %ax,%ax")):
                 continue
-            yield f".Lat{found[1]}:"
             jump = _JUMP.match(text)
             if jump is not None:
                 yield self.jump(jump, begin, end, wanted)
@@ -158,6 +159,8 @@ class _NumPy:
 
     def place(self, address: int, data: set[tuple[int, int]]) -> str:
         _, begin, end = self.symbol_at(address)
+        if bisect.bisect_left(self.relocated, begin) < bisect.bisect_left(self.relocated, end):
+            raise _NotCopied(f"data at {begin:x} are addresses")
         data.add((begin, end))
         return f".Ldata{begin:x}+{address - begin}"
 
@@ -169,6 +172,12 @@ class _NumPy:
         size, count = struct.unpack_from("<HH", content, 54)
         rows = [struct.unpack_from("<IIQQQQ", content, table + size * i) for i in range(count)]
         return [(row[3], row[2], row[5]) for row in rows if row[0] == 1]
+
+    @functools.cached_property
+    def relocated(self) -> list[int]:
+        """The addresses that the loader writes, in order."""
+        rows = map(_RELOCATED.match, _ran("objdump", "-R", self.file).splitlines())
+        return sorted(int(row[1], 16) for row in rows if row is not None)
 
     @functools.cached_property
     def content(self) -> bytes:

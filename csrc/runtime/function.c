@@ -21,6 +21,7 @@ typedef struct {
     const Config *config;
     PyCodeObject *code; /* the code of `state`; the program may assign another to the function */
     CodeState *state;   /* freed with the code */
+    PyObject *followed; /* of a DisabledFunction: the function that capture follows in its place */
     PyObject *dict, *weakrefs;
 } CompiledFunction;
 
@@ -181,14 +182,17 @@ compiled_by_default(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return (PyObject *)self;
 }
 
-/* DisabledFunction(function, /) */
+/* DisabledFunction(function, followed=None, /) */
 static PyObject *
 disabled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function;
+    PyObject *function, *followed = NULL;
     if (!takes_no_keywords(type, kwargs)) return NULL;
-    if (!PyArg_ParseTuple(args, "O!:DisabledFunction", &PyFunction_Type, &function)) return NULL;
-    return (PyObject *)make(type, function, disabled_vectorcall);
+    if (!PyArg_ParseTuple(args, "O!|O:DisabledFunction", &PyFunction_Type, &function, &followed))
+        return NULL;
+    CompiledFunction *self = make(type, function, disabled_vectorcall);
+    if (self != NULL) self->followed = Py_XNewRef(followed);
+    return (PyObject *)self;
 }
 
 static int
@@ -198,6 +202,7 @@ compiled_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->function);
     Py_VISIT(self->options);
     Py_VISIT(self->code);
+    Py_VISIT(self->followed);
     Py_VISIT(self->dict);
     return 0;
 }
@@ -220,6 +225,7 @@ compiled_dealloc(PyObject *object)
     Py_XDECREF(self->function);
     Py_XDECREF(self->options);
     Py_XDECREF(self->code);
+    Py_XDECREF(self->followed);
     Py_TYPE(object)->tp_free(object);
 }
 
@@ -402,6 +408,7 @@ static PyMethodDef compiled_methods[] = {
 
 static PyMemberDef compiled_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(CompiledFunction, function), READONLY, NULL},
+    {"__followed__", T_OBJECT, offsetof(CompiledFunction, followed), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

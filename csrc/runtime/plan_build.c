@@ -63,6 +63,14 @@ new_function(PyObject *code, PyObject *globals, PyObject *builtins)
     return function;
 }
 
+/* CPython makes the dict out of a tuple of names and values when it is asked for. */
+static int
+set_annotations(PyObject *function, PyObject *given)
+{
+    Py_XSETREF(((PyFunctionObject *)function)->func_annotations, Py_NewRef(given));
+    return 0;
+}
+
 static PyObject *
 build_function(const Run *run, const PlanBuild *build)
 {
@@ -73,7 +81,7 @@ build_function(const Run *run, const PlanBuild *build)
         NULL,
         PyFunction_SetDefaults,
         PyFunction_SetKwDefaults,
-        PyFunction_SetAnnotations,
+        set_annotations,
         PyFunction_SetClosure,
     };
     for (int i = 1; i < COUNT_OF(set); i++) {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _api
+from pycompile import _C, _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
@@ -183,13 +183,14 @@ def _one(value: Any) -> Any:
     return np.asarray(1, np.asarray(value).dtype)[()]
 
 
-def _wraps(function: Any, made: Any, name: str) -> Any:
+def _wraps(function: Any, made: Any, name: str, asked: Asked | None = None) -> Any:
     for attribute in ("__module__", "__qualname__", "__doc__"):
         if isinstance(getattr(function, attribute, None), str):
             setattr(made, attribute, getattr(function, attribute))
     made.is_derivative = name != "checkpoint"  # calls nothing but what is captured
     made.__name__ = f"{name}_of_{getattr(function, '__name__', 'function')}"
-    return _api.disable(made)
+    made.asked = asked
+    return _C.DisabledFunction(made, _followed.derivative(*asked) if asked is not None else None)
 
 
 def value_and_grad(
@@ -211,9 +212,8 @@ def value_and_grad(
         value = (ran.out, ran.aux) if has_aux else ran.out
         return value, out[0] if single else tuple(out)
 
-    made.asked = Asked(derived.function, numbers, single, has_aux, True)  # type: ignore[attr-defined]
-    made.__followed__ = _followed.value_and_grad(derived.function, argnums, has_aux)  # type: ignore[attr-defined]
-    return _wraps(f, made, "value_and_grad")  # type: ignore[no-any-return]
+    asked = Asked(derived.function, numbers[0] if single else numbers, has_aux, True)
+    return _wraps(f, made, "value_and_grad", asked)  # type: ignore[no-any-return]
 
 
 def grad(
@@ -226,9 +226,8 @@ def grad(
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    made.asked = both.asked._replace(has_value=False)  # type: ignore[attr-defined]
-    made.__followed__ = _followed.grad(_unwrapped(f), argnums, has_aux)  # type: ignore[attr-defined]
-    return _wraps(f, made, "grad")  # type: ignore[no-any-return]
+    asked = both.asked._replace(has_value=False)  # type: ignore[attr-defined]
+    return _wraps(f, made, "grad", asked)  # type: ignore[no-any-return]
 
 
 def _require_number(out: Any, f: Any) -> None:

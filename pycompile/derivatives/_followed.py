@@ -2,7 +2,7 @@
 so that forward pass, pullback and what comes after them are one graph.
 
 The function runs on leaves of its own: values of the graph that it cannot reach another way. `mark`,
-`leaf`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not have it
+`leaf`, `returned`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not have it
 all, the call is no part of one, and a tape (_tape.py) does it.
 """
 
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import derivatives
-from pycompile._api import disable
-from pycompile._C import Graph
+from pycompile._C import DisabledFunction, Graph
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _trees
 from pycompile.derivatives._activity import Activity
@@ -25,8 +24,12 @@ from pycompile.derivatives._writer import Writer
 from pycompile.derivatives.rules import NoRule
 
 
-def mark() -> Any:
-    """Where the graph is now."""
+def mark(leaves: list[Any]) -> Any:
+    """Where the program is now."""
+
+
+def returned(since: Any, leaves: list[Any]) -> Any:
+    """The function has returned: the graph ends where it did what a tape has to look at."""
 
 
 def leaf(value: Any) -> Any:
@@ -41,28 +44,39 @@ def refused(why: str) -> Any:
     """No graph has the gradient."""
 
 
-def value_and_grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+def derivative(
+    f: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, has_value: bool
 ) -> Callable[..., Any]:
-    def made(*args: Any, **kwargs: Any) -> Any:
-        return by_tape(f, argnums, has_aux, args, kwargs)
+    """What is followed in place of what an Asked (_whole.py) of these gives."""
 
-    return made
-
-
-def grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
     def made(*args: Any, **kwargs: Any) -> Any:
         value, gradient = by_tape(f, argnums, has_aux, args, kwargs)
+        if has_value:
+            return value, gradient
         return (gradient, value[1]) if has_aux else gradient
 
     return made
 
 
+def left(argnums: Any, f: Any, has_aux: bool, has_value: bool) -> Any:
+    """What a function that `derivative` made stands for, of its cells, where it leaves the graph."""
+    return (derivatives.value_and_grad if has_value else derivatives.grad)(f, argnums, has_aux)
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    return derivative(f, argnums, has_aux, True)
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    return derivative(f, argnums, has_aux, False)
+
+
 def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
     """Value and gradient, as those of a tape."""
-    since = mark()
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     args = list(given)
     trees, copies, leaves = [], [], []
@@ -74,7 +88,9 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
         args[number] = in_place(args[number], own)
         copies.append(args[number])
         leaves += own
+    since = mark(leaves)
     out = f(*args, **kwargs)
+    returned(since, leaves)
     mine = iter(leaves)
     for tree, copy in zip(trees, copies, strict=True):
         if not is_same(tree, copy, mine):
@@ -103,8 +119,7 @@ def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> An
     return derivatives.value_and_grad(f, argnums, has_aux)(*given, **kwargs)
 
 
-_by_tape.__followed__ = both  # type: ignore[attr-defined]
-by_tape = disable(_by_tape)
+by_tape = DisabledFunction(_by_tape, both)
 
 
 def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:

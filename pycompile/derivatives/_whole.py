@@ -35,10 +35,17 @@ class Asked(NamedTuple):
     """What a function of `grad` or `value_and_grad` gives."""
 
     function: Callable[..., Any]
-    numbers: tuple[int, ...]
-    single: bool
+    argnums: int | Sequence[int]
     has_aux: bool
     has_value: bool
+
+    @property
+    def is_single(self) -> bool:
+        return isinstance(self.argnums, int)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return (self.argnums,) if isinstance(self.argnums, int) else tuple(self.argnums)
 
 
 class Recording:
@@ -193,7 +200,7 @@ class _Whole:
             one = dtype_text(recording.graph.outputs[at].dtype)
             body.append(f"cts = backward(*kept, {one}(1){more})")
         gradients = [self.gradient(i, cts.get(id(self.values[i]))) for i in self.numbers]
-        gradient = gradients[0] if self.asked.single else f"({', '.join(gradients)},)"
+        gradient = gradients[0] if self.asked.is_single else f"({', '.join(gradients)},)"
         if self.asked.has_value:
             body.append(f"return {self.result(self.out, by_id)}, {gradient}")
         elif self.asked.has_aux:

@@ -201,9 +201,38 @@ def test_side_effects_happen_once():
 
 
 def test_lengths_that_change():
-    step = pycompile.compile(lambda w: grad(lambda w: (w * w).mean())(w), dynamic=True)
-    for n in (3, 5, 8):
-        agree(step(np.arange(float(n))), grad(lambda w: (w * w).mean())(np.arange(float(n))))
+    def step(w):
+        return np.tanh(w) * 2, grad(lambda w: (w * w).mean())(w)
+
+    compiled = pycompile.compile(step)
+    counts = []
+    for n in (3, 5, 8, 9):
+        agree(compiled(np.arange(float(n))), step(np.arange(float(n))))
+        counts.append(compiled.stats())
+    assert counts[-1]["plan_runs"] > counts[-2]["plan_runs"] > counts[-3]["plan_runs"]
+    assert counts[-1]["compiles"] == counts[-3]["compiles"]
+
+
+def test_a_gradient_that_leaves():
+    def step(w):
+        def noted(w: int) -> float:
+            return 1.0
+
+        return np.tanh(w), grad(squares, (0, 1)), value_and_grad(net, has_aux=True), noted
+
+    compiled = pycompile.compile(step)
+    for _ in range(2):
+        _, *got = compiled(S)
+        for one, other in zip(got, step(S)[1:], strict=True):
+            assert type(one) is type(other)
+            assert one.__name__ == other.__name__
+            assert getattr(one, "asked", None) == getattr(other, "asked", None)
+            assert one.__annotations__ == other.__annotations__
+    assert compiled.stats()["plan_runs"] == 2
+
+
+def test_names_of_gradients():
+    check(lambda w: (2 * w, np.array(len(grad(squares).__name__))), S, whole=False)
 
 
 def in_place(w):
@@ -212,11 +241,35 @@ def in_place(w):
 
 
 def renamed(p):
-    p["more"] = p["w"]
+    p["more"] = 1.0
     return (p["w"] ** 2).sum()
 
 
+def kept(w):
+    seen = []
+    gradient = grad(lambda v: (seen.append(v), (v * v).sum())[1])(w)
+    return gradient, float(seen[0] is w)
+
+
+def given_back(w):
+    (_, aux), gradient = value_and_grad(lambda v: ((v * v).sum(), [v]), has_aux=True)(w)
+    return gradient, float(aux[0] is w), float(aux[0].flags.owndata)
+
+
 BY_A_TAPE = {
+    "kept": (kept, (S,), "keeps what"),
+    "given back": (given_back, (S,), "keeps what"),
+    "base": (
+        lambda w: grad(lambda w: (w.base is None) * 1.0 * (w * w).sum())(w),
+        (S,),
+        "the base of",
+    ),
+    "base of a view": (
+        lambda w: grad(lambda w: (w[1:].base * w).sum())(w),
+        (S,),
+        "the base of",
+    ),
+    "flags": (lambda w: grad(lambda w: w.flags.owndata * (w * w).sum())(w), (S,), "the flags of"),
     "writes": (lambda w: (grad(in_place)(w), w), (S,), "writes into an array"),
     "container": (lambda w: (p := {"w": w}, grad(renamed)(p), p)[1:], (S,), "changes a container"),
     "stopped": (
@@ -236,6 +289,9 @@ def test_by_a_tape(name):
         pycompile.compile(step, fullgraph=True)(*copy.deepcopy(args))
 
 
+DRAWS = np.random.default_rng(0)
+
+
 def fails(w):
     if len(w) == 4:
         raise ValueError("four")
@@ -243,7 +299,15 @@ def fails(w):
 
 
 @pytest.mark.parametrize(
-    "f, given", [(fails, S), (np.sum, np.arange(3)), (np.sin, S), (lambda w: eval("w.sum()"), S)]
+    "f, given",
+    [
+        (fails, S),
+        (np.sum, np.arange(3)),
+        (np.sin, S),
+        (lambda w: eval("w.sum()"), S),
+        (lambda w: (w * DRAWS.random(4)).sum(), S),
+        (lambda w: (w.base is None) * (w * w).sum(), S[1:]),
+    ],
 )
 def test_what_raises(f, given):
     def step(w):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import Array, Dim
+from pycompile import Array, Dim, _export_functions
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -26,6 +26,9 @@ def later(x, y, turns):
     for _ in range(turns):
         x = x * 0.5 + 1
     return x / y
+
+
+later.asked = "an attribute of the program's"
 
 
 def kept(x, turns):
@@ -245,3 +248,34 @@ def test_names_do_not_clash(tmp_path, monkeypatch):
     main = str(tmp_path / "main")
     subprocess.run(["cc", "-Wall", "-Werror", f"{main}.c", "-o", main, *flags], check=True)
     assert subprocess.run([main]).returncode == 0
+
+
+LISTING = """
+  10:\tjmp    14 <f+0x4>
+  12:\tnop
+  14:\txchg   %ax,%ax
+  16:\tmov    0x0(%rip),%rax        # 40 <table>
+  1d:\tret
+"""
+
+
+@pytest.fixture
+def numpys_library(monkeypatch):
+    """A file in which a function jumps to padding, and reads a table."""
+    monkeypatch.setattr(_export_functions, "_ran", lambda *command: LISTING)
+    made = object.__new__(_export_functions._NumPy)
+    made.file, made.addresses, made.names = "f.so", [0x10, 0x40, 0x48], ["f", "table", "end"]
+    made.relocated = []
+    return made
+
+
+def test_a_jump_to_padding_has_its_target(numpys_library):
+    lines = "\n".join(numpys_library.function(0x10, [], set())).split("\n")
+    assert "jmp .Lat14" in lines
+    assert ".Lat14:" in lines
+
+
+def test_addresses_are_not_copied(numpys_library):
+    numpys_library.relocated = [0x40]
+    with pytest.raises(_export_functions._NotCopied):
+        list(numpys_library.function(0x10, [], set()))

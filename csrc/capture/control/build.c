@@ -253,10 +253,27 @@ build_instance(Interp *in, Value *instance)
     return build_attributes(in, instance, instance->attributes) < 0 ? NO_BUILD : made;
 }
 
+/* What pycompile.grad gives, of what the function that was followed in its place has in its cells.
+ */
+static BuildId
+build_derivative(Interp *in, Value *function)
+{
+    PyObject *maker = module_kept(in, "pycompile.derivatives._followed", "left");
+    const Value *closure = function->items[3];
+    Value *parts[4] = {0};
+    for (int i = 0; i < Py_MIN(closure->nitems, COUNT_OF(parts)); i++)
+        parts[i] = closure->items[i]->items[0];
+    BuildId made = maker ? build_of_kind(in, BUILD_CALL, maker, closure->nitems, parts) : NO_BUILD;
+    if (made == NO_BUILD) return NO_BUILD;
+    function->built = made + 1;
+    return build_attributes(in, function, function->attributes) < 0 ? NO_BUILD : made;
+}
+
 /* The closure may contain the function itself: such a cell is made empty and filled afterwards. */
 static BuildId
 build_function(Interp *in, Value *function)
 {
+    if (function_is_derivative(function)) return build_derivative(in, function);
     Value *args[6] = {function->globals_of, function->items[0], function->items[1],
                       function->items[2], function->items[3]};
     int nargs = 5;

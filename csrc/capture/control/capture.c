@@ -351,7 +351,7 @@ follow_either(const CaptureRequest *request, Marks *marks)
     Marks open = *marks;
     Capture *first = follow(request, &open), *second;
     bool ends = first != NULL && first->useful && first->exit.kind == EXIT_RETURN;
-    bool alone = first == NULL || first->interrupted || ends || open.declared ||
+    bool alone = first == NULL || first->interrupted || ends || open.declared || open.left_open ||
                  !graph_has_symbols(first->graph);
     if (!alone) {
         Marks known = *marks;

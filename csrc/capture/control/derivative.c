@@ -5,14 +5,67 @@
    graph.  Where something cannot be followed the call ends the graph, and a tape differentiates. */
 #include "control.h"
 
-/* How many nodes there are, and how many writes. */
+/* How far the program is: what a function does is what is different behind it. */
+typedef struct {
+    int nodes, writes;
+    int drawn;      /* serial number of the last draw's token */
+    int references; /* to the leaves */
+} Mark;
+
+/* A number has no identity that could be seen: a tape gives the function a number of its own, too.
+ */
+static int
+leaf_references(Interp *in, const Value *leaves, int *count)
+{
+    *count = 0;
+    for (int i = 0; i < leaves->nitems; i++) {
+        const Value *leaf = leaves->items[i];
+        int stacked, held;
+        if (graph_node(in->graph, leaf->node)->type.form == FORM_PYTHON) continue;
+        if (value_references(in, leaf, &stacked, &held) < 0) return -1;
+        *count += stacked + held;
+    }
+    return 0;
+}
+
+static int
+mark_now(Interp *in, const Value *leaves, Mark *out)
+{
+    *out = (Mark){
+        .nodes = in->graph->nodes.len,
+        .writes = in->memory.writes.len,
+        .drawn = in->memory.drawn == NULL ? -1 : in->memory.drawn->serial,
+    };
+    return leaf_references(in, leaves, &out->references);
+}
+
+static Answer
+known_mark(Interp *in, Value *value, Mark *out)
+{
+    PyObject *known;
+    TRY(value_known(in, value, &known));
+    return PyArg_ParseTuple(known, "iiii", &out->nodes, &out->writes, &out->drawn, &out->references)
+               ? ANSWER_YES
+               : ANSWER_ERROR;
+}
+
 static Answer
 follow_mark(const Call *c, const void *Py_UNUSED(row))
 {
-    if (c->in->loop != NULL)
-        return interp_break(c->in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
-    PyObject *mark = Py_BuildValue("ii", c->in->graph->nodes.len, c->in->memory.writes.len);
+    Mark m;
+    if (mark_now(c->in, c->args[0], &m) < 0) return ANSWER_ERROR;
+    PyObject *mark = Py_BuildValue("iiii", m.nodes, m.writes, m.drawn, m.references);
     return given(c->out, value_const_new(c->in, mark));
+}
+
+/* The text has lengths as numbers.  A graph for any length is worth more than the gradient in it: a
+   plan for each length would be made of all that is around. */
+static Answer
+size_is_known(Interp *in, NodeId node)
+{
+    if (type_is_known(in->graph, &graph_node(in->graph, node)->type)) return ANSWER_YES;
+    in->attempt.learn->left_open = true;
+    return interp_break(in, BREAK_DERIVATIVE, "a length in a gradient that changes");
 }
 
 static Answer
@@ -29,8 +82,11 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
 {
     Interp *in = c->in;
     NodeId node;
-    Answer answer = value_as_node(in, c->args[0], &node);
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
+    VARYING(in, answer, value_as_node(in, c->args[0], &node));
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? no_leaf(in, c->args[0]) : answer;
+    TRY(size_is_known(in, node));
     Type type = graph_node(in->graph, node)->type;
     bool real = dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype);
     if (!real || type.form == FORM_OBJECT || type.device != DEVICE_HOST)
@@ -39,6 +95,7 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
     Op op = type.form == FORM_ARRAY ? OP_as_strided : OP_copy;
     if (type.form == FORM_PYTHON) op = OP_py_float;
     TRY_NODE(node, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));
+    if (VEC_PUSH(in->arena, &in->memory.leaves, node) < 0) return ANSWER_ERROR;
     return given(c->out, value_node(in, node));
 }
 
@@ -56,18 +113,22 @@ leaves_are_read(Interp *in, const Value *leaves, int first)
     return ANSWER_YES;
 }
 
-/* The text has lengths as numbers. */
+/* returned(mark, leaves): what the function did besides, and whether a tape knows what that means
+ */
 static Answer
-know_sizes(Interp *in, NodeId mark)
+follow_returned(const Call *c, const void *Py_UNUSED(row))
 {
-    for (NodeId id = mark; id < in->graph->nodes.len; id++) {
-        Type type = graph_node(in->graph, id)->type;
-        Answer answer = sizes_specialise(in, &type, "a length in a gradient");
-        if (answer_stops(answer)) return answer;
-        if (!type_is_known(in->graph, &type))
-            return interp_break(in, BREAK_DERIVATIVE, "a length that changes from turn to turn");
-    }
-    return ANSWER_YES;
+    Interp *in = c->in;
+    Mark before, now;
+    TRY(known_mark(in, c->args[0], &before));
+    if (mark_now(in, c->args[1], &now) < 0) return ANSWER_ERROR;
+    TRY(leaves_are_read(in, c->args[1], before.writes));
+    if (now.drawn != before.drawn)
+        return interp_break(in, BREAK_DERIVATIVE, "the function draws random numbers");
+    if (now.references !=
+        before.references) /* the program would see that a leaf is no object of its */
+        return interp_break(in, BREAK_DERIVATIVE, "the function keeps what is differentiated");
+    return given(c->out, value_const(in, Py_None));
 }
 
 /* A value of the forward pass as it was there: its memory may have been written since. */
@@ -140,15 +201,12 @@ static Answer
 follow_pullback(const Call *c, const void *Py_UNUSED(row))
 {
     Interp *in = c->in;
-    PyObject *known;
-    int mark, writes;
+    Mark mark;
     NodeId out;
-    TRY(value_known(in, c->args[0], &known));
-    if (!PyArg_ParseTuple(known, "ii", &mark, &writes)) return ANSWER_ERROR;
+    TRY(known_mark(in, c->args[0], &mark));
     TRY(value_as_node(in, c->args[2], &out));
-    TRY(leaves_are_read(in, c->args[1], writes));
-    TRY(know_sizes(in, mark));
-    PyObject *told = text_of(in, mark, c->args[1], out);
+    for (NodeId id = mark.nodes; id < in->graph->nodes.len; id++) TRY(size_is_known(in, id));
+    PyObject *told = text_of(in, mark.nodes, c->args[1], out);
     if (told == NULL) return ANSWER_ERROR;
     if (PyUnicode_Check(told))
         return interp_break(in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(told));
@@ -185,6 +243,7 @@ derivative_callables(void)
         {"pycompile.derivatives._api", "grad", RANK_PYTHON, follow_maker, false},
         {"pycompile.derivatives._followed", "mark", RANK_PYTHON, follow_mark, false},
         {"pycompile.derivatives._followed", "leaf", RANK_PYTHON, follow_leaf, false},
+        {"pycompile.derivatives._followed", "returned", RANK_PYTHON, follow_returned, false},
         {"pycompile.derivatives._followed", "pullback", RANK_PYTHON, follow_pullback, false},
         {"pycompile.derivatives._followed", "refused", RANK_PYTHON, follow_refused, false},
     };

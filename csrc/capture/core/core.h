@@ -522,6 +522,8 @@ int storage_becomes(Interp *in, int storage, NodeId version);
 int window_add(Interp *in, NodeId node, Value *array);
 /* The view of its own kind that `node` is, or is a view of; NULL: none. */
 Value *window_of(const Interp *in, NodeId node);
+bool node_is_leaf(const Interp *in, NodeId node);
+bool node_shows_leaf(const Interp *in, NodeId node); /* that, or a view of one */
 
 /* ---- sizes.c: sizes that stay symbols ---- */
 /* An array from outside whose shape is not guarded; array_sizes and array_elements are for

@@ -80,6 +80,25 @@ window_of(const Interp *in, NodeId node)
     return NULL;
 }
 
+bool
+node_is_leaf(const Interp *in, NodeId node)
+{
+    for (int i = 0; i < in->memory.leaves.len; i++)
+        if (in->memory.leaves.at[i] == node) return true;
+    return false;
+}
+
+bool
+node_shows_leaf(const Interp *in, NodeId node)
+{
+    while (!node_is_leaf(in, node)) {
+        const Node *n = graph_node(in->graph, node);
+        if (op_info(n->op)->kind != KIND_VIEW) return false;
+        node = n->args[0];
+    }
+    return true;
+}
+
 NodeId
 array_current(Interp *in, NodeId node)
 {

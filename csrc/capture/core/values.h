@@ -433,6 +433,8 @@ typedef struct {
     VEC(Aliased) aliased;
     NodeId met;          /* the root of one of these that was touched */
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose; `leaves_as` is the V_CHOICE of each */
+    VEC(NodeId)
+    leaves; /* what gradients differentiate: nodes that stand for the program's objects */
 } InterpMemory;
 
 /* Objects from outside, and facts read from code. */
@@ -664,6 +666,7 @@ typedef struct Marks {
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     bool declared;     /* there are lengths that the program declares: dims.c */
+    bool left_open;    /* a tape has a gradient, for any length: derivative.c */
     int64_t effort;    /* instructions that the attempts may still follow */
     VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;

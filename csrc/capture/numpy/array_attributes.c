@@ -246,6 +246,8 @@ array_base_of(Interp *in, Value *array, Value **out)
     *out = value_const(in, Py_None);
     if (*out == NULL || !value_is_array(in, array)) return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    if (node_shows_leaf(in, array->node))
+        return interp_break(in, BREAK_DERIVATIVE, "the base of what is differentiated");
     TRY(branch_aliased(in, array->node,
                        "the base of one of the arrays that it leaves is asked for"));
     Value *input = input_of(in, array->node);
@@ -283,6 +285,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     bool opaque = value_is_opaque(in, array);
     if (strcmp(name, "flat") == 0 && (opaque || value_is_array(in, array)))
         return part_attribute(in, array, "flat", out);
+    if (strcmp(name, "flags") == 0 && value_is_array(in, array) && node_is_leaf(in, array->node))
+        return interp_break(in, BREAK_DERIVATIVE, "the flags of what is differentiated");
     if (strcmp(name, "flags") == 0 && value_is_array(in, array))
         return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);

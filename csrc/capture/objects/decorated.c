@@ -39,9 +39,20 @@ followed_of(Interp *in, PyObject *object)
 {
     bool disabled = decorated_kind(object) == DECORATED_DISABLED;
     if (disabled && tape_runs() != 0) return NULL;
-    PyObject *found = PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__");
-    if (found == NULL && disabled) PyErr_Clear();
-    return keep(in, found);
+    PyObject *found =
+        keep(in, PyObject_GetAttrString(object, disabled ? "__followed__" : "__wrapped__"));
+    return found == Py_None ? NULL : found;
+}
+
+bool
+function_is_derivative(const Value *function)
+{
+    const PyCodeObject *code = (const PyCodeObject *)function->object;
+    if (PyUnicode_CompareWithASCIIString(code->co_qualname, "derivative.<locals>.made") != 0)
+        return false;
+    PyObject *module = PyDict_GetItemString(function->globals_of->object, "__name__");
+    return module != NULL && PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, "pycompile.derivatives._followed") == 0;
 }
 
 Answer

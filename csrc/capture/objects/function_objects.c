@@ -76,6 +76,8 @@ function_find(Interp *in, Value *function, PyObject *name, Value **out)
 {
     Answer answer = stored_find(in, function, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
+    if (function->kind == V_FUNCTION && function_is_derivative(function))
+        return interp_break(in, BREAK_DERIVATIVE, "an attribute of what a gradient is called by");
     if (function->kind == V_FUNCTION) return made_find(in, function, name, out);
     if (value_guard_type(in, function) < 0) return ANSWER_ERROR;
     return outside_find(in, function, name, out);

@@ -123,6 +123,8 @@ Answer cannot_store(Interp *in, Value *object, PyObject *name);
 Decorated decorated_kind(PyObject *object);
 /* Does a tape run, so that what is captured is differentiated itself?  -1 with the error set. */
 int tape_runs(void);
+/* Was the function made here in place of what pycompile.grad gives? */
+bool function_is_derivative(const Value *function);
 /* For a V_OBJECT that is one. */
 Answer decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
