@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from state_world import HELPERS, PLACES, PREAMBLE, Place
 
 KINDS = frozenset({"lifetimes", "namespaces", "finalizers"})
-SETTLED = KINDS  # those of which every program agrees: what the suite runs
 NOT_THERE = "(AttributeError, KeyError, NameError, IndexError, TypeError, ValueError)"
 
 
@@ -91,7 +90,6 @@ class Writer:
         self.program = Program(places)
         self.loud = "finalizers" in kinds and self.chance(0.4)
         self.count = 0
-        self.fun = False
 
     def pick(self, *choices: str) -> str:
         return self.rng.choice(choices)

@@ -6,19 +6,16 @@ python tests/test_function_fuzz.py --seed 7 --show               # a program's t
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
 import linecache
 import os
-import subprocess
 import sys
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import function_programs as programs
 import function_world
+import fuzzing
 import pytest
 from differential import differences, observe
 
@@ -70,89 +67,33 @@ def run_program(seed: int, options: dict[str, Any] | None = None, totals: Any = 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + IN_CI, BLOCK))
 def test_functions_cannot_be_told_from_plain(first):
     pycompile.reset()
-    failures = [line for seed in range(first, first + BLOCK) for line in run_program(seed)]
+    totals: collections.Counter[str] = collections.Counter()
+    seeds = range(first, first + BLOCK)
+    failures = [line for seed in seeds for line in run_program(seed, totals=totals)]
     assert not failures, "\n  ".join(failures)
-
-
-# ---- many programs: in processes of their own, which a crash may end ----
-
-
-def run_here(seeds: range) -> None:
-    """Prints "at SEED" before each program, and afterwards what differs."""
-    totals: collections.Counter[str] = collections.Counter()
-    for seed in seeds:
-        print("at", seed, flush=True)
-        try:
-            lines = run_program(seed, totals=totals)
-        except Exception as error:
-            lines = [f"seed {seed}: the harness itself: {error!r}"]
-        if lines:
-            print("\n  ".join(lines), flush=True)
-    print("totals", json.dumps(totals))
-
-
-def run_apart(seeds: range) -> tuple[list[str], collections.Counter[str]]:
-    """The same in a process, going on behind a program that ends it."""
-    lines: list[str] = []
-    totals: collections.Counter[str] = collections.Counter()
-    while seeds:
-        command = [sys.executable, __file__, "--here", str(seeds.start), str(seeds.stop)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=5 * len(seeds) + 60
-            )
-            status, told = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as error:
-            status, told = -1, (error.stdout or b"").decode()
-        at = seeds.start
-        for line in told.splitlines():
-            if line.startswith("at "):
-                at = int(line[3:])
-            elif line.startswith("totals "):
-                totals.update(json.loads(line[7:]))
-            else:
-                lines.append(line)
-        if status == 0:
-            break
-        lines.append(f"seed {at}: the process ended with {status}")
-        seeds = range(at + 1, seeds.stop)
-    return lines, totals
+    assert totals["plan_runs"] >= BLOCK, "most programs run no plan: nothing was compared"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--programs", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--show", action="store_true", help="print the text of the program")
+    parser = fuzzing.arguments(__doc__)
     parser.add_argument("--backend", choices=("c", "eager"), help="instead of one in eight in C")
-    parser.add_argument("--here", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     os.environ.setdefault("PYCOMPILE_WAIT", "1")
+    chosen = {"backend": options.backend} if options.backend else None
     if options.here:
-        run_here(range(*options.here))
+        fuzzing.run_here(
+            range(*options.here), lambda seed, totals: run_program(seed, chosen, totals)
+        )
         return 0
     if options.programs == 1:
         if options.show:
             print(programs.program(options.seed).removeprefix(function_world.PREAMBLE))
-        lines = run_program(options.seed, options.backend and {"backend": options.backend})
+        lines = run_program(options.seed, chosen)
         print("\n  ".join(lines) or "no difference")
         return bool(lines)
-    end = options.seed + options.programs
-    chunks = [range(at, min(at + BLOCK, end)) for at in range(options.seed, end, BLOCK)]
-    totals: collections.Counter[str] = collections.Counter()
-    failed = 0
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for done, (lines, more) in enumerate(pool.map(run_apart, chunks), 1):
-            totals.update(more)
-            failed += sum(line.startswith("seed ") for line in lines)
-            if lines:
-                print("\n  ".join(lines), flush=True)
-            if sys.stdout.isatty():
-                print(f"{done * BLOCK} programs, {failed} differ", end="\r", flush=True)
-    print(f"{options.programs} programs, {failed} differ; {dict(totals)}")
-    return failed > 0
+    backend = ["--backend", options.backend] if options.backend else []
+    return fuzzing.run_many(options, [__file__, *backend])
 
 
 if __name__ == "__main__":

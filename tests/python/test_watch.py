@@ -140,8 +140,9 @@ def test_type_that_dies_before_its_watch():
         thing = type("Thing", (), {})
         assert _C._watch_add(watch, "type", thing)
         assert _C._watch_holds(watch)
-        del watch, thing
-        gc.collect(0)
+        del thing
+        gc.collect()
+        del watch
 
 
 def test_function():
