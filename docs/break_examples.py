@@ -236,6 +236,14 @@ def order(x):
     return sorted([y.sum(), y.max(), 3.0])
 
 
+def derivative(x):
+    def loss(w):
+        w += 1.0
+        return (w * w).sum()
+
+    return pycompile.grad(loss)(x * 2)
+
+
 def overlap(x, out):
     out[1:] = x[:-1] * 2
     return out + x
@@ -421,4 +429,5 @@ EXAMPLES = {
     "PC0053": (grown, lambda: (np.arange(2000.0) % 4.5,)),
     "PC0054": (long_list, lambda: (X, [0.5] * 20000)),
     "PC0055": (long_long, lambda: (X, np.ones(3, np.ulonglong))),
+    "PC0056": (derivative, lambda: (X,)),
 }

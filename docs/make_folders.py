@@ -57,7 +57,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Nodes, regions, sizes, types; how an operation is done; printing, parsing, verifying.",
         [
             ("Nodes", "build ops size unite type constant object"),
-            ("What is known of them", "way attention product virtual output live"),
+            ("What is known of them", "way attention product virtual output live part"),
             ("Text and Python", "print parse verify view module_graph"),
         ],
     ),
@@ -119,7 +119,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Following instructions, the stack, calls, loops, branches that meet again, the exit, and worth.",
         [
             ("Instructions", "capture value_kinds interp stack operators jumps"),
-            ("Calls", "call call_inlined decompositions"),
+            ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part "
@@ -226,8 +226,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Code and the disk cache",
-                "target code background cache cache_folder cache_record cache_import findings_note hash toolchain cpu "
-                "threads divided",
+                "target code background cache cache_folder cache_record cache_import cache_claim findings_note "
+                "hash toolchain cpu threads divided",
             ),
             (
                 "CUDA",

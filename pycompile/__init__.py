@@ -31,12 +31,14 @@ if TYPE_CHECKING:
         DimensionError,
         ExportError,
         GraphBreakError,
+        JobError,
         PycompileError,
         PycompileWarning,
         RecompileError,
     )
     from pycompile._explain import Explanation, explain
     from pycompile._export import export
+    from pycompile._image import Image
     from pycompile._logs import set_logs
     from pycompile._precompile import Array
     from pycompile._shapes import Dim, mark_dynamic
@@ -66,6 +68,8 @@ __all__ = [
     "ExportError",
     "Graph",
     "GraphBreakError",
+    "Image",
+    "JobError",
     "PycompileError",
     "PycompileWarning",
     "RecompileError",
@@ -110,6 +114,8 @@ _HOMES = {
     "ExportError": "_errors",
     "Graph": "_C",
     "GraphBreakError": "_errors",
+    "Image": "_image",
+    "JobError": "_errors",
     "PycompileError": "_errors",
     "PycompileWarning": "_errors",
     "RecompileError": "_errors",

@@ -16,8 +16,9 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pycompile import _C
 
@@ -32,7 +33,7 @@ def act(action: str, file: str | None, every: bool, days: float) -> int:
         return cache_clear()
     if action == "list":
         return cache_list(every)
-    if not _C.cache_info()["folder"]:
+    if not _C.cache_folder():
         print(_NO_FOLDER)
         return 1
     try:
@@ -95,7 +96,7 @@ def _by_function(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def cache_list(every: bool = False) -> int:
     """What the disk cache holds: a line for each function (or file), those of late first, the sum."""
-    folder = _C.cache_info()["folder"]
+    folder = _C.cache_folder()
     if not folder:
         print(_NO_FOLDER)
         return 0
@@ -128,7 +129,7 @@ def cache_info() -> int:
 
 def cache_clear() -> int:
     """Removes all that the disk cache holds."""
-    if not _C.cache_info().get("folder"):
+    if not _C.cache_folder():
         print(_NO_FOLDER)
         return 1
     _C.cache_clear()
@@ -146,7 +147,7 @@ def cache_clear() -> int:
 def prune(days: float) -> str:
     """Removes what was not used for so many days, what is damaged, and what processes have left behind."""
     _C.cache_sweep()  # leftovers, and what is beyond the size limit
-    folder, oldest = Path(_C.cache_info()["folder"]), time.time() - days * 86400
+    folder, oldest = _folder(), time.time() - days * 86400
     entries = _C.cache_entries()
     gone = [
         entry
@@ -175,7 +176,15 @@ class Refused(Exception):
     """A file that is not imported, and why."""
 
 
+def _folder() -> Path:
+    folder = _C.cache_folder()
+    if not folder:
+        raise Refused(_NO_FOLDER)
+    return Path(folder)
+
+
 FORMAT = 1
+_KIND = ("abi", "flags", "cpu", "cpu_text", "compiler")  # of _C.cache_kind()
 _ENTRY = re.compile(r"[0-9a-f]{32}\.so")
 _NAMES = re.compile(r"[0-9a-f]{32}\.(so|txt)|compiler-[0-9a-f]{32}")
 
@@ -191,11 +200,11 @@ def _is_of(kind: dict[str, Any], fields: dict[str, str]) -> bool:
     return device or fields.get("cpu", "").partition(" ")[0] == kind["cpu"]
 
 
-def export_to(file: Path) -> str:
-    """Writes the entries for machines like this one to a file, which is there whole or not at all."""
-    folder, kind = Path(_C.cache_info()["folder"]), _C.cache_kind()
+def _collect(names: Iterable[str]) -> dict[str, bytes]:
+    """Of these entries those for machines like this one: code, record, and the notes of compilers."""
+    folder, kind = _folder(), _C.cache_kind()
     contents: dict[str, bytes] = {}
-    for entry in sorted(entry["name"] for entry in _C.cache_entries()):
+    for entry in sorted(names):
         try:
             record, code = (folder / _record(entry)).read_bytes(), (folder / entry).read_bytes()
         except OSError:  # another process has removed it
@@ -206,30 +215,42 @@ def export_to(file: Path) -> str:
         raise Refused(f"there is nothing in {folder} for machines of this kind")
     for note in folder.glob("compiler-*"):
         contents[note.name] = note.read_bytes()
+    return contents
+
+
+def export_of(names: Iterable[str], out: IO[bytes]) -> int:
+    """Writes an export of these entries.  Returns how many there are.  Raises Refused for none."""
+    contents = _collect(names)
     digests = {name: hashlib.blake2s(data).hexdigest() for name, data in contents.items()}
-    manifest = json.dumps({"format": FORMAT, "kind": kind, "files": digests}, indent=1)
+    manifest = {"format": FORMAT, "kind": _C.cache_kind(), "files": digests}
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", json.dumps(manifest, indent=1))
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    return sum(name.endswith(".so") for name in contents)
+
+
+def export_to(file: Path) -> str:
+    """Writes the entries for machines like this one to a file, which is there whole or not at all."""
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
-        with os.fdopen(handle, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as out:
-            out.writestr("manifest.json", manifest)
-            for name, data in contents.items():
-                out.writestr(name, data)
+        with os.fdopen(handle, "wb") as out:
+            count = export_of((entry["name"] for entry in _C.cache_entries()), out)
         os.replace(temporary, file)
     except BaseException:
         os.unlink(temporary)
         raise
-    count = sum(name.endswith(".so") for name in contents)
     return f"{_files(count)}, {file.stat().st_size} bytes in {file}"
 
 
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _read(file: Path | IO[bytes], told: str) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The kind of machine and the files.  Raises Refused for what is damaged, or no export."""
     try:
         with zipfile.ZipFile(file) as source:
             manifest = json.loads(source.read("manifest.json"))
             if manifest["format"] != FORMAT:
                 raise Refused(
-                    f"{file} has format {manifest['format']}, this version reads {FORMAT}"
+                    f"{told} has format {manifest['format']}, this version reads {FORMAT}"
                 )
             contents = {name: source.read(name) for name in manifest["files"]}
         for name, data in contents.items():
@@ -238,13 +259,13 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
                 or hashlib.blake2s(data).hexdigest() != manifest["files"][name]
             ):
                 raise ValueError(name)
-        kind: dict[str, Any] = {key: manifest["kind"][key] for key in _C.cache_kind()}
+        kind: dict[str, Any] = {key: manifest["kind"][key] for key in _KIND}
     except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror or error}") from None
+        raise Refused(f"{told} cannot be read: {error.strerror or error}") from None
     except Refused:
         raise
     except Exception as error:  # zipfile and zlib raise many kinds
-        raise Refused(f"{file} is damaged, or no export of the cache ({error})") from None
+        raise Refused(f"{told} is damaged, or no export of the cache ({error})") from None
     return kind, contents
 
 
@@ -263,26 +284,39 @@ def _require_kind(kind: dict[str, Any]) -> None:
         )
 
 
-def import_from(file: Path) -> str:
-    """Takes an export's entries into the cache: all of them, or none.
+def import_of(file: Path | IO[bytes], told: str) -> tuple[int, int]:
+    """Takes an export's entries into the cache: all of them, or none.  Returns how many, and of how many.
 
     Those of the compiler that is here as well count as made by it.
     """
-    kind, contents = _read(file)
-    _require_kind(kind)
-    folder = Path(_C.cache_info()["folder"])
+    kind, contents = _read(file, told)
+    folder = _folder()
     work = Path(tempfile.mkdtemp(dir=folder, prefix="work-"))
+    notes: list[Path] = []
     try:
         for name, data in contents.items():
             (work / name).write_bytes(data)
+            if name.startswith("compiler-") and not (folder / name).exists():
+                os.replace(
+                    work / name, folder / name
+                )  # before the compiler is asked for its version
+                notes.append(folder / name)
+        _require_kind(kind)
         entries = [name for name in contents if _ENTRY.fullmatch(name)]
         for name in entries:
             if _record(name) not in contents or not _C.cache_check(str(work / name)):
-                raise Refused(f"{file} is damaged: {name}")
-        for name in contents:
-            if name.startswith("compiler-") and not (folder / name).exists():
-                os.replace(work / name, folder / name)
+                raise Refused(f"{told} is damaged: {name}")
         taken = sum(_C.cache_take(str(work / name), contents[_record(name)]) for name in entries)
+    except BaseException:
+        for note in notes:
+            note.unlink(missing_ok=True)
+        raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return f"{_files(taken)} taken into {folder}; {len(entries) - taken} were there"
+    return taken, len(entries)
+
+
+def import_from(file: Path) -> str:
+    taken, count = import_of(file, str(file))
+    folder = _C.cache_folder()
+    return f"{_files(taken)} taken into {folder}; {count - taken} were there"

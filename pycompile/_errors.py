@@ -87,6 +87,25 @@ class RecompileError(PycompileError):
         self.remedy = remedy
 
 
+class JobError(PycompileError):
+    """A worker compiles a function otherwise than the process that has made its image.
+
+    `worker`, `function` and `difference`, the first one, are what the text says.
+    """
+
+    __module__ = "pycompile"
+
+    def __init__(self, worker: str, function: str, other: str, difference: str) -> None:
+        super().__init__(f"{worker} compiles {function} otherwise than {other}: {difference}")
+        self.worker = worker
+        self.function = function
+        self.other = other
+        self.difference = difference
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
+        return type(self), (self.worker, self.function, self.other, self.difference)
+
+
 class BackendError(PycompileError):
     """A backend that is not registered, or that returned what cannot be called."""
 

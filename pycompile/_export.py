@@ -18,24 +18,26 @@ import subprocess
 import sys
 import tempfile
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pycompile import _C
+from pycompile import _export_functions as _functions
+from pycompile import _export_loops as _loops
+from pycompile import _export_reasons as _reasons
 from pycompile import _export_texts as _texts
 from pycompile._api import compile as _compile
-from pycompile._errors import DimensionError, ExportError, GraphBreakError
+from pycompile._errors import DerivativeError, DimensionError, ExportError, GraphBreakError
 from pycompile._precompile import Array, bind
 from pycompile._shapes import Dim
+from pycompile.derivatives._whole import whole as _whole
 
 ABI = 1  # of the functions in the header
 _NUMBERS = (bool, int, float, complex)
 _STAND_INS: dict[type, Any] = {bool: True, int: 3, float: 1.5, complex: 1 + 1j}
-
-Reason = tuple[str, int, str]
 
 
 def export(
@@ -72,11 +74,14 @@ def export(
     path = Path(name)
     wanted = _all_functions(function, args, functions)
     _check_names(path.name, list(wanted))
-    library = _Library(path.name, cpu, elementary, blas)
-    for key, (each, given) in wanted.items():
-        library.add(key, each, given)
+    library = _Library(path.name, cpu, elementary, blas, inlines=cpu is None)
+    library.add_all(wanted)
+    if library.lacking and elementary == "libm":
+        library = _Library(path.name, cpu, elementary, blas, inlines=False)
+        library.add_all(wanted)
     if library.reasons:
-        raise ExportError(_told(library.reasons), library.reasons)
+        reasons = list(dict.fromkeys(library.reasons))
+        raise ExportError(_told(reasons), reasons)
     return library.write(path.parent)
 
 
@@ -106,7 +111,7 @@ def _symbol(library: str, key: str) -> str:
     return f"{library}_{key}" if key else library
 
 
-def _told(reasons: list[Reason]) -> str:
+def _told(reasons: list[_reasons.Reason]) -> str:
     lines = [f"  {file}:{line}: {text}" if line else f"  {text}" for file, line, text in reasons]
     return "it cannot be exported:\n" + "\n".join(lines)
 
@@ -246,68 +251,127 @@ class _Library:
     """A library that is being made."""
 
     def __init__(
-        self, name: str, cpu: str | None, elementary: str | None, blas: str | None
+        self,
+        name: str,
+        cpu: str | None,
+        elementary: str | None,
+        blas: str | None,
+        inlines: bool,
     ) -> None:
         self.name, self.cpu, self.elementary, self.blas = name, cpu, elementary, blas
-        self.multiplies = False
+        self.calls: set[str] = set()  # of functions whose C is there for them alone
+        self.inlines = inlines  # functions that have NumPy's bits on this CPU
+        self.pointers: dict[str, tuple[str, int]] = {}  # to these, with a line that needs it
+        self.functions = ""  # what defines them
+        self.lacking = False  # has one no text?
         self.exported: dict[str, _Exported] = {}
-        self.reasons: list[Reason] = []
+        self.reasons: list[_reasons.Reason] = []
         self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
         self.differs: set[str] = set()  # functions that are not NumPy's to the bit
+
+    def add_all(self, wanted: dict[str, tuple[Any, tuple[Any, ...]]]) -> None:
+        for key, (function, args) in wanted.items():
+            self.add(key, function, args)
+        self.functions, lacking = _functions.definitions(self.pointers)
+        self.lacking = bool(lacking)
+        for name in lacking:
+            why = f"no text has the code that {name} is; elementary='libm' takes the C library's"
+            self.reasons.append((*self.pointers[name], why))
 
     def add(self, key: str, function: Any, args: tuple[Any, ...]) -> None:
         """Captures the function, and notes why it cannot be exported."""
         plain = function
         if isinstance(function, _C.CompiledFunction):
             plain = function.__wrapped__
-        if not isinstance(plain, types.FunctionType):
-            raise TypeError(f"{function!r} is no function of Python")
+        asked = getattr(function, "asked", None)
+        if asked is not None:
+            if _has_names(args) and self.captured(asked.function, args, "", "") is None:
+                return  # a length decides
+            plain = self.tried(lambda: _whole(asked, args), *_place(asked.function))
+            if plain is None:
+                return
         symbol, own = _symbol(self.name, key), f"exported{len(self.exported)}"
-        options = {"plan_always": True, "inline_functions": False}
-        compiled: Any = _compile(plain, fullgraph=True, mode="wait", options=options)
-        names, said, values = _bound(plain, args)
-        try:
-            made = compiled._export(own, symbol, names, values, _vector_bytes(self.cpu))
-        except GraphBreakError as error:
-            self.reasons.append((error.file or "", error.line or 0, str(error)))
+        found = self.captured(plain, args, own, symbol)
+        if found is None:
             return
-        except DimensionError as error:
-            place = re.match(r"(.*?):(\d+): ", str(error))
-            file, line = (place[1], int(place[2])) if place else ("", 0)
-            self.reasons.append((file, line, str(error)[place.end() if place else 0 :]))
-            return
-        first = plain.__code__.co_filename, plain.__code__.co_firstlineno
+        made, names, said = found
+        first = _place(plain)
         if isinstance(made, str):
             self.reasons.append((*first, made))
             return
-        for file, line, text in made["reasons"]:
-            self.reasons.append((file, line, text) if line else (*first, text))
+        self._add_reasons(made, first)
         for constant in _odd_constants(made["value"]):
             self.reasons.append((*first, f"it returns {constant!r}, which no text can stand for"))
-        for loop in made["loops"]:
-            self._add_loop(*loop)
+        for pointer in _functions.pointers(made.get("kernels", "")):
+            self.pointers.setdefault(pointer, first)
         if self.reasons:
             return
         passed = [(name, of) for name, of in zip(names, said) if name is not None]
         self.exported[key] = _Exported(symbol, own, made, passed)
 
+    def captured(self, plain: Any, args: tuple[Any, ...], own: str, symbol: str) -> Any:
+        """What capture makes of the function, names and what was said by slot; None: a reason."""
+        if not isinstance(plain, types.FunctionType):
+            raise TypeError(f"{plain!r} is no function of Python")
+        names, said, _ = _bound(plain, args)
+
+        def capture(function: types.FunctionType) -> Any:
+            values, vectors = _bound(function, args)[2], _vector_bytes(self.cpu)
+            options = {"plan_always": True, "inline_functions": self.inlines}
+            compiled: Any = _compile(function, fullgraph=True, mode="wait", options=options)
+            return compiled._export(own, symbol, names, values, vectors)
+
+        made = self.tried(lambda: capture(plain), *_place(plain))
+        if made is None:
+            more, rest = _reasons.after(plain, self.reasons[-1], capture)
+            self.reasons += more
+            self._add_reasons(rest, _place(plain))
+        return None if made is None else (made, names, said)
+
+    def _add_reasons(self, made: Any, first: tuple[str, int]) -> None:
+        """Those of what was captured."""
+        if not isinstance(made, dict):
+            return
+        for file, line, text in made["reasons"]:
+            self.reasons.append((file, line, text) if line else (*first, text))
+        for loop in made["loops"]:
+            self._add_loop(*loop)
+
+    def tried(self, capture: Callable[[], Any], file: str, line: int) -> Any:
+        """What it gives; None where it cannot, which is a reason then."""
+        try:
+            return capture()
+        except (GraphBreakError, DimensionError, DerivativeError) as error:
+            self.reasons.append(_reasons.of_error(error, file, line))
+            return None
+
     def _add_loop(
         self, name: str, taken: str, given: str, count: int, file: str, line: int
     ) -> None:
         """The C of a loop that stands for that of NumPy's ufunc."""
-        if name.startswith("call_matmul"):
-            self.multiplies = True
-            if self.blas is None:
+        if name.startswith("call_"):
+            self.calls.add(name)
+            if self.blas is None and "fft" not in name:
                 why = "a product of matrices is the BLAS's: blas=... names the library"
+                if not name.startswith("call_matmul"):
+                    why = f"{name[5:]} is the LAPACK's beside a BLAS: blas=... names the library"
                 self.reasons.append((file, line, why))
             return
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
-        text = _loop_text(loop, name, taken, given)
+        pointer = self.inlines and _functions.pointer_of(
+            _loops.LIBM.get(name, name), getattr(np, name, None), taken
+        )
+        if pointer:
+            self.pointers.setdefault(pointer[0], (file, line))
+            self.loops[loop] = _loops.vector_loop_text(loop, taken, *pointer)
+            return
+        text = _loops.loop_text(loop, name, taken, given)
+        text = text or _loops.complex_text(loop, name, taken, given)
         if text is None:
             self.reasons.append((file, line, f"np.{name} of {taken} has no C form here"))
-        elif name in _LIBM and not _has_numpys_bits(name, taken):
+        elif name in _loops.LIBM and not _loops.has_numpys_bits(name, taken):
             self.differs.add(f"{name} of {taken}")
             if self.elementary is None:
                 self.reasons.append(
@@ -337,6 +401,7 @@ class _Library:
 
     def _compiled(self, work: Path) -> Path:
         files = {"public.c": self._public_text(), "library.c": self._main_text()}
+        files["functions.c"] = self.functions
         for each in self.exported.values():
             files[f"{each.own}_kernels.c"] = _renamed(each.kernels, each.own)
             if each.careful is not None:
@@ -354,7 +419,7 @@ class _Library:
             "-lm",
             "-pthread",
         ]
-        if self.multiplies:
+        if self.needs_blas():
             command += ["-x", "none", *_blas_flags(str(self.blas))]
         ran = subprocess.run(command, capture_output=True, text=True, cwd=work)
         if ran.returncode != 0:
@@ -362,11 +427,18 @@ class _Library:
             raise ExportError(text, [("", 0, text)])
         return out
 
+    def needs_blas(self) -> bool:
+        return any("fft" not in name for name in self.calls)
+
     def _main_text(self) -> str:
         abi = next(iter(self.exported.values())).abi
         parts = [abi, *(_source(name) for name in _SOURCES)]
-        if self.multiplies:
+        if self.needs_blas():
             parts += [_blas_names(str(self.blas)), _source("products.c")]
+        if self.calls & {"call_solve", "call_inv", "call_cholesky"}:
+            parts.append(_source("linalg.c"))
+        if self.calls & {"call_rfft", "call_irfft"}:
+            parts.append(_source("fft.c"))
         parts += [text for text in self.loops.values() if text]
         parts += [each.tables for each in self.exported.values()]
         return "\n".join(parts)
@@ -395,7 +467,8 @@ class _Library:
             )
             for name, each in self.exported.items()
         }
-        wrapper = f"{_source('wrapper.py')}\n\n_load({f'lib{self.name}.so'!r}, {said!r})\n"
+        loaded = f"{f'lib{self.name}.so'!r}, {f'{self.name}_abi'!r}, {ABI}, {said!r}"
+        wrapper = f"{_source('wrapper.py')}\n\n_load({loaded})\n"
         return {
             ".h": self._header(),
             ".pc": _texts.filled(
@@ -408,6 +481,8 @@ class _Library:
     def _header(self) -> str:
         cpu = self.cpu or "the CPU on which it was exported"
         said = f"/* {self.name}: numbers have the bits of NumPy {np.__version__} on {_texts.comment(cpu)}.\n"
+        if "__asm__" in self.functions:
+            said += "   Functions of Intel's SVML are in it, as in NumPy (BSD 3-Clause).\n"
         if self.differs:
             said += f"   The last bits may be others for: {', '.join(sorted(self.differs))}.\n"
         names = {"NAME": self.name, "UPPER": self.name.upper(), "VERSION": str(ABI)}
@@ -421,6 +496,21 @@ class _Library:
             text.append(_texts.filled(_texts.DECLARED, NAME=each.symbol))
         text.append(_texts.filled(_texts.TAIL, **names))
         return "".join(text)
+
+
+def _has_names(args: tuple[Any, ...]) -> bool:
+    """Has a length a name?"""
+    return any(
+        not isinstance(length, int)
+        for said in args
+        if isinstance(said, Array)
+        for length in said.shape
+    )
+
+
+def _place(function: Any) -> tuple[str, int]:
+    code = getattr(function, "__code__", None)
+    return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
 _SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
@@ -486,7 +576,14 @@ def _blas_names(blas: str) -> str:
         except (AttributeError, OSError):
             continue
         before, after = form.split("{}")
-        return f"#define BLAS_INT {integer}\n#define BLAS_BEFORE {before}\n#define BLAS_AFTER {after}\n"
+        parts = {
+            "INT": integer,
+            "BEFORE": before,
+            "AFTER": after,
+        }
+        defined = "".join(f"#define BLAS_{name} {text}\n" for name, text in parts.items())
+        ends = f"#define LAPACK_BEFORE {before.removesuffix('cblas_')}\n#define LAPACK_AFTER _{after}\n"
+        return defined + ends
     text = f"{blas!r} is no library with cblas_dgemm"
     raise ExportError(text, [("", 0, text)])
 
@@ -497,77 +594,3 @@ _BLAS_FORMS = (
     ("scipy_cblas_{}64_", "int64_t"),
     ("scipy_cblas_{}", "int"),
 )
-
-
-# ---- loops of ufuncs ----
-
-_CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
-_LIBM = {
-    **{
-        n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")
-    },
-    **{n: n for n in ("sinh", "cosh", "tanh", "cbrt", "hypot")},
-    **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    "arctan2": "atan2",
-    "power": "pow",
-    "fmod": "fmod",
-    "erf": "erf",
-    "erfc": "erfc",
-}
-_BINARY = {"hypot", "arctan2", "power", "fmod"}
-_EXPRESSIONS = {
-    "maximum": "a >= b || a != a ? a : b",
-    "minimum": "a <= b || a != a ? a : b",
-    "fmax": "a >= b || b != b ? a : b",
-    "fmin": "a <= b || b != b ? a : b",
-    "add": "a + b",
-    "multiply": "a * b",
-}
-
-
-def _loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
-    if taken not in _CTYPES or taken != given:
-        return None
-    c, end = _CTYPES[taken]
-    binary = name in _BINARY or name in _EXPRESSIONS
-    if name in _LIBM:
-        expression = f"{_LIBM[name]}{end}(a{', b' if binary else ''})"
-    elif name in _EXPRESSIONS:
-        expression = _EXPRESSIONS[name]
-    else:
-        return None
-    last = 2 if binary else 1
-    second = f"        const {c} b = *(const {c} *)(data[1] + i * strides[1]);\n" if binary else ""
-    declared = ""
-    if name in _LIBM:
-        declared = f"{c} {_LIBM[name]}{end}({c}{', ' + c if binary else ''});\n"
-    return (
-        f"{declared}static int\n{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
-        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
-        "    for (int64_t i = 0; i < dimensions[0]; i++) {\n"
-        f"        const {c} a = *(const {c} *)(data[0] + i * strides[0]);\n{second}"
-        f"        *({c} *)(data[{last}] + i * strides[{last}]) = {expression};\n"
-        "    }\n    return 0;\n}\n"
-    )
-
-
-def _has_numpys_bits(name: str, dtype: str) -> bool:
-    """Does NumPy's ufunc give what the C library's function gives, on some thousand numbers?"""
-    ufunc = getattr(np, name, None)
-    if ufunc is None:
-        return False
-    floats = np.float64 if dtype == "f64" else np.float32
-    kind = ctypes.c_double if dtype == "f64" else ctypes.c_float
-    file = ctypes.util.find_library("m")
-    if file is None:
-        return False
-    called = getattr(ctypes.CDLL(file), _LIBM[name] + _CTYPES[dtype][1])
-    arity = 2 if name in _BINARY else 1
-    called.restype, called.argtypes = kind, [kind] * arity
-    spread = np.random.default_rng(0)
-    scale = np.exp2(spread.uniform(-30, 9, 3000))
-    given = [(spread.standard_normal(3000) * scale).astype(floats) for _ in range(arity)]
-    with np.errstate(all="ignore"):
-        wanted = ufunc(*given)
-    found = np.array([called(*(x.item() for x in row)) for row in zip(*given)], floats)
-    return bool(np.array_equal(wanted, found, equal_nan=True))

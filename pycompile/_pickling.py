@@ -26,11 +26,13 @@ def reduce(wrapper: Any, options: dict[str, Any] | None) -> str | tuple[Any, ...
     state = wrapper.__dict__ or None
     if options is None:
         return disable, (function,), state
-    return _rebuild, (function, options), state
+    return _rebuild if state is None else _compile_function, (function, options), state
 
 
 def _rebuild(function: types.FunctionType, options: dict[str, Any]) -> Any:
-    return _compile_function(function, options)
+    from pycompile._arrived import arrive  # where one comes
+
+    return arrive(function, options)
 
 
 def _is_named(wrapper: Any, name: str) -> bool:

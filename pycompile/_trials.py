@@ -78,8 +78,12 @@ def _stand_in(dtype, shape, strides):
     return array if array.strides == strides else strided_memory(dtype, shape, strides)
 
 
-def _make_likely(array, changed):
-    """Elements on which most functions work: ones, but integers, which may be indices, stay zeros."""
+def _make_likely(array, changed, function):
+    """Elements on which most functions work: ones, but integers, which may be indices, stay zeros.  Of these
+    polyfit would make NaNs, of which LAPACK complains to the program's output."""
+    if function is np.polyfit and not changed:
+        array[...] = 1 + np.arange(array.size).reshape(array.shape)
+        return
     kind = array.dtype.kind
     if not changed and kind in "fc" and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
         array[...] = np.eye(array.shape[-1], dtype=array.dtype)  # regular, for linear algebra
@@ -514,7 +518,7 @@ def _of_arguments(asked):
             if elements > MOST_ELEMENTS:
                 raise Unexpected("arguments that are too large to try")
             array = _stand_in(value.dtype, value.shape, value.strides)
-            _make_likely(array, number in asked.changed)
+            _make_likely(array, number in asked.changed, asked.function)
             array.flags.writeable = value.writeable
             holes.append(array)
         elif value.form == StepValue.DEVICE:

@@ -66,7 +66,7 @@ ASKS = {
     "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
     "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
     "rules": ("capture", "derivatives", "messages", "plan_changes"),
-    "runtime": ("runtime",),
+    "runtime": ("runtime", "test_image.py", "test_scale.py"),
 }
 KIND = {place: kind for kind, places in ASKS.items() for place in places}
 

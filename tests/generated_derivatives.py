@@ -19,6 +19,7 @@ import turn_programs
 from differences import inner, laid_like, same, scalar, weights_of
 
 import pycompile
+from pycompile.derivatives import _trees
 
 LAYOUTS = ("C", "F", "strided", "reversed", "reversed rows")
 
@@ -69,6 +70,11 @@ def program(number: int) -> tuple[str, list[Any]]:
 
 def is_active(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
+
+
+def is_rounded(value: Any) -> bool:
+    """Is it of floats that do not show small steps (np.arctan of uint8)?"""
+    return np.asarray(value).dtype in (np.float16, np.float32, np.complex64)
 
 
 class Differences:
@@ -137,6 +143,8 @@ def differ(f: Any, args: Sequence[Any], seed: int) -> str:
             return "refused"
     if not same(out, expected):
         return f"the result is {out}, and plain's {expected}"
+    if any(is_rounded(value) for _, value in _trees.leaves(out)):
+        return "unknown"
     rng = np.random.default_rng(seed)
     told = "unknown"
     for _ in range(2):

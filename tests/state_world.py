@@ -55,6 +55,8 @@ class Odd(str):
     def __hash__(self):
         return str.__hash__(self)
     def __eq__(self, other):
+        if EVENTS[-1:] != [('asked', str(self))]:  # CPython asks twice where it specializes
+            EVENTS.append(('asked', str(self)))
         return str.__eq__(self, other)
 
 SIGNALLED = [lambda: None]
@@ -312,6 +314,37 @@ PLACES = [
             "type.__delattr__(D, 'v')",
             "C0.__dict__.clear()",
         ),
+    ),
+    Place(
+        "attribute of a metaclass",
+        "class Meta(type):\n    v = 2.0\n    def up(cls): return cls.v\nclass MC(metaclass=Meta): pass\n"
+        "class MD(MC): pass\nM0 = MC()",
+        (
+            "MC.v",
+            "MD.v",
+            "MC.up()",
+            "Meta.v",
+            "type(MC).v",
+            "type(type(M0)).v",
+            "vars(Meta)['v']",
+            "getattr(MD, 'v')",
+            "getattr(MC, 'v', 0.125)",
+            "(1.0 if hasattr(MC, 'v') else 2.0)",
+            "(1.0 if hasattr(M0, 'v') else 2.0)",
+            "operator.attrgetter('v')(MC)",
+            "type.__getattribute__(MC, 'v')",
+        ),
+        (
+            "Meta.v = {v}",
+            "Meta.v = {v}",
+            "setattr(Meta, 'v', {v})",
+            "type(MC).v = {v}",
+            "type.__setattr__(Meta, 'v', {v})",
+            "MC.v = {v}",
+            "MD.v = {v}",
+            "Meta.__getattr__ = (lambda cls, name, v={v}: v)",
+        ),
+        ("del Meta.v", "del MC.v", "delattr(MD, 'v')", "del Meta.__getattr__"),
     ),
     Place(
         "class of an object",

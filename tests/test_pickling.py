@@ -252,6 +252,68 @@ def test_cloudpickle_of_modules_that_travel_by_value(cloud, tmp_path, monkeypatc
     assert done.stdout == "42\n", done.stderr
 
 
+COUNT = 0
+
+
+def helper(x, n=-0.0):
+    return np.tanh(x) + n
+
+
+def functions_that_come_once():
+    factor, kinds = 3.0, (np.float64, "text", 1.5)
+    yield lambda x: np.sqrt(x) * factor
+    yield (lambda x, n=kinds: helper(x) + left(x) + n[2])
+    yield lambda x: (lambda y: y * factor)(x) + named(x)
+
+
+def functions_that_come_anew():
+    array, total, boxed = np.ones(9), 0, []
+
+    def writes_a_global(x):
+        global COUNT
+        COUNT = COUNT + 1
+        return x * COUNT
+
+    def writes_a_cell(x):
+        nonlocal total
+        total += 1
+        return x * total
+
+    def down(x, n=2):
+        return x if n == 0 else compiled_down(x * 2, n - 1)
+
+    compiled_down = pycompile.compile(down)
+    yield from (writes_a_global, writes_a_cell, compiled_down)
+    yield lambda x: x + array
+    yield lambda x, seen=boxed: x + (seen.append(1) or len(seen))
+    yield lambda x: eval("x + 1")
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_one_that_came_before_is_taken_again(cloud, monkeypatch, again):
+    """Where nobody sees a difference, so that its plans are used by the next task."""
+    monkeypatch.setattr(helper, "__module__", "elsewhere")  # so that it goes by value
+    for function in functions_that_come_once() if again else functions_that_come_anew():
+        data = cloud.dumps(pycompile.compile(function))
+        first, second = pickle.loads(data), pickle.loads(data)
+        assert (first is second) == again
+        for arrived in (first, second):
+            same(arrived, pickle.loads(cloud.dumps(function)), X)
+
+
+def test_another_function_of_that_code_comes_as_it_is(cloud):
+    def make(n, options=None):
+        return pycompile.compile(lambda x: np.copysign(x, n), options=options)
+
+    sent = [make(0.0), make(-0.0), make(0), make(np.float32(0)), make(0.0, {"unroll": 7})]
+    arrived = [cloud.loads(cloud.dumps(function)) for function in sent]
+    assert len({id(function) for function in arrived}) == 5
+    for one, other in zip(arrived, sent, strict=True):
+        same(one, other, X)
+    arrived[0].note = 1  # one that has been changed is not taken again
+    assert cloud.loads(cloud.dumps(sent[0])) is not arrived[0]
+
+
 # ---- processes ----
 
 

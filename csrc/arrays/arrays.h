@@ -300,7 +300,9 @@ Answer bare_loop(Bare bare, DType dtype, UfuncLoop *out);
 Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);
 bool ufunc_check(PyObject *object);
 const char *ufunc_name(PyObject *ufunc);
-bool ufunc_is_library(PyObject *ufunc); /* NumPy's own: found in NumPy under its name */
+PyObject *ufunc_made_of(PyObject *ufunc); /* as the function of frompyfunc; borrowed, or NULL */
+int ufunc_arity(PyObject *ufunc);         /* numbers of inputs and of outputs, as one */
+bool ufunc_is_library(PyObject *ufunc);   /* NumPy's own: found in NumPy under its name */
 
 /* ---- foreign.c: ufuncs of other libraries ---- */
 bool foreign_is_shared(PyObject *ufunc); /* a row of foreign.def */

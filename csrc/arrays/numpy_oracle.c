@@ -51,6 +51,18 @@ ufunc_name(PyObject *ufunc)
     return name != NULL ? name : "?";
 }
 
+PyObject *
+ufunc_made_of(PyObject *ufunc)
+{
+    return ((PyUFuncObject *)ufunc)->obj;
+}
+
+int
+ufunc_arity(PyObject *ufunc)
+{
+    return ((PyUFuncObject *)ufunc)->nin << 8 | ((PyUFuncObject *)ufunc)->nout;
+}
+
 bool
 ufunc_is_library(PyObject *ufunc)
 {

@@ -71,16 +71,6 @@ typedef enum {
 /* Does it compare with a second source? */
 bool guard_has_other(GuardKind kind);
 
-/* TYPE: exact type.  NOT_VALUE: exact type and another value.  IS, GLOBAL: identity (GLOBAL may be
-   watched).  VALUE: exact type and equal value (floats by bits).  INT_RANGE: an exact int in [low,
-   high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
-   array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
-   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_ends_quietly for `low`
-   references.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing.
-   SIZES: `sizes`, of the arrays `group`, is 0 (low) or not negative.  SAME_SIZE: of two arrays, the
-   lengths of the axes `low` and `high`.  SPARE: array_is_spare, or not where low is 0.  READONLY,
-   OVERLAP: of arrays; what holds only for such is no plan for others.  APART: of several sources,
-   no two are one object (guards_path.c). */
 /* An expression of sizes, its operands in front of each operation: a constant, the length along
    `axis` of one of the guard's arrays, one of its ints (axis OF_INT), or the operation on the last
    two values. */
@@ -292,6 +282,7 @@ typedef struct Capture {
     int gain;           /* what a plan of it saves per run, see worth.c */
     int saves;          /* the same by the model alone, even where a plan is made of everything */
     bool interrupted;   /* by a signal, before it came to anything: its handler has to run first */
+    bool cut;           /* it ends where the request's effort or time did */
     int certain;        /* what of this its kept loops save in this call alone, at least */
     bool useful;        /* gain > 0: it is worth a plan */
     bool recurses;      /* calls of a function by itself were more than may be followed */
@@ -350,6 +341,7 @@ WarningsGo warnings_go(PyObject **list);
 int loop_first_test(const Decoded *d, int head);
 
 bool is_enum_member(PyObject *object);
+bool typing_is_union(PyObject *object); /* int | float */
 
 /* An object that draws.c made: its method `save` keeps the state that a call changes outside the
    plan. */
@@ -362,6 +354,9 @@ bool callable_picks(PyObject *callable);
 const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);
 const char *break_hint(const Break *item); /* what to do about it; "" where nothing helps */
+
+/* How the part of a graph that is differentiated is simplified; 0, or -1 with the error set. */
+void derivatives_simplify_by(int (*simplify)(Graph *graph));
 
 /* ---- module_capture.c: adds what Python sees of this folder; 0 or -1 ---- */
 int capture_module(PyObject *module);

@@ -35,6 +35,13 @@ int codegen_careful(const Graph *graph, const Program *program, int vector_bytes
 /* The types of what such files call and are called with, for C that calls them. */
 void codegen_abi(Text *out);
 
+/* ---- functions.c: elementary functions for libraries without Python ---- */
+/* C that defines such a file's pointer `of_pycompile_…`; false: there is none of this name. */
+bool codegen_function_text(const char *pointer, Text *out);
+/* The pointer to the vector function that has the bits of a ufunc's loop, by C's name, and the
+   bytes of its vectors; false: none is known. */
+bool codegen_function_pointer(const char *name, DType dtype, char out[40], int *bytes);
+
 /* ---- module_codegen.c: adds this folder's functions to the module; 0 or -1 ---- */
 int codegen_module(PyObject *module);
 

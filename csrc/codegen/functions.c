@@ -6,6 +6,7 @@
 #include "../elementary.h"
 #include "../hyperbolic.h"
 #include "../special.h"
+#include "codegen.h"
 
 /* The arguments of an elementary function of ops.def; 0: it is none. */
 static int
@@ -48,12 +49,12 @@ bytes_of_body(const Prelude *p, const char *name)
 #define V32(name) name##_32
 #define V64(name) name##_64
 #define BY_BYTES(NAME, PART) {EXPANDED(NAME##_##PART(V32)), EXPANDED(NAME##_##PART(V64))}
-#define TEXTS(NAME) BY_BYTES(NAME, IS_PLAIN), BY_BYTES(NAME, PLAIN)
+#define TEXTS(NAME) BY_BYTES(NAME, IS_PLAIN), BY_BYTES(NAME, PLAIN), BY_BYTES(NAME, ODD)
 
 typedef struct {
     const char *name;
     DType dtype;
-    const char *is_plain[2], *plain[2];
+    const char *is_plain[2], *plain[2], *odd[2];
     const char *table;    /* with vectors of 64 bytes; NULL: has none */
     const char *reads[2]; /* what elementary_link sets, by the vector's bytes; NULL: nothing */
 } ShortFunction;
@@ -90,28 +91,41 @@ find_short(const char *name, DType dtype)
     return NULL;
 }
 
+/* The types that the texts name, and the table that they have with vectors of 64 bytes. */
+static void
+put_short_types(const ShortFunction *f, int bytes, Text *out)
+{
+    const char *integer = f->dtype == DT_F32 ? "int" : "long long";
+    text_printf(out,
+                "    typedef %sx%d T;\n"
+                "    typedef %s B __attribute__((vector_size(%d), unused));\n"
+                "    typedef unsigned %s U __attribute__((vector_size(%d), unused));\n",
+                dtype_name(f->dtype), bytes / (int)dtype_size(f->dtype), integer, bytes, integer,
+                bytes);
+}
+
+static void
+put_short_table(const ShortFunction *f, int bytes, Text *out)
+{
+    if (bytes != 64 || f->table == NULL) return;
+    text_printf(out,
+                "static const unsigned %s %s_%s_table[] __attribute__((aligned(64))) = {\n    ",
+                f->dtype == DT_F32 ? "int" : "long long", f->name, dtype_name(f->dtype));
+    text_put(out, f->table);
+    text_put(out, "};\n");
+}
+
 /* A function whose text is ours, for vectors of 32 or 64 bytes.  Odd arguments, such as NaN and
    those whose results are no normal numbers, should be rare: the extension module has their code,
    and that of the whole function for kernels that call it (see LongHelper). */
 static void
 define_short(Prelude *p, const ShortFunction *f, int lanes)
 {
-    const char *t = dtype_name(f->dtype), *integer = f->dtype == DT_F32 ? "int" : "long long";
+    const char *t = dtype_name(f->dtype);
     int bytes = lanes * (int)dtype_size(f->dtype), wide = bytes == 64;
-    char types[240], name[32], vector[16];
-    snprintf(types, sizeof types,
-             "    typedef %sx%d T;\n"
-             "    typedef %s B __attribute__((vector_size(%d), unused));\n"
-             "    typedef unsigned %s U __attribute__((vector_size(%d), unused));\n",
-             t, lanes, integer, bytes, integer, bytes);
+    char name[32], vector[16];
     prelude_define_type(p, f->dtype, lanes);
-    if (wide && f->table != NULL) {
-        text_printf(p->head,
-                    "static const unsigned %s %s_%s_table[] __attribute__((aligned(64))) = {\n    ",
-                    integer, f->name, t);
-        text_put(p->head, f->table);
-        text_put(p->head, "};\n");
-    }
+    put_short_table(f, bytes, p->head);
     if (f->reads[wide] != NULL && prelude_first(p, f->reads[wide]))
         text_put(p->head, f->reads[wide]);
     snprintf(name, sizeof name, "%s_%sx%d", f->name, t, lanes);
@@ -119,7 +133,8 @@ define_short(Prelude *p, const ShortFunction *f, int lanes)
     text_printf(p->head, WEAK "%s (*of_pycompile_%s)(%s);\n", vector, name, vector);
     text_printf(p->head, "INLINE %s called_%s(%s a) { return of_pycompile_%s(a); }\n", vector, name,
                 vector, name);
-    text_printf(p->head, "INLINE %s %s(%s a)\n{\n%s", vector, name, vector, types);
+    text_printf(p->head, "INLINE %s %s(%s a)\n{\n", vector, name, vector);
+    put_short_types(f, bytes, p->head);
     text_put(p->head, "    if (__builtin_expect(!");
     text_put(p->head, f->is_plain[wide]);
     text_printf(p->head, ", 0)) return of_pycompile_%s(a);\n    ", name);
@@ -127,6 +142,110 @@ define_short(Prelude *p, const ShortFunction *f, int lanes)
     text_put(p->head, "\n}\n");
     note_body(p, name, strlen(f->plain[wide]), false);
 }
+
+/* ---- the same for a library without Python ---- */
+
+typedef struct {
+    const char *name;
+    const void *there;
+} TableAsked;
+
+static void *
+place_of_table(void *context, const char *name)
+{
+    TableAsked *asked = context;
+    return strcmp(asked->name, name) == 0 ? &asked->there : NULL;
+}
+
+/* The pointer `name` to a table, and the table; false: it is none. */
+static bool
+put_table_text(const char *name, Text *out)
+{
+    static const struct {
+        const char *name;
+        int count, bytes; /* of numbers of so many bytes */
+        const char *type;
+    } tables[] = {{"of_pycompile_exp_table", 256, 8, "unsigned long long"},
+                  {"of_pycompile_log_table", 256, 8, "double"},
+                  {"of_pycompile_sine_table", 440, 8, "double"},
+                  {"of_pycompile_tanh_f32", 256, 4, "unsigned"},
+                  {"of_pycompile_tanh_f64", 512, 8, "unsigned long long"}};
+    for (int i = 0; i < COUNT_OF(tables); i++) {
+        if (strcmp(tables[i].name, name) != 0) continue;
+        TableAsked asked = {name, NULL};
+        elementary_link(place_of_table, &asked);
+        if (asked.there == NULL) return false;
+        text_printf(out, "static const unsigned %s in_%s[] __attribute__((aligned(64))) = {\n",
+                    tables[i].bytes == 8 ? "long long" : "int", name);
+        for (int k = 0; k < tables[i].count; k++) {
+            uint64_t bits = 0; /* little-endian, as all that has these functions */
+            memcpy(&bits, (const char *)asked.there + k * tables[i].bytes, (size_t)tables[i].bytes);
+            text_printf(out, "0x%llx, ", (unsigned long long)bits);
+        }
+        text_printf(out, "};\nconst %s *%s = (const %s *)in_%s;\n", tables[i].type, name,
+                    tables[i].type, name);
+        return true;
+    }
+    return false;
+}
+
+/* The C library is what NumPy's loop calls for odd arguments. */
+static void
+put_short_text(const ShortFunction *f, int bytes, Text *out)
+{
+    const char *t = dtype_name(f->dtype), *c = f->dtype == DT_F32 ? "float" : "double";
+    int lanes = bytes / (int)dtype_size(f->dtype), wide = bytes == 64;
+    text_printf(out, "typedef %s %sx%d __attribute__((vector_size(%d)));\n", c, t, lanes, bytes);
+    if (f->reads[wide] != NULL) text_printf(out, "extern %s", f->reads[wide] + sizeof WEAK - 1);
+    if (f->dtype == DT_F64 && strcmp(f->name, "tanh") != 0)
+        text_printf(out, "double %s(double);\n#define of_pycompile_%s %s\n", f->name, f->name,
+                    f->name);
+    put_short_table(f, bytes, out);
+    text_printf(out, "static %sx%d whole_%s_%sx%d(%sx%d a)\n{\n", t, lanes, f->name, t, lanes, t,
+                lanes);
+    put_short_types(f, bytes, out);
+    text_put(out, "    if (!");
+    text_put(out, f->is_plain[wide]);
+    text_put(out, ") {\n    ");
+    text_put(out, f->odd[wide]);
+    text_put(out, "\n    }\n    ");
+    text_put(out, f->plain[wide]);
+    text_printf(out, "\n}\n%sx%d (*of_pycompile_%s_%sx%d)(%sx%d) = whole_%s_%sx%d;\n", t, lanes,
+                f->name, t, lanes, t, lanes, f->name, t, lanes);
+}
+
+bool
+codegen_function_text(const char *pointer, Text *out)
+{
+    if (put_table_text(pointer, out)) return true;
+    for (int i = 0; i < COUNT_OF(short_functions); i++)
+        for (int bytes = 32; bytes <= 64; bytes *= 2) {
+            const ShortFunction *f = &short_functions[i];
+            char name[40];
+            snprintf(name, sizeof name, "of_pycompile_%s_%sx%d", f->name, dtype_name(f->dtype),
+                     bytes / (int)dtype_size(f->dtype));
+            if (strcmp(name, pointer) != 0) continue;
+            put_short_text(f, bytes, out);
+            return true;
+        }
+    return false;
+}
+
+bool
+codegen_function_pointer(const char *name, DType dtype, char out[40], int *bytes)
+{
+    const char *symbol = elementary_symbol(name, dtype);
+    if (symbol == NULL) return false;
+    *bytes = symbol[0] != '\0' ? 64 : 32;
+    if (symbol[0] != '\0')
+        snprintf(out, 40, "of_numpy%s", symbol);
+    else
+        snprintf(out, 40, "of_pycompile_%s_%sx%d", name, dtype_name(dtype),
+                 *bytes / (int)dtype_size(dtype));
+    return symbol[0] != '\0' || find_short(name, dtype) != NULL;
+}
+
+/* ---- of fewer lanes ---- */
 
 /* The function by one of more lanes, which repeat those that there are: they raise no other
    flags. */

@@ -1,4 +1,6 @@
-/* The Python functions of lower/ and codegen/: hooks for tests. */
+/* The Python functions of lower/ and codegen/: hooks for tests, texts for
+   libraries. */
+#include "../arrays/arrays.h"
 #include "../passes/passes.h"
 #include "codegen.h"
 
@@ -58,7 +60,40 @@ lower_cuda(PyObject *Py_UNUSED(module), PyObject *args)
     return lower_text(text, NULL, DEVICE_CUDA, comments, capability);
 }
 
+/* function_text(pointer) -> C that defines the pointer `of_pycompile_…` of a kernel's file, which a
+   process with Python sets itself; None: there is none. */
+static PyObject *
+function_text(PyObject *Py_UNUSED(module), PyObject *pointer)
+{
+    const char *name = PyUnicode_AsUTF8(pointer);
+    Text text = {0};
+    PyObject *made = NULL;
+    if (name == NULL) return NULL;
+    if (!codegen_function_text(name, &text)) made = Py_NewRef(Py_None);
+    if (made == NULL && text_finish(&text) == 0) made = text_to_str(&text);
+    text_free(&text);
+    return made;
+}
+
+/* function_pointer(C's name, ufunc, dtype's) -> (pointer, bytes of its vectors) of the function
+   that has the bits of the ufunc's loop; None: it is not known. */
+static PyObject *
+function_pointer(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *name, *dtype;
+    PyObject *ufunc;
+    char pointer[40];
+    int bytes;
+    if (!PyArg_ParseTuple(args, "sOs", &name, &ufunc, &dtype)) return NULL;
+    DType of = strcmp(dtype, dtype_name(DT_F32)) == 0 ? DT_F32 : DT_F64;
+    if (!elementary_is_known(name, ufunc, of)) Py_RETURN_NONE;
+    if (!codegen_function_pointer(name, of, pointer, &bytes)) Py_RETURN_NONE;
+    return Py_BuildValue("(si)", pointer, bytes);
+}
+
 static PyMethodDef methods[] = {
+    {"function_text", function_text, METH_O, "The C of an elementary function, for libraries."},
+    {"function_pointer", function_pointer, METH_VARARGS, "Of a function with a loop's bits."},
     {"lower_graph", lower_graph, METH_VARARGS, "For tests: a graph's schedule and source."},
     {"lower_cuda", lower_cuda, METH_VARARGS, "For tests: a graph's schedule and CUDA source."},
     {0},

@@ -44,20 +44,105 @@ accumulated(PyObject *callable)
     return NULL;
 }
 
-/* Which function of calls.c it is: false, none.  *axis is set. */
+/* Is this the only argument that is given by its name? */
 static bool
-find_call(const Export *e, const ExternStep *x, const char *name, char call[40], int *axis)
+names_only(PyObject *kwnames, const char *name)
+{
+    return PyTuple_Check(kwnames) && PyTuple_GET_SIZE(kwnames) == 1 &&
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), name) == 0;
+}
+
+/* The side of a search; NULL: it is not known. */
+static const char *
+side_of(const Export *e, const ExternStep *x)
+{
+    if (x->nargs == 2) return "left";
+    if (x->nargs != 3 || !is_const(e, x->args[2].buffer)) return NULL;
+    PyObject *side = e->program->buffers.at[x->args[2].buffer].object;
+    if (side == NULL || !PyUnicode_Check(side)) return NULL;
+    if (PyUnicode_CompareWithASCIIString(side, "left") == 0) return "left";
+    return PyUnicode_CompareWithASCIIString(side, "right") == 0 ? "right" : NULL;
+}
+
+/* The points of an FFT along the last axis: known, and products of 2, 3 and 5; else 0. */
+static int64_t
+points_of(const Export *e, const ExternStep *x, bool forward)
 {
     const Type *arg = &x->arg_types[0];
-    if (x->kwnames != NULL || x->backend != NULL || x->nresults != 1 || x->nargs == 0) return false;
+    SizeId last = arg->rank > 0 ? arg->shape[arg->rank - 1] : NO_SIZE;
+    if (x->nargs > 2 || last == NO_SIZE || !size_is_const(e->graph, last)) return 0;
+    int64_t n = size_value(e->graph, last);
+    if (!forward) n = 2 * (n - 1);
+    if (x->nargs == 2) {
+        PyObject *object = is_const(e, x->args[1].buffer)
+                               ? e->program->buffers.at[x->args[1].buffer].object
+                               : NULL;
+        if (object == NULL || (object != Py_None && !PyLong_CheckExact(object))) return 0;
+        if (object != Py_None) n = PyLong_AsLongLong(object);
+    }
+    int64_t rest = n;
+    for (int prime = 2; n > 0 && prime <= 5; prime++)
+        while (rest % prime == 0) rest /= prime;
+    return rest == 1 && size_value(e->graph, last) > 0 ? n : 0;
+}
+
+/* Is it another library's, such as SciPy's, whose functions have the same names? */
+static bool
+is_foreign(PyObject *callable, const char *name)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    if (module == NULL) PyErr_Clear();
+    const char *text = module != NULL && PyUnicode_Check(module) ? text_of_str(module) : "numpy";
+    bool foreign = strncmp(text, "numpy", 5) != 0 && strcmp(name, "array_select") != 0;
+    Py_XDECREF(module);
+    return foreign;
+}
+
+/* Which function of calls.c it is: false, none.  *axis is set. */
+static bool
+find_call(const Export *e, const ExternStep *x, const char *name, char call[40], int *axis,
+          int64_t *points)
+{
+    const Type *arg = &x->arg_types[0];
+    bool forward = strcmp(name, "rfft") == 0, transforms = forward || strcmp(name, "irfft") == 0;
+    if (is_foreign(x->callable, name)) return false;
+    bool searches = strcmp(name, "searchsorted") == 0, sorts = strcmp(name, "sort") == 0;
+    const char *named = transforms ? "n" : searches ? "side" : sorts ? "axis" : "";
+    if (x->kwnames != NULL && !names_only(x->kwnames, named)) return false;
+    if (x->backend != NULL || x->nresults != 1 || x->nargs == 0) return false;
     if (arg->form != FORM_ARRAY || x->results[0] == NO_BUFFER) return false;
     const char *t = dtype_name((DType)arg->dtype);
     const Type *result = &e->program->buffers.at[x->results[0]].type;
     bool real = (DType)arg->dtype != DT_F16 && !dtype_is_complex((DType)arg->dtype);
     *axis = 0;
+    *points = -1;
+    if (transforms) {
+        snprintf(call, 40, "call_%s", name);
+        *points = points_of(e, x, forward);
+        return arg->dtype == (forward ? DT_F64 : DT_C128) && *points > 0;
+    }
     if (strcmp(name, "argmax") == 0 || strcmp(name, "argmin") == 0) {
         snprintf(call, 40, "call_%s_%s", name, t);
         return real && x->nargs <= 2 && axis_of(e, x, 1, axis);
+    }
+    if (searches && side_of(e, x) != NULL) {
+        snprintf(call, 40, "call_search_%s_%s", side_of(e, x), t);
+        return real && arg->dtype != DT_BOOL && arg->rank == 1 &&
+               x->arg_types[1].dtype == arg->dtype && x->arg_types[1].form != FORM_OBJECT;
+    }
+    if (sorts) {
+        snprintf(call, 40, "call_sort_%s", t);
+        *axis = arg->rank - 1;
+        return dtype_is_integer((DType)arg->dtype) && arg->rank > 0 &&
+               (x->nargs == 1 || (x->nargs == 2 && axis_of(e, x, 1, axis)));
+    }
+    if (strcmp(name, "solve") == 0 || strcmp(name, "inv") == 0 || strcmp(name, "cholesky") == 0) {
+        bool solves = name[0] == 's';
+        const Type *other = &x->arg_types[x->nargs - 1];
+        snprintf(call, 40, "call_%s", name);
+        return x->nargs == 1 + solves && arg->rank == 2 && arg->dtype == DT_F64 &&
+               other->dtype == DT_F64 && other->form == FORM_ARRAY &&
+               (other->rank == 1 || other->rank == 2);
     }
     if (strcmp(name, "matmul") == 0) {
         snprintf(call, 40, "call_matmul_%s", t);
@@ -95,14 +180,18 @@ export_call(Export *e, const Step *step, const char *name)
     const ExternStep *x = &step->external;
     char call[40];
     int axis;
-    if (!find_call(e, x, name, call, &axis)) return 0;
+    int64_t points;
+    if (!find_call(e, x, name, call, &axis, &points)) return 0;
     bool selects = strcmp(name, "array_select") == 0;
     const Type *result = &e->program->buffers.at[x->results[0]].type;
-    bool multiplies = strcmp(name, "matmul") == 0;
+    bool multiplies = strcmp(name, "matmul") == 0, solves = strcmp(name, "solve") == 0;
+    bool two = multiplies || solves || strcmp(name, "searchsorted") == 0;
+    bool needs = multiplies || solves || points > 0 || strcmp(name, "inv") == 0 ||
+                 strcmp(name, "cholesky") == 0; /* a text that is there for it alone */
     text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
     put_operand(e, x->args[0], &x->arg_types[0]);
-    put_operand(e, x->args[multiplies], &x->arg_types[multiplies]);
-    if (multiplies && export_note_loop(e, step, call) < 0) return -1;
+    put_operand(e, x->args[two], &x->arg_types[two]);
+    if (needs && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);
         text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], export_selected(e, x->results[0]));
@@ -113,9 +202,11 @@ export_call(Export *e, const Step *step, const char *name)
                        : 1;
     } else {
         put_operand(e, (Place){x->results[0], NO_SIZE}, result);
-        text_printf(&e->out, "%d, %d, -1, %d, %d, ", x->results[0], axis, x->errors >> 4,
-                    x->errors & 15);
+        bool warns = points > 0 || multiplies || strcmp(name, "accumulate") == 0;
+        text_printf(&e->out, "%d, %d, %lld, %d, %d, ", x->results[0], axis, (long long)points,
+                    warns ? x->errors >> 4 : 15, warns ? x->errors & 15 : 0);
     }
+    put_text(e, strcmp(name, "rfft") != 0 ? name : points % 2 ? "rfft_n_odd" : "rfft_n_even");
     put_text(e, step->line > 0 ? e->graph->files.at[step->file] : "");
     text_printf(&e->out, "%d}},\n", step->line);
     return 1;

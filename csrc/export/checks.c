@@ -189,7 +189,7 @@ put_guard(Export *e, const Guard *guard)
 {
     bool two = guard_has_other(guard->kind);
     bool passed = guard->kind == GUARD_SIZES || guard->kind == GUARD_DISJOINT ||
-                  guard->kind == GUARD_APART || export_is_passed(e, guard->source) ||
+                  guard->kind == GUARD_DIFFERENT || export_is_passed(e, guard->source) ||
                   (two && export_is_passed(e, guard->other));
     if (!passed) return 0;
     switch (guard->kind) {
@@ -203,7 +203,7 @@ put_guard(Export *e, const Guard *guard)
     case GUARD_QUIET:
     case GUARD_BARE:
     case GUARD_ATTR_ABSENT:
-    case GUARD_APART:
+    case GUARD_DIFFERENT:
     case GUARD_DISJOINT: return 0; /* the library compares dtypes, and what is written */
     case GUARD_SAME_SIZE: {
         int one = export_argument(e, guard->source), other = export_argument(e, guard->other);

@@ -642,6 +642,12 @@ Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
 /* 0, or -1 with SystemError naming the node and the broken rule. */
 int graph_verify(const Graph *g);
 
+/* ---- part.c ---- */
+/* The nodes of a region from `first` on, as a graph of these inputs, which are among them, and of
+   what they read from outside; in the arena of `of`.  NULL with the error set. */
+Graph *graph_part(const Graph *of, RegionId region, NodeId first, int ninputs, const NodeId *inputs,
+                  NodeId output);
+
 /* ---- view.c: pycompile.Graph, the Python object ---- */
 extern PyTypeObject GraphView_Type;
 /* A new reference to a snapshot that owns what it needs; NULL with the error set. */

@@ -1,5 +1,7 @@
-/* What is stored under an attribute's name, read without running Python code or making a dict: for
-   guards, which must do neither, and for capture, which must see what guards will see.
+/* What is stored under an attribute's name, read without running Python code: for guards, which
+   must not run any, and for capture, which must see what guards will see.  Nothing is made for it,
+   but for the __dict__ of an instance that attribute_own is asked for, which has to be the
+   program's own: with the collector off, since what it frees could be what guards are looking at.
 
    Layouts: CPython 3.11 to 3.13 Include/internal/pycore_object.h and pycore_dict.h. */
 #include "internal.h"
@@ -88,6 +90,23 @@ dict_stored(PyObject *dict, PyObject *key)
     Py_hash_t hash = PyObject_Hash(key);
     if (keys->dk_kind == DICT_KEYS_GENERAL) return general_get(keys, key, hash);
     return _PyDict_GetItem_KnownHash(dict, key, hash);
+}
+
+PyObject *
+dict_told(PyObject *dict, PyObject *key)
+{
+    PyObject *stored = dict_stored(dict, key);
+    return stored != NULL && stored_is_untold(stored) ? NULL : stored;
+}
+
+PyObject *
+dict_named(PyObject *dict, const char *name)
+{
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *found = key != NULL && PyDict_Check(dict) ? dict_told(dict, key) : NULL;
+    if (key == NULL) PyErr_Clear();
+    Py_XDECREF(key);
+    return found;
 }
 
 /* As object.__getattribute__ does, without the methods of a derived class. */
@@ -241,8 +260,8 @@ attribute_stored(PyObject *self, PyObject *name)
     return is_slot ? value : instance_get(self, name);
 }
 
-static bool
-type_has_own_dict(const PyTypeObject *type)
+bool
+type_has_dict(const PyTypeObject *type)
 {
     return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
 }
@@ -271,7 +290,7 @@ PyObject *
 attribute_own(PyObject *self, PyObject *name)
 {
     if (PyType_Check(self)) return type_own_stored((PyTypeObject *)self, name);
-    if (!type_has_own_dict(Py_TYPE(self))) return NULL;
+    if (!type_has_dict(Py_TYPE(self))) return NULL;
     PyObject *dict = instance_dict(self);
     if (dict != NULL) return dict;
     bool collects = PyGC_Disable() != 0; /* guards are being checked: nothing may be freed */

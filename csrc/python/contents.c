@@ -156,6 +156,20 @@ key_is_constant(PyObject *key)
            key == Py_None || PyBytes_CheckExact(key) || Py_TYPE(key) == &PyType_Type;
 }
 
+bool
+value_is_plain(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!value_is_plain(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
+           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object);
+}
+
 /* Iterating over an OrderedDict hashes its keys, which runs code unless they are constants. */
 static bool
 keys_are_constants(PyObject *dict)

@@ -376,7 +376,7 @@ bool watch_holds(Watch *watch);
 Answer watch_rearm(Watch *watch);
 int watch_init(void);
 
-/* ---- attribute.c: what is stored under a name; runs no Python code, makes no dict ---- */
+/* ---- attribute.c: what is stored under a name; runs no Python code ---- */
 int attribute_init(void);
 /* Borrowed; NULL when there is nothing, never with the error set.  `name` is an interned str.
    Module: its dict's entry.  Type: the raw entry along its MRO.  Function: __code__, __defaults__,
@@ -390,6 +390,10 @@ bool stored_is_untold(PyObject *stored);
 /* A dict's entry (of a derived class: without its methods) under a key that is a constant
    (key_is_constant); it may be untold, too. */
 PyObject *dict_stored(PyObject *dict, PyObject *key);
+/* As dict_stored, but NULL where the entry is untold. */
+PyObject *dict_told(PyObject *dict, PyObject *key);
+/* As dict_told, of a name in ASCII. */
+PyObject *dict_named(PyObject *dict, const char *name);
 
 /* One of Python's own builtins, whatever the running frame's builtins are.  Borrowed; NULL with the
    error set. */
@@ -399,6 +403,7 @@ PyObject *python_builtin(const char *name);
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
 /* As type_own_stored, for a class; for an instance its __dict__, created if necessary. */
 PyObject *attribute_own(PyObject *object, PyObject *name);
+bool type_has_dict(const PyTypeObject *type); /* for its instances' attributes */
 /* The object's __dict__ if it has been created; else NULL. */
 PyObject *instance_dict(PyObject *object);
 /* Stores directly into the object's slot or dict (a class's own dict), without setters and
@@ -444,6 +449,9 @@ Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 f
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
 /* Can the key be looked up in a dict by an equal one without running code of the program's? */
 bool key_is_constant(PyObject *key);
+/* None, a number, text, bytes, or a tuple of such values: it holds no object of the program, and
+   its repr and its end run no code. */
+bool value_is_plain(PyObject *object);
 /* The keys in order, as a new tuple; and whether they are these.  For an OrderedDict with keys
    other than constants, whose iteration may run code: an empty tuple, and false. */
 PyObject *dict_keys(PyObject *dict);
@@ -469,6 +477,10 @@ PyObject *set_clone(PyObject *set); /* keeps the order, also after equal changes
 /* The next entry, borrowed; *at is 0 at first.  False: no more. */
 bool set_next(PyObject *set, Py_ssize_t *at, PyObject **key);
 bool set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *));
+/* A clone gives up its references to the entries, which somebody else holds; set_forget has to be
+   called before it is freed.  The collector does not see it. */
+void set_lend(PyObject *clone);
+void set_forget(PyObject *clone);
 
 /* ---- code_extra.c: one pointer per code object ---- */
 /* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */

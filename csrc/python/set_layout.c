@@ -38,6 +38,22 @@ set_clone(PyObject *set)
     return made;
 }
 
+void
+set_lend(PyObject *set)
+{
+    const PySetObject *of = (PySetObject *)set;
+    PyObject_GC_UnTrack(set);
+    for (Py_ssize_t i = 0; i <= of->mask; i++) Py_XDECREF(of->table[i].key);
+}
+
+void
+set_forget(PyObject *set)
+{
+    PySetObject *of = (PySetObject *)set;
+    memset(of->table, 0, ((size_t)of->mask + 1) * sizeof(setentry));
+    of->fill = of->used = 0;
+}
+
 bool
 set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *))
 {

@@ -115,9 +115,9 @@ load_global(Step *s)
 {
     PyObject *globals = s->frame->f_globals, *builtins = s->frame->f_builtins;
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins)) return STEP_CANNOT;
-    PyObject *value = PyDict_GetItemWithError(globals, step_name(s));
-    if (value == NULL && !PyErr_Occurred()) value = PyDict_GetItemWithError(builtins, step_name(s));
-    if (value == NULL) return PyErr_Occurred() ? STEP_ERROR : STEP_CANNOT;
+    PyObject *value = dict_stored(globals, step_name(s));
+    if (value == NULL) value = dict_stored(builtins, step_name(s));
+    if (value == NULL || stored_is_untold(value)) return STEP_CANNOT;
     if (s->instr->arg2 & 1)
         step_push_with_null(s, Py_NewRef(value));
     else
@@ -134,8 +134,7 @@ step_global(Step *s)
     case I_STORE_GLOBAL:
         return step_drop(s, 1, PyDict_SetItem(globals, step_name(s), step_peek(s, 1)));
     default: {
-        int found = PyDict_Contains(globals, step_name(s));
-        if (found <= 0) return found < 0 ? STEP_ERROR : STEP_CANNOT;
+        if (dict_told(globals, step_name(s)) == NULL) return STEP_CANNOT;
         return step_drop(s, 0, PyDict_DelItem(globals, step_name(s)));
     }
     }

@@ -249,8 +249,8 @@ import_name(Step *s)
     PyObject *builtins = s->frame->f_builtins;
     if (!interned(&import, "__import__")) return STEP_ERROR;
     if (!PyDict_CheckExact(builtins)) return STEP_CANNOT;
-    PyObject *function = PyDict_GetItemWithError(builtins, import);
-    if (function == NULL) return PyErr_Occurred() ? STEP_ERROR : STEP_CANNOT;
+    PyObject *function = dict_told(builtins, import);
+    if (function == NULL) return STEP_CANNOT;
     PyObject *args[] = {step_name(s), s->frame->f_globals, Py_None, step_peek(s, 1),
                         step_peek(s, 2)};
     Py_INCREF(function);
@@ -265,8 +265,8 @@ import_from(Step *s)
 {
     PyObject *module = step_peek(s, 1);
     if (!PyModule_CheckExact(module)) return STEP_CANNOT;
-    PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), step_name(s));
-    if (value == NULL) return PyErr_Occurred() ? STEP_ERROR : STEP_CANNOT;
+    PyObject *value = dict_told(PyModule_GetDict(module), step_name(s));
+    if (value == NULL) return STEP_CANNOT;
     step_push(s, Py_NewRef(value));
     return STEP_NEXT;
 }
@@ -278,8 +278,8 @@ load_build_class(Step *s)
     PyObject *builtins = s->frame->f_builtins;
     if (!interned(&name, "__build_class__")) return STEP_ERROR;
     if (!PyDict_CheckExact(builtins)) return STEP_CANNOT;
-    PyObject *value = PyDict_GetItemWithError(builtins, name);
-    if (value == NULL) return PyErr_Occurred() ? STEP_ERROR : STEP_CANNOT;
+    PyObject *value = dict_told(builtins, name);
+    if (value == NULL) return STEP_CANNOT;
     step_push(s, Py_NewRef(value));
     return STEP_NEXT;
 }

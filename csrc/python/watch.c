@@ -8,9 +8,9 @@
 
    A watch owns nothing that could hold an object of the program: it must keep none alive, and
    freeing it, which happens while guards are checked, must run no code.  So objects are borrowed,
-   and of values and members only those are owned that are plain (is_plain).  Another object may lie
-   where one was that is borrowed; what the watch then takes for the same has the same type, and is
-   one of those of which the guards check at each call all that they rely on. */
+   and of values and members only those are owned that are plain (value_is_plain).  Another object
+   may lie where one was that is borrowed; what the watch then takes for the same has the same type,
+   and is one of those of which the guards check at each call all that they rely on. */
 #include "internal.h"
 
 #include "python.h"
@@ -40,7 +40,10 @@ typedef struct Part {
 
 struct Watch {
     bool valid;
-    Part *parts, *functions; /* functions: those that watch_holds must compare */
+    /* In the order in which they were added: what one part borrows, an earlier one holds.
+       functions: those that watch_holds must compare. */
+    Part *parts, *functions;
+    Part **end_of_parts, **end_of_functions;
 };
 
 #define WATCHERS (PY_VERSION_HEX >= 0x030C0000)
@@ -160,28 +163,13 @@ watch_init(void)
 
 /* ---- parts ---- */
 
-/* A value that holds no object of the program, and whose end runs no code: None, a number, text,
-   bytes, or a tuple of such. */
-static bool
-is_plain(PyObject *object)
-{
-    for (Py_ssize_t i = 0; PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++) {
-        PyObject *item = PyTuple_GET_ITEM(object, i);
-        if (PyTuple_CheckExact(item) || !is_plain(item)) return false;
-    }
-    return PyTuple_CheckExact(object) || object == Py_None || object == Py_Ellipsis ||
-           PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object);
-}
-
 static void
 seen_set(Seen *seen, PyObject *object)
 {
     PyObject *before = seen->owned ? seen->object : NULL;
     seen->object = object;
     seen->type = object != NULL ? Py_TYPE(object) : NULL;
-    seen->owned = object != NULL && is_plain(object);
+    seen->owned = object != NULL && value_is_plain(object);
     if (seen->owned) Py_INCREF(object);
     Py_XDECREF(before);
 }
@@ -276,8 +264,7 @@ part_holds(Part *part)
     uint64_t version = ((PyDictObject *)part->object)->ma_version_tag;
     if (version == part->version) return true;
     if (part->key == NULL) return false;
-    PyObject *value = PyDict_GetItemWithError(part->object, part->key);
-    if (value == NULL) PyErr_Clear();
+    PyObject *value = dict_stored(part->object, part->key); /* runs no code of the program */
     if (!seen_holds(&part->value, value)) return false;
     part->version = version;
     return true;
@@ -286,8 +273,8 @@ part_holds(Part *part)
 static Answer
 arm_dict(Part *part)
 {
-    PyObject *value = part->key ? PyDict_GetItemWithError(part->object, part->key) : NULL;
-    if (value == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    PyObject *value = part->key ? dict_stored(part->object, part->key) : NULL;
+    if (value != NULL && stored_is_untold(value)) return ANSWER_NO;
     seen_set(&part->value, value);
     part->version = ((PyDictObject *)part->object)->ma_version_tag;
     return ANSWER_YES;
@@ -361,9 +348,9 @@ watch_add(Watch *watch, PartKind kind, PyObject *object, PyObject *key, PyObject
         part_free(part);
         return armed;
     }
-    Part **list = kind == PART_FUNCTION ? &watch->functions : &watch->parts;
-    part->next = *list;
-    *list = part;
+    Part ***end = kind == PART_FUNCTION ? &watch->end_of_functions : &watch->end_of_parts;
+    **end = part;
+    *end = &part->next;
     return ANSWER_YES;
 }
 
@@ -385,7 +372,10 @@ Watch *
 watch_new(void)
 {
     Watch *watch = mem_alloc(sizeof(Watch));
-    if (watch != NULL) watch->valid = true;
+    if (watch == NULL) return NULL;
+    watch->valid = true;
+    watch->end_of_parts = &watch->parts;
+    watch->end_of_functions = &watch->functions;
     return watch;
 }
 

@@ -11,10 +11,10 @@
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
         and one part in LEAST_SHARE of the time.
-     3. A capture that comes to nothing, or to other kernels than those that it was made again for,
-        doubles the price of the next one of that code; one that takes twice its price, or needs
-        more instructions than that buys, ends.  What captures of that code have cost and its plans
-        have not saved raises TIMES: where each call is of another kind, ever fewer get plans.
+     3. A capture that comes to nothing doubles the price of the next one of that code; one that
+        takes twice its price, or needs more instructions than that buys, ends, and begins again
+        when that can be afforded. What captures of that code have cost and its plans have not saved
+        raises TIMES: where each call is of another kind, ever fewer get plans.
 
    Rule 2 is the bound.  With e the time so far, p the plain program's and s what was spent,
    s <= e / 12 + 20 ms and e <= p + s, so s <= p / 11 + 22 ms: within p / 10 + 30 ms there are 8 ms
@@ -37,7 +37,8 @@ enum {
     TIMES = 10,
     TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
-    SPARED = 8000000, /* of the bound's 30 ms: for a capture that takes longer than expected */
+    LOOKING = 4000000, /* of the allowance: what it takes to look at a whole program's calls */
+    SPARED = 8000000,  /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
     SHARE = 12,              /* of the time so far, one part in so many, … */
     UNPAID = 20000000,       /* … but once that is more, and plans have saved nothing, … */
@@ -45,8 +46,8 @@ enum {
     FIRST_PRICE = 1500000,   /* what the first capture of a process needs besides */
     PRICE_PER_INSTR = 30000, /* until captures have told */
     LEAST_PRICE = 300000,
-    FOLLOW_NS = 6000, /* to follow an instruction; a capture follows more than the code has */
-    LEAST_FOLLOWED = 1024,
+    FOLLOW_NS = 1500, /* to follow an instruction; a capture follows more than the code has */
+    LEAST_FOLLOWED = 4096,
     LEAST_NS = 4000000, /* that a capture may take */
     MOST_PRICE_BITS = 40,
     CHEAP_NS = 2000,  /* calls for which the clock is dear, … */
@@ -98,7 +99,7 @@ affordable(void)
 {
     int64_t time = elapsed();
     int64_t proven = UNPAID + account_saved_ns / 2 + time / LEAST_SHARE;
-    return ALLOWANCE + Py_MIN(time / SHARE, proven);
+    return ALLOWANCE - (program_is_running() ? LOOKING : 0) + Py_MIN(time / SHARE, proven);
 }
 
 bool
@@ -144,10 +145,9 @@ account_affords(const Account *account, int instrs)
 }
 
 bool
-account_allows(const Account *account, int instrs, bool again)
+account_allows(const Account *account, int instrs)
 {
     int64_t price = price_of(account, instrs);
-    if (again && !account->fruitless) return account_affords(account, instrs);
     int64_t here = account->plain_ns + account->promised_ns;
     int64_t unpaid = Py_MAX(account->paid_ns - account->saved_ns, 0);
     int64_t times = TIMES + TIMES_UNPAID * unpaid / price;
@@ -277,18 +277,18 @@ hook_account(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* test_account_call(number, instrs, now_ns, again) -> the most that a capture of account `number`
+/* test_account_call(number, instrs, now_ns) -> the most that a capture of account `number`
    may take now, 0: there is to be none. */
 static PyObject *
 hook_account_call(PyObject *self, PyObject *args)
 {
     (void)self;
     long long now;
-    int number, instrs, again;
-    if (!PyArg_ParseTuple(args, "iiLp", &number, &instrs, &now, &again)) return NULL;
+    int number, instrs;
+    if (!PyArg_ParseTuple(args, "iiL", &number, &instrs, &now)) return NULL;
     pretended_ns = now;
     const Account *account = &tested[number % TESTED];
-    bool may = account_allows(account, instrs, again);
+    bool may = account_allows(account, instrs);
     return PyLong_FromLongLong(may ? account_most(account, instrs) : 0);
 }
 

@@ -30,9 +30,8 @@ bool account_decides(const Config *config);
 bool account_explains(const Config *config);
 /* Rule 2 alone: for a loop that is running, whose turns to come are what pays. */
 bool account_affords(const Account *account, int instrs);
-/* May code of so many Instrs be captured now?  `again`: its kernels have been compiled since it was
-   captured last, so that it only has to be afforded. */
-bool account_allows(const Account *account, int instrs, bool again);
+/* May code of so many Instrs be captured now? */
+bool account_allows(const Account *account, int instrs);
 /* Calls of 2 us or less, of which a capture has come to nothing. */
 bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.

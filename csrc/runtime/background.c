@@ -7,12 +7,15 @@
    2. The compiler is no child of this process: a shell, which is waited for, starts it and ends at
       once.  The program's own os.wait() never sees it, unless the program adopts orphans (as
    process 1 of a container does).  Its exit status appears as a file in the work folder.
-   3. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
-      removed, so that a compiler that still runs fails.  A forked process knows nothing of its
-      parent's compiles.
+   3. What another process compiles is waited for in the same way (cache_claim.c).
+   4. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
+      removed, so that a compiler that still runs fails.  A forked process knows of its parent's
+      compiles what any process does.
 
    Everything runs under the GIL. */
-#include "cache.h"
+#include "compile.h"
+#include "target.h"
+
 #include "../clock.h"
 
 #include <fcntl.h>
@@ -29,9 +32,9 @@ struct Running {
     CodeWanted wanted; /* without the source; its texts are in `texts` */
     CodeTicket ticket;
     double began;
-    int64_t looked_ns; /* when it was found running; 0: not yet */
-    int ended;         /* 1 and the status that it ended with; 0: it was not found so */
-    char *folder, *texts[3];
+    int64_t looked_ns;       /* when it was found running; 0: not yet */
+    int ended;               /* 1 and the status that it ended with; 0: it was not found so */
+    char *folder, *texts[3]; /* folder: "" while another process compiles it */
     Running *next;
 };
 
@@ -86,6 +89,7 @@ static int
 status_now(const Running *r)
 {
     char path[CACHE_PATH + 16], text[16] = {0};
+    if (*r->folder == '\0') return claim_is_taken(&r->wanted.key) ? -1 : 0;
     snprintf(path, sizeof(path), "%s/ended", r->folder);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
@@ -115,7 +119,7 @@ background_has_room(void)
     int count = 0;
     if (running == NULL) return true;
     check_owner();
-    for (Running *r = running; r != NULL; r = r->next) count += status_of(r) < 0;
+    for (Running *r = running; r != NULL; r = r->next) count += *r->folder && status_of(r) < 0;
     return count < threads_count();
 }
 
@@ -174,9 +178,15 @@ background_runs(CodeTicket ticket)
     if (ticket == NO_ROOM) return !background_has_room();
     if (running == NULL) return false;
     check_owner();
-    for (Running *r = running; r != NULL; r = r->next)
-        if (r->ticket == ticket) return status_of(r) < 0;
-    return false;
+    Running **at = &running, *r;
+    while ((r = *at) != NULL && r->ticket != ticket) at = &r->next;
+    if (r == NULL) return false;
+    bool runs = status_of(r) < 0;
+    if (!runs && *r->folder == '\0') {
+        *at = r->next;
+        forget(r);
+    }
+    return runs;
 }
 
 BackgroundState
@@ -192,6 +202,7 @@ background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, Cod
     snprintf(folder, CACHE_PATH, "%s", r->folder);
     *at = r->next;
     forget(r);
+    if (*folder == '\0') return BACKGROUND_NONE; /* it is in the cache now, or nowhere */
     return status == 0 ? BACKGROUND_DONE : BACKGROUND_FAILED;
 }
 
@@ -201,11 +212,115 @@ background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     check_owner();
     for (const Running *r = running; r != NULL; r = r->next) {
         char file[CACHE_PATH + 16], path[CACHE_PATH];
+        if (*r->folder == '\0') continue;
         snprintf(file, sizeof(file), "%s/k.so", r->folder);
         if (status_now(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
         cache_work_end(r->folder);
     }
     Py_RETURN_NONE;
+}
+
+/* ---- plans that wait for their code ---- */
+
+/* A capture is paid for once: its plan is made at once, without its code, and waits at its entry.
+   The first look at the entry after the compiler's end loads the code.  Whether the plan is for the
+   values of that call its guards say, as of any plan: what has varied since is seen there. */
+struct Waiting {
+    Plan *plan;
+    CompileNote note;
+    const Config *config;
+    LaterCode later;
+};
+
+Waiting *
+waiting_new(Job *job, Plan *plan, const CompileNote *note)
+{
+    Waiting *w = mem_alloc(sizeof(Waiting));
+    if (w == NULL) {
+        plan_release(plan);
+        return NULL;
+    }
+    *w = (Waiting){.plan = plan, .note = *note, .config = job->config, .later = job->later};
+    job->later = (LaterCode){0};
+    return w;
+}
+
+void
+waiting_free(Waiting *w)
+{
+    if (w == NULL) return;
+    text_free(&w->later.source);
+    text_free(&w->later.shapes);
+    if (w->plan != NULL) plan_release(w->plan);
+    mem_free(w);
+}
+
+void
+entry_waits(Entry *entry, Waiting *waiting)
+{
+    Waiting *before = entry->waiting;
+    if (waiting == NULL) return;
+    entry->waiting = waiting;
+    waiting_free(before);
+}
+
+CodeTicket
+waiting_ticket(const Waiting *w)
+{
+    return w != NULL ? w->later.ticket : 0;
+}
+
+static Answer
+load_waiting(Waiting *w)
+{
+    LaterCode *later = &w->later;
+    Code *code = NULL;
+    CodeOrigin origin = later->origin;
+    origin.shapes = later->shapes.data;
+    Answer answer = code_load(DEVICE_HOST, later->source.data, later->straight, w->config, &origin,
+                              CODE_LATER, &later->ticket, &code);
+    if (answer == ANSWER_YES && plan_link(w->plan, code) < 0) answer = ANSWER_ERROR;
+    if (answer == ANSWER_ERROR && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        answer = ANSWER_NO;
+    }
+    return answer;
+}
+
+/* There will be no code: what was captured is refused. */
+static void
+refuse_waiting(Waiting *w)
+{
+    log_emit(LOG_PERF_HINTS, "%s (%s:%d): left to CPython: compile: %s", w->later.origin.function,
+             w->later.origin.file, w->later.origin.line, targets[DEVICE_HOST].problem());
+    w->note.guards = w->plan->guards;
+    w->plan->guards = NULL;
+}
+
+Answer
+waiting_take(Waiting **at, Plan **plan, CompileNote *note)
+{
+    Waiting *w = *at;
+    int64_t began = clock_ran_ns();
+    *at = NULL; /* other threads may run meanwhile */
+    Answer answer = load_waiting(w);
+    if (answer == ANSWER_NO && w->later.ticket != 0) {
+        if (*at == NULL)
+            *at = w;
+        else /* another thread's waits there now */
+            waiting_free(w);
+        return ANSWER_NO;
+    }
+    if (answer == ANSWER_YES) {
+        *plan = w->plan;
+        w->plan = NULL;
+    } else if (answer == ANSWER_NO) {
+        refuse_waiting(w);
+    }
+    *note = w->note;
+    waiting_free(w);
+    account_lost(clock_ran_ns() - began);
+    return answer == ANSWER_ERROR ? ANSWER_ERROR : ANSWER_YES;
 }
 
 PyMethodDef background_methods[] = {

@@ -185,14 +185,19 @@ remove_if_orphan(int folder, const char *name)
     if (faccessat(folder, entry, F_OK, 0) < 0) unlinkat(folder, name, 0);
 }
 
-/* Removes a work folder that its process left behind. */
+/* Removes a work folder that its process left behind, or a claim. */
 static void
 remove_if_stale(const char *folder, const char *name, const struct stat *info)
 {
     char path[CACHE_PATH];
-    if (strncmp(name, "work-", 5) != 0 || !S_ISDIR(info->st_mode)) return;
+    bool claim = strncmp(name, CLAIMS, strlen(CLAIMS)) == 0;
+    if (!claim && (strncmp(name, "work-", 5) != 0 || !S_ISDIR(info->st_mode))) return;
     if (time(NULL) - info->st_mtime < STALE_WORK_SECONDS) return;
-    if (snprintf(path, sizeof(path), "%s/%s", folder, name) < CACHE_PATH) cache_work_end(path);
+    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= CACHE_PATH) return;
+    if (claim)
+        unlink(path);
+    else
+        cache_work_end(path);
 }
 
 /* The entries of the folder, allocated (to be freed), and their total size; removes stale work
@@ -406,8 +411,8 @@ cache_info(void)
 static void
 remove_notes(void)
 {
-    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, PROBE_NOTES, WAKE_UP_NOTES,
-                                        PRICE_NOTES};
+    static const char *const kinds[] = {COMPILER_NOTES, PRODUCT_NOTES, PROBE_NOTES,
+                                        WAKE_UP_NOTES,  PRICE_NOTES,   CLAIMS};
     enum { ROOM = 64 };
     CacheNoteName names[ROOM];
     for (int kind = 0; kind < (int)COUNT_OF(kinds); kind++) {

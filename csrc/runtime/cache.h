@@ -117,6 +117,24 @@ bool cache_record_key(const char *text, const KeyParts *here, const Digest *seal
 void cache_record_keep(const char *text, const KeyParts *here, const Digest *key);
 void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 
+/* ---- cache_claim.c: never set an exception ---- */
+#define CLAIMS "claim-"
+enum {
+    CLAIM_NONE = -1,  /* there is nothing to claim it with */
+    CLAIM_TAKEN = -2, /* another process, or thread, compiles it */
+};
+/* The right to compile what has that key: a descriptor, or one of those. */
+int claim_take(const Digest *key);
+bool claim_is_taken(const Digest *key);
+void claim_release(int claim); /* any of them */
+void claim_leave(int claim);   /* likewise, but to a process that it was given to */
+/* Lets the next process that is started have the claim, too; it compiles in that folder. */
+void claim_give(int claim, const char *folder);
+/* The file that a compiler has made which had the claim before; false: none. */
+bool claim_left(int claim, char file[CACHE_PATH]);
+void claim_pause(void);            /* a while without the GIL */
+void claim_end(const Digest *key); /* its entry has come */
+
 /* ---- code.c ---- */
 /* Moves what was compiled into the cache, with all that is kept about it. */
 bool code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
@@ -129,7 +147,8 @@ typedef enum {
     BACKGROUND_FAILED, /* … or said */
 } BackgroundState;
 bool background_has_room(void);
-/* Takes over a folder in which toolchain_start has been called.  0: no memory (no exception). */
+/* Takes over a folder in which toolchain_start has been called; "": another process compiles it. 0:
+   no memory (no exception). */
 CodeTicket background_add(const CodeWanted *wanted, const char *folder);
 BackgroundState background_take(const Digest *key, char folder[CACHE_PATH], double *seconds,
                                 CodeTicket *ticket);

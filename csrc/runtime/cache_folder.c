@@ -202,7 +202,13 @@ cache_work_end(const char *folder)
     rmdir(folder);
 }
 
-/* ---- hooks ---- */
+/* ---- what Python sees ---- */
+
+static PyObject *
+py_cache_folder(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("z", cache_folder());
+}
 
 /* How many bytes have to be free; what it was before. */
 static PyObject *
@@ -215,6 +221,7 @@ test_cache_least_free(PyObject *Py_UNUSED(self), PyObject *bytes)
 }
 
 PyMethodDef cache_folder_methods[] = {
+    {"cache_folder", py_cache_folder, METH_NOARGS, "Where the disk cache is; None: nowhere."},
     {"test_cache_least_free", test_cache_least_free, METH_O, "Bytes to be free for a store."},
     {NULL, NULL, 0, NULL},
 };

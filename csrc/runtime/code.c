@@ -5,6 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "../clock.h"
 #include "target.h"
 
 struct Code {
@@ -137,6 +138,7 @@ code_store(const CodeWanted *w, const char *file, double seconds, char path[CACH
 {
     if (cache_store(&w->key, file, path) != ANSWER_YES) return false;
     cache_record_made(w, seconds);
+    claim_end(&w->key);
     if (w->target->record != NULL) w->target->record();
     return true;
 }
@@ -153,7 +155,7 @@ keep_and_load(const CodeWanted *w, const char *file, double seconds, Code **out)
 }
 
 static Answer
-compile_and_load(const CodeWanted *w, Code **out)
+compile_now(const CodeWanted *w, Code **out)
 {
     char folder[CACHE_PATH], file[CACHE_PATH];
     double seconds = 0;
@@ -168,26 +170,82 @@ compile_and_load(const CodeWanted *w, Code **out)
     return answer;
 }
 
-/* Starts the compiler. */
+/* Claims what is neither in memory nor on disk, or waits for a process that has; ANSWER_YES: that
+   one has brought it.  *claim is to be released. */
 static Answer
-start_later(const CodeWanted *w, CodeTicket *ticket)
+claim_code(const CodeWanted *w, bool waits, int *claim, Code **out)
+{
+    const double until = waits ? clock_seconds() + (double)toolchain_timeout() : 0;
+    while ((*claim = claim_take(&w->key)) == CLAIM_TAKEN && clock_seconds() < until) {
+        claim_pause();
+        Answer answer = find(w->target, &w->key, &w->origin, out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    if (*claim < 0) return ANSWER_NO;
+    Answer answer = find(w->target, &w->key, &w->origin, out);
+    if (answer == ANSWER_YES) claim_end(&w->key);
+    return answer;
+}
+
+/* What another process has had compiled, and not fetched. */
+static Answer
+take_left(const CodeWanted *w, int claim, Code **out)
+{
+    char file[CACHE_PATH];
+    if (!claim_left(claim, file)) return ANSWER_NO;
+    found_in = "background";
+    return keep_and_load(w, file, 0, out);
+}
+
+static Answer
+compile_and_load(const CodeWanted *w, Code **out)
+{
+    int claim;
+    Answer answer = claim_code(w, true, &claim, out);
+    if (answer == ANSWER_NO) answer = take_left(w, claim, out);
+    if (answer == ANSWER_NO) {
+        cache_missed(&w->origin, &w->parts);
+        answer = compile_now(w, out);
+    }
+    claim_release(claim);
+    return answer;
+}
+
+/* Starts the compiler, which has the claim until it ends. */
+static void
+start_claimed(const CodeWanted *w, int claim, CodeTicket *ticket)
 {
     char folder[CACHE_PATH];
-    *ticket = NO_ROOM;
-    if (!background_has_room()) return ANSWER_NO;
     cache_missed(&w->origin, &w->parts);
-    *ticket = 0;
     if (cache_work_begin(folder) < 0) {
         w->target->has_no_folder();
-        return ANSWER_NO;
+        return;
     }
+    claim_give(claim, folder);
     if (w->target->start(w->source, w->straight, folder)) *ticket = background_add(w, folder);
     if (*ticket == 0)
         cache_work_end(folder);
     else
         log_emit(LOG_CACHE, "compiled in the background: %s (%s:%d)", w->origin.function,
                  w->origin.file, w->origin.line);
-    return ANSWER_NO;
+}
+
+/* Starts the compiler, unless another process has. */
+static Answer
+start_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
+{
+    int claim;
+    *ticket = NO_ROOM;
+    if (!background_has_room()) return ANSWER_NO;
+    *ticket = 0;
+    Answer answer = claim_code(w, false, &claim, out);
+    if (answer == ANSWER_NO) answer = take_left(w, claim, out);
+    if (answer == ANSWER_NO && claim == CLAIM_TAKEN)
+        *ticket = background_add(w, "");
+    else if (answer == ANSWER_NO)
+        start_claimed(w, claim, ticket);
+    claim_leave(claim);
+    return answer;
 }
 
 static Answer
@@ -195,18 +253,25 @@ load_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
 {
     char folder[CACHE_PATH], file[CACHE_PATH];
     double seconds = 0;
+    int claim = CLAIM_NONE;
+    Answer answer = ANSWER_NO;
     BackgroundState state = background_take(&w->key, folder, &seconds, ticket);
     if (state == BACKGROUND_RUNS) return ANSWER_NO;
-    if (state == BACKGROUND_NONE) return start_later(w, ticket);
+    if (state == BACKGROUND_NONE) return start_later(w, ticket, out);
     *ticket = 0;
     if (state == BACKGROUND_FAILED && w->straight) { /* its flags may be unknown to the compiler */
         cache_work_end(folder);
-        return compile_and_load(w, out);
+        return compile_now(w, out);
     }
-    Answer answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
-    if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
+    if (state == BACKGROUND_DONE) /* another process may be about to take it */
+        answer = claim_code(w, true, &claim, out);
+    if (answer == ANSWER_NO) {
+        found_in = "background";
+        answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
+        if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
+    }
+    claim_release(claim);
     cache_work_end(folder);
-    found_in = "background";
     return answer;
 }
 
@@ -231,10 +296,10 @@ code_load(Device device, const char *source, bool straight, const Config *config
                              : find_of_others(target, &w.parts, origin, out);
     if (answer != ANSWER_NO) return answer;
     if (how == CODE_LATER && compiles && target->start != NULL) return load_later(&w, ticket, out);
+    if (how != CODE_FOUND && compiles) return compile_and_load(&w, out);
     cache_missed(origin, &w.parts);
-    if (how != CODE_FOUND && !compiles) target->is_missing();
-    if (how == CODE_FOUND || !compiles) return ANSWER_NO;
-    return compile_and_load(&w, out);
+    if (how != CODE_FOUND) target->is_missing();
+    return ANSWER_NO;
 }
 
 void *
@@ -285,18 +350,34 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     return result;
 }
 
+static int
+add_entry(PyObject *list, const Code *code)
+{
+    char name[DIGEST_HEX + 3];
+    digest_hex(&code->key, name);
+    PyObject *entry = PyUnicode_FromFormat("%s.so", name);
+    int status = entry != NULL ? PyList_Append(list, entry) : -1;
+    Py_XDECREF(entry);
+    return status;
+}
+
 static PyObject *
 code_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     long held = 0;
-    for (int i = 0; i < BUCKETS; i++)
-        for (Code *code = table[i]; code != NULL; code = code->next) held++;
-    return Py_BuildValue("{s:l,s:L,s:L}", "held", held, "loaded", loaded, "memory_hits",
-                         memory_hits);
+    PyObject *entries = PyList_New(0);
+    for (int i = 0; entries != NULL && i < BUCKETS; i++)
+        for (Code *code = table[i]; entries != NULL && code != NULL; code = code->next) {
+            held++;
+            if (add_entry(entries, code) < 0) Py_CLEAR(entries);
+        }
+    if (entries == NULL) return NULL;
+    return Py_BuildValue("{s:l,s:L,s:L,s:N}", "held", held, "loaded", loaded, "memory_hits",
+                         memory_hits, "entries", entries);
 }
 
 PyMethodDef code_methods[] = {
     {"test_code_run", test_code_run, METH_VARARGS, "Compiles C and calls its k0."},
-    {"code_info", code_info, METH_NOARGS, "Loaded shared objects."},
+    {"code_info", code_info, METH_NOARGS, "Loaded shared objects, and what the cache calls them."},
     {NULL, NULL, 0, NULL},
 };

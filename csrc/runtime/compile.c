@@ -87,7 +87,8 @@ stage_capture(Job *job, CompileNote *note)
     counts.instructions += job->capture->ninstructions;
     note->interrupted = job->postponed = job->capture->interrupted;
     if (note->interrupted) return ANSWER_NO;
-    note->useful = job->capture->useful;
+    note->cut = job->capture->cut && job->request->until > 0;
+    note->useful = job->capture->useful && !note->cut;
     note->recurses = job->capture->recurses;
     note->gain = job->capture->gain;
     note->saves = job->capture->saves;
@@ -108,7 +109,7 @@ stage_capture(Job *job, CompileNote *note)
         return ANSWER_ERROR;
     }
     if (!job->capture->useful) tell_left(job);
-    return job->capture->useful ? ANSWER_YES : ANSWER_NO;
+    return note->useful ? ANSWER_YES : ANSWER_NO;
 }
 
 /* The plan does not save enough per run yet. */
@@ -166,7 +167,7 @@ static bool
 pays_at_once(const Job *job)
 {
     enum { TIMES = 2 };
-    bool asks = job->patience.compile > 0 || (job->patience.later && !job->config->background);
+    bool asks = job->patience.compile > 0 || job->patience.unless_paid;
     return asks && job->capture->certain >= TIMES * COMPILE_COST;
 }
 
@@ -191,13 +192,18 @@ make_code(Job *job, Device device)
         put_shapes(job->capture->graph, &shapes);
         origin.shapes = shapes.data;
         int64_t began = clock_ns();
-        answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
+        CodeTicket ticket;
+        answer = code_load(device, source.data, straight, job->config, &origin, how, &ticket,
                            &job->codes.on[device]);
-        text_free(&shapes);
         if (how == CODE_COMPILED) job->waited_ns += clock_ns() - began;
-        if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
-        if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");
+        if (answer == ANSWER_NO && how == CODE_FOUND) postpone(job, false);
         stage_done(job, "compile");
+        if (ticket != 0) {
+            job->later = (LaterCode){ticket, source, shapes, straight, origin};
+            record_string(job->record, "code", "background");
+            return ANSWER_YES;
+        }
+        text_free(&shapes);
         if (answer == ANSWER_YES) record_string(job->record, "code", code_found_in());
     }
     text_free(&source);
@@ -355,6 +361,8 @@ end_job(Job *job)
     Py_XDECREF(job->seconds);
     guards_free(job->guards);
     codes_release(&job->codes);
+    text_free(&job->later.source);
+    text_free(&job->later.shapes);
     if (job->capture != NULL) capture_free(job->capture);
     text_free(&job->where);
     text_free(&job->dumped);
@@ -398,11 +406,15 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     note->postponed = job.postponed;
     note->text = job.text;
     note->on_disk = job.on_disk;
-    note->ticket = job.ticket;
     note->waited_ns = job.waited_ns;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     counts.captures++;
     counts.plans += answer == ANSWER_YES;
+    if (answer == ANSWER_YES && job.later.ticket != 0) {
+        note->waiting = waiting_new(&job, *out, note);
+        *out = NULL;
+        answer = note->waiting != NULL ? ANSWER_NO : ANSWER_ERROR;
+    }
     counts.postponed += job.postponed;
     end_job(&job);
     findings_keep();

@@ -2,9 +2,17 @@
 #ifndef PYCOMPILE_RUNTIME_COMPILE_H
 #define PYCOMPILE_RUNTIME_COMPILE_H
 
-#include "plan.h"
+#include "entry.h"
 
 #include "../codegen/codegen.h"
+
+/* Code on the host that is compiled in the background. */
+typedef struct {
+    CodeTicket ticket; /* 0: none is */
+    Text source, shapes;
+    bool straight;
+    CodeOrigin origin; /* texts of the code object; the shapes are above */
+} LaterCode;
 
 typedef struct {
     const CaptureRequest *request;
@@ -14,8 +22,8 @@ typedef struct {
     Patience patience;
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
     int64_t waited_ns;       /* for the C compiler */
-    CodeTicket ticket;       /* postponed: it is compiled in the background */
-    uint64_t text;           /* a fingerprint of the source */
+    LaterCode later;
+    uint64_t text; /* a fingerprint of the source */
     Capture *capture;
     GuardProgram *guards;
     Program *program;
@@ -55,6 +63,10 @@ void note_break(const Job *job, CompileNote *note);
 void tell_left(Job *job);
 /* Leaves the code to CPython; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);
+
+/* ---- background.c ---- */
+/* The plan, which it takes over also on failure, waits for its code.  NULL with the error set. */
+Waiting *waiting_new(Job *job, Plan *plan, const CompileNote *note);
 
 /* ---- compile_export.c ---- */
 /* Gives the program to whoever exports it.  There is no plan then: ANSWER_NO. */

@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+static char pretended[64]; /* a feature that a test pretends */
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-void
-cpu_words(char *out, size_t size)
+static void
+own_words(char *out, size_t size)
 {
     unsigned a = 0, b = 0, c = 0, d = 0, model = 0, ext_b = 0, ext_c = 0, ext_d = 0, more = 0;
     unsigned amd_c = 0, amd_d = 0, top = 0, unused1 = 0, unused2 = 0, xcr = 0, xcr_high = 0;
@@ -60,8 +62,8 @@ cpu_describe(char *out, size_t size)
 #else
 #include <sys/auxv.h>
 
-void
-cpu_words(char *out, size_t size)
+static void
+own_words(char *out, size_t size)
 {
     snprintf(out, size, "hwcap %lx %lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
 }
@@ -74,3 +76,27 @@ cpu_describe(char *out, size_t size)
              has & 1UL << 10 ? " asimdhp" : "", has & 1UL << 22 ? " sve" : "");
 }
 #endif
+
+void
+cpu_words(char *out, size_t size)
+{
+    own_words(out, size);
+    size_t length = strlen(out);
+    snprintf(out + length, size - length, "%s", pretended);
+}
+
+/* ---- hooks ---- */
+
+static PyObject *
+test_cpu(PyObject *Py_UNUSED(self), PyObject *feature)
+{
+    const char *text = PyUnicode_AsUTF8(feature);
+    if (text == NULL) return NULL;
+    snprintf(pretended, sizeof(pretended), "%s", text);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef cpu_methods[] = {
+    {"test_cpu", test_cpu, METH_O, "Pretends that the CPU has one more feature, of that name."},
+    {NULL, NULL, 0, NULL},
+};

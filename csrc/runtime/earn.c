@@ -38,7 +38,7 @@ earn_is_installed(PyFunctionObject *function)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     const char *file = PyUnicode_AsUTF8(code->co_filename);
-    PyObject *name = PyDict_GetItemString(function->func_globals, "__name__");
+    PyObject *name = dict_named(function->func_globals, "__name__");
     const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     PyErr_Clear();
     if (file == NULL || (module != NULL && strstr(module, ".tests.") != NULL)) return false;
@@ -156,8 +156,7 @@ see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_s
         see(sight, PyCell_GET(PyTuple_GET_ITEM(closure, i)));
     for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(code->co_names), LOOKED_NAMES); i++) {
         PyObject *name = PyTuple_GET_ITEM(code->co_names, i);
-        see(sight, PyDict_GetItemWithError(function->func_globals, name));
-        PyErr_Clear();
+        see(sight, dict_told(function->func_globals, name));
         for (Py_ssize_t k = 0; k < nargs; k++)
             if (args[k] != NULL && (Py_TYPE(args[k])->tp_flags & Py_TPFLAGS_HEAPTYPE))
                 see(sight, attribute_stored(args[k], name));

@@ -32,16 +32,18 @@ entry_forget(Entry *entry)
     entry->turns = (TurnsNote){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;
-    entry->ticket = 0;
+    entry->waiting = NULL;
 }
 
 static void
 entry_clear(Entry *entry)
 {
     int nplans = entry->nplans, nrefusals = entry->nrefusals;
+    Waiting *waiting = entry->waiting;
     mem_free(entry->lost);
     mem_free(entry->credit.recurring);
     entry_forget(entry);
+    waiting_free(waiting);
     for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);
 }
@@ -294,7 +296,7 @@ code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins, const Conf
 bool
 function_is_library(PyFunctionObject *function)
 {
-    return is_library(PyDict_GetItemString(function->func_globals, "__name__"));
+    return is_library(dict_named(function->func_globals, "__name__"));
 }
 
 /* Detaches first and releases afterwards: a destructor may run any code, even a reset. */

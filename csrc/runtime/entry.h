@@ -35,6 +35,16 @@ typedef struct {
     uint8_t work;   /* the most that a call had in which it paid nothing, in bits */
 } Refusal;
 
+/* background.c: a plan that waits for its code. */
+typedef struct Waiting Waiting;
+void waiting_free(Waiting *waiting);
+/* Of its compile; 0 for NULL. */
+CodeTicket waiting_ticket(const Waiting *waiting);
+/* Its compiler runs no more.  ANSWER_YES: *at is gone, and *note is its capture's; without a plan
+   the compiler has failed, and the note is one of a refusal.  ANSWER_NO: it waits on. ANSWER_ERROR:
+   as of compile_plan. */
+Answer waiting_take(Waiting **at, Plan **plan, CompileNote *note);
+
 /* Calls with arguments of the same types and shapes, once no more plans are made for each. */
 enum { RECURRING = 32 };
 typedef struct {
@@ -83,7 +93,7 @@ typedef struct {
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
     int64_t earned_at; /* whole programs: calls of the code before which no plan of it pays */
     int32_t unearned;  /* the Instr at which the graph that does not pay yet ended, or -1 */
-    CodeTicket ticket; /* the code of its next plan is compiled in the background */
+    Waiting *waiting;  /* owned: its next plan, whose code is compiled in the background, or NULL */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -182,9 +192,9 @@ struct CodeState {
     bool told;               /* the program was told that it is compiled no more */
     bool met;                /* "eager_then_compile": a call has come that had no plan */
     bool planned;            /* a place of it has, or had, a plan */
-    CodeTicket ticket;       /* else: what the last capture waits for; 0: nothing */
+    CodeTicket ticket;       /* else: what its last plan waits for; 0: nothing */
     bool judged;             /* `loops` and `open_loop` are known */
-    bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
+    bool patient;         /* whole programs: each plan has to be earned by counted calls: earn.c */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */
     VEC(BreakNote) hints; /* empty unless perf_hints are on; mem_alloc */
@@ -289,6 +299,10 @@ void entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Ro
 void entry_missed(Entry *entry);
 /* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
+
+/* background.c: this plan waits there, in place of another thread's if there is one; NULL: nothing
+ * changes. */
+void entry_waits(Entry *entry, Waiting *waiting);
 
 /* The plan, which is one of the entry's, holds. */
 static inline void

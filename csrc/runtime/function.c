@@ -329,6 +329,16 @@ compiled_precompile(PyObject *object, PyObject *args, PyObject *kwargs)
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
+/* _compile(function): with the same options. */
+static PyObject *
+compiled_compile(PyObject *object, PyObject *function)
+{
+    CompiledFunction *self = (CompiledFunction *)object;
+    PyObject *plain = self->vectorcall == plain_vectorcall ? Py_True : Py_False;
+    return PyObject_CallFunctionObjArgs((PyObject *)Py_TYPE(object), function, self->options, plain,
+                                        NULL);
+}
+
 /* _export(name, told, names, values, vector_bytes): see recompile.h. */
 static PyObject *
 compiled_export(PyObject *object, PyObject *args)
@@ -351,6 +361,7 @@ compiled_export(PyObject *object, PyObject *args)
 }
 
 static PyMethodDef compiled_methods[] = {
+    {"_compile", compiled_compile, METH_O, NULL},
     {"_export", compiled_export, METH_VARARGS, NULL},
     {"__reduce__", compiled_reduce, METH_NOARGS, NULL},
     {"__reduce_ex__", compiled_reduce, METH_O, NULL},

@@ -53,7 +53,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .kind = from->kind,
         .source = from->source,
         .other = guard_has_other(from->kind) ? from->other : NO_SOURCE,
-        .object = from->object,
+        .object =
+            from->kind == GUARD_NAMESPACE ? PyFunction_GET_GLOBALS(from->object) : from->object,
         .low = from->low,
         .high = from->high,
         .array = {.dtype = from->array.dtype,
@@ -127,16 +128,17 @@ mark_sources(GuardProgram *program, const Capture *capture)
 }
 
 static int
-keep_all(GuardProgram *program, PyObject *keep)
+keep_all(GuardProgram *program, const Capture *capture)
 {
+    PyObject *keep = capture->keep;
     for (int i = 0; i < program->nsources; i++)
         if (guards_keep_mortal(program, keep, program->sources[i].object) < 0) return -1;
     for (int i = 0; i < program->nchecks; i++)
         if (guards_keep_mortal(program, keep, program->checks[i].object) < 0) return -1;
-    if (guards_keep_namespaces(program, keep) < 0) return -1;
+    if (guards_keep_namespaces(program, capture) < 0) return -1;
     for (int i = 0; i < program->nsources; i++) {
-        const GuardSource *source = &program->sources[i];
-        if (guards_keep(program, keep, source->key) < 0 ||
+        GuardSource *source = &program->sources[i];
+        if (guards_keep_value(program, keep, &source->key) < 0 ||
             guards_keep(program, keep, source->object) < 0 ||
             guards_keep(program, keep, source->builtins) < 0)
             return -1;
@@ -172,7 +174,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
     mark_sources(program, capture);
-    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture->keep);
+    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture);
 }
 
 /* Lists the work of a check.  The program may have run since capture, in the collector: the first
@@ -360,6 +362,13 @@ is_present(const GuardProgram *program, PyObject *const *reached, int *failed)
     return true;
 }
 
+/* The same object in the other dict is watched there. */
+static bool
+is_where_it_was(const GuardSource *source, PyObject *object)
+{
+    return object == source->seen && source->behind == source_is_behind(source);
+}
+
 /* A watched object has changed: checks everything, and watches again if all still holds. */
 static bool
 check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
@@ -368,7 +377,7 @@ check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *fa
     for (int i = 0; i < program->nsources; i++) {
         GuardSource *source = &program->sources[i];
         reached[i] = source_reach(source, roots, reached);
-        if (!source->steady || reached[i] == source->seen) continue;
+        if (!source->steady || is_where_it_was(source, reached[i])) continue;
         moved = true;
         if (source->moves < MOST_MOVES) source->moves++;
     }
@@ -379,13 +388,10 @@ check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *fa
     }
     if (!is_present(program, reached, failed)) return false;
     if (!moved && program->watch != NULL && watch_rearm(program->watch) == ANSWER_YES) return true;
-    /* Other objects pass the same guards, or one cannot be watched again. */
+    /* Other objects pass the same guards, or one cannot be watched again.  With nothing watched the
+       next check looks at everything, too. */
     PyErr_Clear();
-    if (guards_watch(program, reached) < 0) {
-        PyErr_Clear();
-        *failed = program->nchecks;
-        return false;
-    }
+    if (guards_watch(program, reached) < 0) PyErr_Clear();
     return true;
 }
 

@@ -11,10 +11,11 @@ typedef struct {
     int32_t base, index; /* ITEM of a sequence: the index; -1: look up `key` */
     PyObject *key, *object;
     PyObject *builtins; /* GLOBAL: searched when the globals lack the key */
-    PyObject **made;    /* SIZE: the int made last; owned, in the program's arena */
+    PyObject **made;    /* SIZE: the int made last; owned, in the guard program's arena */
     bool used;          /* an input, a build or a guard needs it */
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
+    bool behind;        /* GLOBAL: it was in the builtins when it was watched */
     uint8_t moves;      /* how often it was another one, until it is watched no more */
     PyObject *seen;     /* its address alone, unless the watch holds: then borrowed */
 } GuardSource;
@@ -30,7 +31,7 @@ typedef struct {
     PyObject *object;
     int64_t low, high;
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
-    int32_t ngroup, nwritten, *group; /* DISJOINT, APART */
+    int32_t ngroup, nwritten, *group; /* DISJOINT, DIFFERENT, SIZES */
     int32_t nsizes;
     const SizeTerm *sizes;      /* SIZES */
     struct MemoryRange *ranges; /* of them: buffer, with the order of the last check */
@@ -43,7 +44,14 @@ typedef struct {
     int32_t source, slot;
 } SlotRead;
 
-/* An object that the program refers to weakly. */
+/* A tuple or set that borrows what it holds: the guard program keeps that by itself, most weakly.
+ */
+typedef struct Hollow {
+    PyObject *object;
+    struct Hollow *next;
+} Hollow;
+
+/* An object that the guard program refers to weakly. */
 typedef struct {
     PyObject *object, *reference; /* object: NULL once it is gone */
     bool watched;                 /* it is the watch's only, not the guards' */
@@ -51,13 +59,14 @@ typedef struct {
 
 struct GuardProgram {
     Arena *memory;
-    PyCodeObject *code; /* borrowed: its entries own the program */
+    PyCodeObject *code; /* borrowed: its entries own the guard program */
     int entry;          /* the Instr of the code before which it is checked */
     bool dead;          /* an object referred to weakly is gone: the guards never hold again */
     int nweak, weak_room;
     WeakHold *weak;
     PyObject *forget; /* the callback of the weak references, or NULL */
     PyObject *strong; /* a list: all other objects */
+    Hollow *hollows;
     /* Borrowed: the namespace of the code.  Whoever has the guards checked runs in it. */
     PyObject *globals, *builtins;
     int nsources, nchecks, nfiles, last_slot;
@@ -84,8 +93,6 @@ PyObject *guard_reach(const GuardProgram *program, int number, const Roots *root
 
 /* ---- guards_value.c ---- */
 enum { LONGEST_VALUE = 60 }; /* bytes of a text that are shown */
-/* None, a number, text, bytes, or a tuple of such values: its repr runs no code of the program. */
-bool guard_is_plain(PyObject *object);
 void guard_put_object(Text *out, PyObject *object);
 /* An object other than `wanted`: how it differs, where both have the same text. */
 void guard_put_other(Text *out, PyObject *wanted, PyObject *now);
@@ -135,9 +142,12 @@ int guards_keep_watched(GuardProgram *program, PyObject *object);
 /* Before any other object: those whose life others depend on. */
 int guards_keep_mortal(GuardProgram *program, PyObject *keep, PyObject *object);
 /* Refers weakly to what keeps the namespaces in which names are looked up. */
-int guards_keep_namespaces(GuardProgram *program, PyObject *keep);
+int guards_keep_namespaces(GuardProgram *program, const Capture *capture);
 /* Is the object recognised by what it consists of? */
 bool guards_knows_parts(PyObject *object);
+/* As guards_keep, of what is compared by value: a tuple or set of others than plain values is
+   replaced by a hollow copy.  -1 with the error set. */
+int guards_keep_value(GuardProgram *program, PyObject *keep, PyObject **object);
 /* Keeps the wanted object alive, or turns the check into one of its parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);
@@ -153,8 +163,10 @@ int guard_group(GuardProgram *program, GuardCheck *check, const int32_t *members
 int guards_find_again(GuardProgram *program);
 
 /* ---- guards_watch.c ---- */
+/* Is it a global that is found in the builtins? */
+bool source_is_behind(const GuardSource *source);
 /* Finds what can be watched, with `reached` as it is now, and lists the work that remains for each
-   check.  0, or -1 with the error set. */
+   check.  0, or -1 with the error set and nothing watched. */
 int guards_watch(GuardProgram *program, PyObject *const *reached);
 
 #endif

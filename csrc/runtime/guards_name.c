@@ -41,7 +41,7 @@ put_variable(Text *out, const GuardSource *source)
                 key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
 }
 
-/* An entry of the value stack where the program begins, and the instruction that pushed it. */
+/* An entry of the value stack where the guards are checked, and the instruction that pushed it. */
 typedef struct {
     Decoded *decoded;
     const Instr *next, *writer; /* NULL: not known */

@@ -147,7 +147,7 @@ guards_find_again(GuardProgram *program)
 {
     int32_t *found = mem_alloc((size_t)(program->nsources + 1) * sizeof(int32_t));
     if (found == NULL) return -1;
-    GuardCheck apart = {.kind = GUARD_APART, .other = NO_SOURCE};
+    GuardCheck apart = {.kind = GUARD_DIFFERENT, .other = NO_SOURCE};
     int nfound = 0, failed = 0;
     for (int i = 0; i < program->nsources; i++) {
         const GuardSource *source = &program->sources[i];

@@ -7,17 +7,12 @@ static PyObject *
 dict_entry(PyObject *dict, PyObject *key)
 {
     if (dict == NULL || !PyDict_Check(dict)) return NULL;
-    if (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) { /* an enum member, compared by identity */
-        Py_ssize_t at = 0;
-        PyObject *found, *item;
-        while (PyDict_Next(dict, &at, &found, &item))
-            if (found == key) return item;
-        return NULL;
-    }
     if (key_is_constant(key)) return dict_stored(dict, key);
-    PyObject *value = PyDict_GetItemWithError(dict, key);
-    if (value == NULL) PyErr_Clear();
-    return value;
+    Py_ssize_t at = 0; /* an enum member, compared by identity */
+    PyObject *found, *item;
+    while (PyDict_Next(dict, &at, &found, &item))
+        if (found == key) return item;
+    return NULL;
 }
 
 static PyObject *
@@ -311,9 +306,9 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     switch (check->kind) {
     case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
     case GUARD_IS:
+    case GUARD_GLOBAL:
         if (check->parts != NULL) return guards_has_parts(check, object);
         return object == check->object;
-    case GUARD_GLOBAL: return object == check->object;
     case GUARD_NAMESPACE:
         return PyFunction_Check(object) && PyFunction_GET_GLOBALS(object) == check->object &&
                ((PyFunctionObject *)object)->func_builtins == other;
@@ -338,7 +333,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_OVERLAP: return overlapping(object, other);
     case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
-    case GUARD_APART: return all_differ(check, reached);
+    case GUARD_DIFFERENT: return all_differ(check, reached);
     case GUARD_UNBOUND: return false;
     case GUARD_QUIET: return object_ends_quietly(object, check->low, NULL);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;

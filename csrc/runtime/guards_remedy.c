@@ -10,7 +10,7 @@ static const char *const remedies[][2] = {
 
 /* ---- where it comes from ---- */
 
-/* May the Instr at `from` be followed by the program's entry, through a loop around both? */
+/* May the Instr at `from` be followed by the code's entry, through a loop around both? */
 static bool
 comes_again(const Decoded *decoded, int entry, int from)
 {
@@ -86,13 +86,12 @@ static const char slice_shape[] =
     "take slices of a few lengths, or compute with the whole array and "
     "take the slice at the end";
 const char guard_of_turns[] =
-    "where the loop itself changes the shape from turn to turn, keep an array of one length and "
-    "write into slices of it (x[:m] = ...), or, if only the loop's length breaks it (PC0013), "
-    "raise "
+    "keep an array of one length and write into slices of it (x[:m] = ...), where the loop itself "
+    "changes the shape from turn to turn, or, if only the loop's length breaks it (PC0013), raise "
     "options={'unroll': ...}; where others pass the shape, pad arrays to a few shapes";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
-/* The Instr before the program's entry that stored the local last; -1: none did, it is an argument
+/* The Instr before the code's entry that stored the local last; -1: none did, it is an argument
    still. */
 static int
 last_store(const Decoded *decoded, int entry, int slot)
@@ -103,7 +102,7 @@ last_store(const Decoded *decoded, int entry, int slot)
     return at;
 }
 
-/* The Instr that made what the slot holds at the program's entry; -1: not known.  *outside: nothing
+/* The Instr that made what the slot holds at the code's entry; -1: not known.  *outside: nothing
    in this code did. */
 static int
 slot_maker(const GuardProgram *program, const Decoded *decoded, int slot, bool *outside)
@@ -150,7 +149,7 @@ hands_on(const Decoded *decoded, int head, int end, int slot)
     return false;
 }
 
-/* … of any loop around the program's entry. */
+/* … of any loop around the code's entry. */
 static bool
 is_handed_on(const GuardProgram *program, const Decoded *decoded, int slot)
 {
@@ -328,8 +327,7 @@ static const char number_of_place[] =
     "only computed with may differ there";
 
 const char guard_counted[] =
-    "Python runs the loop that gives it, because of a break in the loop: change what breaks "
-    "(PYCOMPILE_LOGS=graph_breaks)";
+    "change what breaks in the loop that gives it (PYCOMPILE_LOGS=graph_breaks): Python runs it";
 
 /* Is it the item of a `for` loop that Python runs? */
 static bool

@@ -120,7 +120,9 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
         break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
-    case GUARD_APART: text_printf(out, "objects (%d) were different ones", check->ngroup); break;
+    case GUARD_DIFFERENT:
+        text_printf(out, "objects (%d) were different ones", check->ngroup);
+        break;
     case GUARD_ATTR_ABSENT: guard_put_name(out, check->object); break;
     case GUARD_SPARE:
         text_put(out, check->low ? "an array that nothing else holds" : "held elsewhere too");
@@ -142,7 +144,7 @@ put_keys(Text *out, PyObject *wanted, PyObject *dict)
     bool ours = PyDict_CheckExact(dict) || PyODict_CheckExact(dict);
     PyObject *list = ours ? PyDict_Keys(dict) : NULL; /* iterating an OrderedDict hashes its keys */
     PyObject *keys = list ? PyList_AsTuple(list) : NULL;
-    if (keys != NULL && guard_is_plain(keys))
+    if (keys != NULL && value_is_plain(keys))
         guard_put_other(out, wanted, keys);
     else
         text_printf(out, "%zd other%s", PyDict_GET_SIZE(dict),
@@ -166,7 +168,7 @@ put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObjec
                           ? "its builtins are another dict"
                           : "its globals are another dict");
     else if (now != NULL && check->kind == GUARD_TYPE)
-        text_put(out, Py_TYPE(now)->tp_name);
+        guard_put_other(out, check->object, (PyObject *)Py_TYPE(now));
     else if (now != NULL && check->kind == GUARD_KEYS && PyDict_Check(now))
         put_keys(out, check->object, now);
     else if (now != NULL && check->kind != GUARD_TYPE &&

@@ -3,20 +3,6 @@
    of the environment are not shown. */
 #include "guards.h"
 
-bool
-guard_is_plain(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-            if (!guard_is_plain(PyTuple_GET_ITEM(object, i))) return false;
-        return true;
-    }
-    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
-           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object);
-}
-
 /* A set or frozenset of plain values? */
 static bool
 is_plain_set(PyObject *object)
@@ -25,7 +11,7 @@ is_plain_set(PyObject *object)
     PyObject *key;
     if (!PyAnySet_CheckExact(object)) return false;
     while (set_next(object, &at, &key))
-        if (!guard_is_plain(key)) return false;
+        if (!value_is_plain(key)) return false;
     return true;
 }
 
@@ -216,8 +202,8 @@ guard_put_object(Text *out, PyObject *object)
         text_put(out, "missing");
     } else if (PyType_Check(object)) {
         text_put(out, ((PyTypeObject *)object)->tp_name);
-    } else if (guard_is_plain(object) || guard_array_scalar(object) || array_dtype_check(object)) {
-        PyObject *repr = guard_is_plain(object) ? plain_repr(object) : PyObject_Repr(object);
+    } else if (value_is_plain(object) || guard_array_scalar(object) || array_dtype_check(object)) {
+        PyObject *repr = value_is_plain(object) ? plain_repr(object) : PyObject_Repr(object);
         const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
         put_cut(out, string ? string : "?");
         if (string == NULL) PyErr_Clear();
@@ -256,7 +242,7 @@ guard_put_other(Text *out, PyObject *wanted, PyObject *now)
     guard_put_object(&before, wanted);
     guard_put_object(&after, now);
     bool same = before.data != NULL && after.data != NULL && strcmp(before.data, after.data) == 0;
-    bool values = wanted != NULL && now != NULL && (guard_is_plain(wanted) || is_plain_set(wanted));
+    bool values = wanted != NULL && now != NULL && (value_is_plain(wanted) || is_plain_set(wanted));
     bool hidden = same || after.len > LONGEST_VALUE; /* the texts do not show the difference */
     if (hidden && values && is_plain_set(wanted) && is_plain_set(now))
         put_set_difference(out, wanted, now);
@@ -264,6 +250,8 @@ guard_put_other(Text *out, PyObject *wanted, PyObject *now)
         text_put(out, "others");
     else if (same && values)
         text_put(out, "another that begins alike");
+    else if (same && strncmp(after.data, "a ", 2) == 0)
+        text_printf(out, "another %s", after.data + 2);
     else
         text_printf(out, "%s%s", same ? "another " : "", after.data ? after.data : "?");
     text_free(&before);

@@ -11,6 +11,13 @@ watch_key(GuardProgram *program, PyObject *dict, PyObject *key)
     return watch_dict_key(program->watch, dict, key);
 }
 
+bool
+source_is_behind(const GuardSource *source)
+{
+    return source->kind == SOURCE_GLOBAL && source->builtins != NULL &&
+           dict_stored(source->object, source->key) == NULL;
+}
+
 static Answer
 watch_global(GuardProgram *program, const GuardSource *source)
 {
@@ -18,8 +25,8 @@ watch_global(GuardProgram *program, const GuardSource *source)
     if (answer != ANSWER_YES || source->builtins == NULL) return answer;
     /* A global of the same name may shadow a builtin later; the watch on the globals notices
        that. */
-    if (PyDict_GetItemWithError(source->object, source->key) != NULL) return ANSWER_YES;
-    return watch_key(program, source->builtins, source->key);
+    return source_is_behind(source) ? watch_key(program, source->builtins, source->key)
+                                    : ANSWER_YES;
 }
 
 /* The watch borrows the base: its end is the watch's. */
@@ -116,7 +123,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_UNBOUND:
     case GUARD_SAME:
     case GUARD_NOT_SAME:
-    case GUARD_APART: return true;
+    case GUARD_DIFFERENT: return true;
     case GUARD_NAMESPACE: return true; /* a function cannot get another */
     case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:
@@ -167,17 +174,27 @@ make_lists(GuardProgram *program, PyObject *const *reached)
     return 0;
 }
 
-int
-guards_watch(GuardProgram *program, PyObject *const *reached)
+static int
+mark_steady(GuardProgram *program, PyObject *const *reached)
 {
-    guards_unwatch(program);
-    if ((program->watch = watch_new()) == NULL) return -1;
     for (int i = 0; i < program->nsources; i++) {
         program->sources[i].steady = false;
         Answer answer = source_is_steady(program, i, reached);
         if (answer == ANSWER_ERROR) return -1;
         program->sources[i].steady = answer == ANSWER_YES;
+        program->sources[i].behind = answer == ANSWER_YES && source_is_behind(&program->sources[i]);
         program->sources[i].seen = reached[i];
     }
-    return make_lists(program, reached);
+    return 0;
+}
+
+int
+guards_watch(GuardProgram *program, PyObject *const *reached)
+{
+    guards_unwatch(program);
+    if ((program->watch = watch_new()) != NULL && mark_steady(program, reached) == 0 &&
+        make_lists(program, reached) == 0)
+        return 0;
+    guards_unwatch(program); /* the lists are those of the watch before */
+    return -1;
 }

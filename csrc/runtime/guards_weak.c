@@ -2,14 +2,19 @@
    keep them alive.
 
    - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
-     callback makes the guard program dead: it never holds again, and none of its objects is
+   callback makes the guard program dead: it never holds again, and none of its objects is
    accessed any more.  What only the watch borrows ends the watch instead.
+   - By what they hold: tuples and sets of such are copied, and the copies borrow what is in them
+   (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
+   parts.
    - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
-   dicts of functions and modules that are referred to weakly.  So that the namespace of any
-   followed function is, its module or a function in it is referred to, too.
+   dicts of functions and modules that are referred to weakly.  The namespace of another function
+   that is followed lives as long as its module, a function in it or the function itself: one of
+   them is referred to weakly.
    - Not at all: arrays, lists, dicts, tuples of such (guards_path.c).
-   - Strongly, in one list: what is left.  It holds nothing of the program, or only capture itself
-   refers to it (it made it). */
+   - Strongly, in one list: plain values, what no program owns, what only capture itself refers to
+   (it made it).  Members of an enum of ints are there, too, and hold their class and with it its
+   namespace: they cannot be referred to weakly. */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
@@ -30,8 +35,8 @@ guards_unwatch(GuardProgram *program)
     program->nweak = kept;
 }
 
-/* A capsule stands between the callback and the program, which may be freed first.  The watch may
-   borrow the object that is freed now.  The reference stays until it is no longer being called
+/* A capsule stands between the callback and the guard program, which may be freed first.  The watch
+   may borrow the object that is freed now.  The reference stays until it is no longer being called
    back. */
 static PyObject *
 on_death(PyObject *capsule, PyObject *reference)
@@ -173,9 +178,9 @@ owner_of(PyObject *namespace)
 {
     Py_ssize_t at = 0;
     PyObject *key, *value;
-    PyObject *name = PyDict_GetItemString(namespace, "__name__");
-    PyObject *module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : NULL;
-    PyErr_Clear();
+    PyObject *name = dict_named(namespace, "__name__");
+    bool text = name != NULL && PyUnicode_CheckExact(name);
+    PyObject *module = text ? dict_told(PyImport_GetModuleDict(), name) : NULL;
     if (module != NULL && PyModule_Check(module) && PyModule_GetDict(module) == namespace)
         return module;
     while (PyDict_Next(namespace, &at, &key, &value))
@@ -183,27 +188,46 @@ owner_of(PyObject *namespace)
     return NULL;
 }
 
-/* The namespace of a function that is followed but not known itself. */
+/* The namespace of a function that is followed but not known itself.  `function`: the one that
+   capture met, or NULL. */
 static int
-borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace)
+borrow_namespace(GuardProgram *program, PyObject *keep, PyObject *namespace, PyObject *function)
 {
     if (namespace == NULL || is_lent(program, namespace)) return 0;
-    return guards_keep_mortal(program, keep, owner_of(namespace));
+    PyObject *owner = owner_of(namespace);
+    return guards_keep_mortal(program, keep, owner != NULL ? owner : function);
 }
 
 int
-guards_keep_namespaces(GuardProgram *program, PyObject *keep)
+guards_keep_namespaces(GuardProgram *program, const Capture *capture)
 {
+    PyObject *keep = capture->keep;
+    for (int i = 0; i < capture->guards.len; i++)
+        if (program->checks[i].kind == GUARD_NAMESPACE &&
+            borrow_namespace(program, keep, program->checks[i].object,
+                             capture->guards.at[i].object) < 0)
+            return -1;
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].kind == SOURCE_GLOBAL &&
-            (borrow_namespace(program, keep, program->sources[i].object) < 0 ||
-             borrow_namespace(program, keep, program->sources[i].builtins) < 0))
-            return -1;
-    for (int i = 0; i < program->nchecks; i++)
-        if (program->checks[i].kind == GUARD_NAMESPACE &&
-            borrow_namespace(program, keep, program->checks[i].object) < 0)
+            (borrow_namespace(program, keep, program->sources[i].object, NULL) < 0 ||
+             borrow_namespace(program, keep, program->sources[i].builtins, NULL) < 0))
             return -1;
     return 0;
+}
+
+/* The items of a tuple of classes. */
+static int
+classes_of(PyObject *tuple, const void **out, int *nobjects)
+{
+    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) == 0 ||
+        PyTuple_GET_SIZE(tuple) > MAX_PARTS)
+        return -1;
+    *nobjects = (int)PyTuple_GET_SIZE(tuple);
+    for (Py_ssize_t i = 0; i < *nobjects; i++) {
+        out[i] = PyTuple_GET_ITEM(tuple, i);
+        if (!PyType_Check(PyTuple_GET_ITEM(tuple, i))) return -1;
+    }
+    return *nobjects;
 }
 
 /* What identifies the object, into `out`, the first *nobjects of them objects that it has; returns
@@ -235,15 +259,17 @@ parts_of(PyObject *object, const void **out, int *nobjects)
         }
         return *nobjects;
     }
-    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) == 0 ||
-        PyTuple_GET_SIZE(object) > MAX_PARTS)
-        return -1;
-    *nobjects = (int)PyTuple_GET_SIZE(object);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-        out[i] = PyTuple_GET_ITEM(object, i);
-        if (!PyType_Check(PyTuple_GET_ITEM(object, i))) return -1;
+    if (ufunc_check(object) && (out[0] = ufunc_made_of(object)) != NULL) {
+        *nobjects = 1;
+        out[1] = (const void *)(uintptr_t)ufunc_arity(object);
+        return 2;
     }
-    return *nobjects;
+    if (!typing_is_union(object)) return classes_of(object, out, nobjects);
+    PyObject *members = PyObject_GetAttrString(object, "__args__");
+    int n = members != NULL ? classes_of(members, out, nobjects) : -1;
+    Py_XDECREF(members); /* the union has it */
+    PyErr_Clear();
+    return n;
 }
 
 bool
@@ -254,18 +280,77 @@ guards_knows_parts(PyObject *object)
     return parts_of(object, parts, &nobjects) >= 0;
 }
 
-/* A descriptor, and a class's MRO or bases, refer to the object that has them and cannot be
-   referenced weakly: such an object is recognised by its parts. */
+/* ---- tuples and sets of what is referred to weakly ---- */
+
+static PyObject *
+hollow_tuple(GuardProgram *program, PyObject *keep, PyObject *of, Hollow *hollow)
+{
+    PyObject *made = hollow->object = PyTuple_New(PyTuple_GET_SIZE(of));
+    if (made == NULL) return NULL;
+    PyObject_GC_UnTrack(made);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(of); i++) {
+        PyObject *item = PyTuple_GET_ITEM(of, i);
+        if (guards_keep_value(program, keep, &item) < 0) return NULL;
+        PyTuple_SET_ITEM(made, i, item);
+    }
+    return made;
+}
+
+static PyObject *
+hollow_set(GuardProgram *program, PyObject *keep, PyObject *of, Hollow *hollow)
+{
+    PyObject *made = hollow->object = set_clone(of);
+    if (made == NULL) return NULL;
+    set_lend(made);
+    PySetObject *set = (PySetObject *)made;
+    for (Py_ssize_t i = 0; i <= set->mask; i++)
+        if (guards_keep_value(program, keep, &set->table[i].key) < 0) return NULL;
+    return made;
+}
+
+static void
+hollow_free(Hollow *hollow)
+{
+    PyObject *object = hollow->object;
+    if (object == NULL) return;
+    for (Py_ssize_t i = 0; PyTuple_Check(object) && i < PyTuple_GET_SIZE(object); i++)
+        PyTuple_SET_ITEM(object, i, NULL);
+    if (PyAnySet_Check(object)) set_forget(object);
+    Py_DECREF(object);
+}
+
+int
+guards_keep_value(GuardProgram *program, PyObject *keep, PyObject **object)
+{
+    bool tuple = *object != NULL && PyTuple_CheckExact(*object);
+    bool set = *object != NULL && PyAnySet_CheckExact(*object);
+    if ((!tuple && !set) || value_is_plain(*object)) return guards_keep(program, keep, *object);
+    Hollow *hollow = arena_alloc(program->memory, sizeof(Hollow));
+    if (hollow == NULL) return -1;
+    hollow->next = program->hollows;
+    program->hollows = hollow;
+    PyObject *copy = tuple ? hollow_tuple(program, keep, *object, hollow)
+                           : hollow_set(program, keep, *object, hollow);
+    if (copy == NULL) return -1;
+    *object = copy;
+    return 0;
+}
+
+/* ---- what is wanted ---- */
+
+/* A descriptor, a class's MRO or bases, a union and a ufunc of a Python function refer to objects
+   of the program and cannot be referenced weakly: such an object is recognised by its parts. */
 int
 guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
 {
     const void *parts[MAX_PARTS];
     int nobjects = 0;
-    bool identity = check->kind == GUARD_IS && check->object != NULL;
-    int n = identity ? parts_of(check->object, parts, &nobjects) : -1;
+    bool identity = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
+    int n = identity && check->object != NULL ? parts_of(check->object, parts, &nobjects) : -1;
     bool mortal = false;
     for (int i = 0; n >= 0 && i < nobjects; i++)
         mortal = mortal || is_mortal((PyObject *)(uintptr_t)parts[i]);
+    if (!mortal && !identity) return guards_keep_value(program, keep, &check->object);
     if (!mortal) return guards_keep(program, keep, check->object);
     for (int i = 0; i < nobjects; i++)
         if (guards_keep(program, keep, (PyObject *)(uintptr_t)parts[i]) < 0) return -1;
@@ -310,6 +395,8 @@ guards_let_go(GuardProgram *program)
 {
     if (program->forget != NULL) PyCapsule_SetContext(PyCFunction_GET_SELF(program->forget), NULL);
     watch_free(program->watch);
+    for (Hollow *hollow = program->hollows; hollow != NULL; hollow = hollow->next)
+        hollow_free(hollow);
     for (int i = 0; i < program->nweak; i++) Py_DECREF(program->weak[i].reference);
     mem_free(program->weak);
     Py_CLEAR(program->forget);

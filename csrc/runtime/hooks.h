@@ -9,7 +9,7 @@ extern PyMethodDef config_methods[], log_methods[], toolchain_methods[], cache_m
     divided_methods[], function_methods[], test_methods[], program_methods[], hints_methods[],
     compile_methods[], spare_methods[], sample_methods[], background_methods[], cuda_methods[],
     cuda_graph_methods[], region_methods[], live_methods[], account_methods[], prices_methods[],
-    stance_methods[], cache_import_methods[], trace_methods[];
+    stance_methods[], cache_import_methods[], trace_methods[], cpu_methods[];
 
 /* Read the environment; -1 with the error set. */
 int config_init(void);

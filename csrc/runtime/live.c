@@ -252,8 +252,7 @@ read_slots(Live *l, PyObject **room)
     memcpy(room, frame_slots(l->frame), sizeof(PyObject *) * (size_t)nlocals);
     for (int i = 0; i < l->nnames; i++) {
         PyObject *name = PyTuple_GET_ITEM(l->live->names, i);
-        PyObject *value = PyDict_GetItemWithError(frame_globals(l->frame), name);
-        if (value == NULL) PyErr_Clear();
+        PyObject *value = dict_told(frame_globals(l->frame), name);
         room[l->first + i] = Py_XNewRef(value);
     }
     PyObject **stack = room + l->decoded->nlocalsplus;
@@ -294,11 +293,10 @@ static PyObject *
 global_value(const Live *l, int name)
 {
     PyObject *key = PyTuple_GET_ITEM(l->decoded->code->co_names, name);
-    PyObject *value = PyDict_GetItemWithError(frame_globals(l->frame), key);
-    if (value == NULL && !PyErr_Occurred())
-        value = PyDict_GetItemWithError(frame_builtins(l->frame), key);
-    if (value == NULL) PyErr_Clear();
-    return value;
+    PyObject *value = dict_stored(frame_globals(l->frame), key);
+    if (value == NULL && PyDict_Check(frame_builtins(l->frame)))
+        value = dict_stored(frame_builtins(l->frame), key);
+    return value != NULL && stored_is_untold(value) ? NULL : value;
 }
 
 /* The object of which the Instr `number` takes an attribute; NULL: not known. */
@@ -309,8 +307,7 @@ attribute_owner(const Live *l, int number)
     if (load->kind == I_LOAD_LOCAL) {
         int slot = load->arg - (load->arg >= l->first ? l->first : 0);
         if (load->arg < l->first) return frame_slots(l->frame)[slot];
-        return PyDict_GetItemWithError(frame_globals(l->frame),
-                                       PyTuple_GET_ITEM(l->live->names, slot));
+        return dict_told(frame_globals(l->frame), PyTuple_GET_ITEM(l->live->names, slot));
     }
     return load->kind == I_LOAD_GLOBAL ? global_value(l, load->arg) : NULL;
 }
@@ -735,7 +732,7 @@ make_plan(Live *l, Entry *entry, const LoopSight *sight, int64_t runs, Plan **pl
     Answer answer = compile_plan(&request, NULL, NULL, patience, plan, note);
     if (accounts)
         account_captured(account, l->decoded->count, clock_ran_ns() - began, note->waited_ns,
-                         answer == ANSWER_YES || note->ticket != 0);
+                         answer == ANSWER_YES || note->waiting != NULL);
     return answer;
 }
 
@@ -759,6 +756,35 @@ wait_for(Live *l)
 }
 
 static EdgeResult
+take_plan(Live *l, Entry *entry, const CompileNote *note, Plan *plan)
+{
+    int64_t limit = config->recompile_limit;
+    Roots roots = live_roots(l);
+    EdgeResult result = EDGE_GO;
+    credit_tried(entry, limit, &roots, note, plan);
+    entry_take(entry, plan, limit);
+    l->loop->next = l->loop->turns + 1;
+    l->began = clock_ns(); /* the account has what it took so far */
+    try_plans(l, entry, &result);
+    return result;
+}
+
+/* A plan waits for its code. */
+static EdgeResult
+take_waiting(Live *l, Entry *entry)
+{
+    Plan *plan = NULL;
+    CompileNote note;
+    if (background_runs(waiting_ticket(entry->waiting))) return wait_for(l);
+    Answer answer = waiting_take(&entry->waiting, &plan, &note);
+    if (answer == ANSWER_ERROR) return EDGE_ERROR;
+    if (answer == ANSWER_NO) return wait_for(l);
+    if (plan != NULL) return take_plan(l, entry, &note, plan);
+    guards_free(note.guards);
+    return EDGE_DONE;
+}
+
+static EdgeResult
 try_capture(Live *l, Entry *entry, const LoopSight *sight)
 {
     LiveLoop *loop = l->loop;
@@ -774,29 +800,19 @@ try_capture(Live *l, Entry *entry, const LoopSight *sight)
     if (l->failed != NULL)
         entry_varied(entry, plan_guards(l->failed), l->failed_guard, &roots, false);
     Answer answer = make_plan(l, entry, sight, sight->around, &plan, &note);
-    if (note.postponed && note.ticket == 0 && ends_inside(l, sight, &note))
+    if (note.postponed && ends_inside(l, sight, &note))
         answer = make_plan(l, entry, sight, sight->around * sight->own, &plan, &note);
-    entry->ticket = note.ticket;
+    entry_waits(entry, note.waiting);
     if (answer == ANSWER_ERROR) return EDGE_ERROR;
-    if (note.ticket != 0) {
-        loop->tries--;
-        return wait_for(l);
-    }
     if (note.postponed) return look_later(loop, sight->told);
     l->state->compiles++;
+    if (note.waiting != NULL) return wait_for(l);
     if (answer == ANSWER_NO) {
         guards_free(note.guards);
         bool hurried = live_effort(l, sight) < FULL_EFFORT && !sight->told;
-        return hurried ? look_later(loop, sight->told) : EDGE_DONE;
+        return hurried || note.cut ? look_later(loop, sight->told) : EDGE_DONE;
     }
-    roots = live_roots(l);
-    credit_tried(entry, limit, &roots, &note, plan);
-    entry_take(entry, plan, limit);
-    EdgeResult result = EDGE_GO;
-    loop->next = loop->turns + 1;
-    l->began = clock_ns(); /* the account has what it took so far */
-    try_plans(l, entry, &result);
-    return result;
+    return take_plan(l, entry, &note, plan);
 }
 
 /* Loops around this one get the next turn of theirs. */
@@ -825,7 +841,7 @@ look_closer(Live *l)
     EdgeResult result = EDGE_GO;
     if (entry == NULL) return EDGE_DONE;
     if (entry->nplans > 0 && try_plans(l, entry, &result) == ANSWER_YES) return result;
-    if (entry->ticket != 0 && background_runs(entry->ticket)) return wait_for(l);
+    if (entry->waiting != NULL) return take_waiting(l, entry);
     LoopSight sight =
         earn_loop(l->state, l->head, frame_stack(l), l->depth, l->loop->turns * AHEAD);
     if (live_effort(l, &sight) < (int64_t)LEAST_EFFORT * (sight.end - l->head))

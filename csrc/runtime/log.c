@@ -392,7 +392,7 @@ static bool
 is_of_ours(PyFrameObject *frame)
 {
     PyObject *globals = PyFrame_GetGlobals(frame);
-    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    PyObject *name = dict_named(globals, "__name__");
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     Py_DECREF(globals);
     if (text == NULL) PyErr_Clear();
@@ -472,15 +472,39 @@ warn_short(const char *text, const char *details)
     PyErr_Restore(p.type, p.value, p.traceback);
 }
 
+/* Where the text is cut for a line of so many bytes: behind the last of its parts that fit, in the
+   order of `marks`, unless that is next to nothing, else behind a word; what is in brackets is one
+   part. */
+static size_t
+cut_at(const char *text, size_t room, const char *const *marks)
+{
+    size_t cut = 0;
+    if (strlen(text) < room) return strlen(text);
+    for (; *marks != NULL && cut < room / 3; marks++) {
+        int depth = 0;
+        for (size_t i = 0; i + 1 < room; i++) {
+            depth += strchr("([{", text[i]) != NULL;
+            depth -= strchr(")]}", text[i]) != NULL;
+            if (depth <= 0 && strncmp(text + i, *marks, strlen(*marks)) == 0) cut = i;
+        }
+    }
+    if (cut >= room / 3) return cut;
+    for (cut = room - 1; cut > room / 3; cut--) /* a value that was shortened may lack a bracket */
+        if (text[cut] == ' ') return cut;
+    return room - 1;
+}
+
 /* A line of a warning.  What is too long for one ends in "…". */
 static void
-put_line(Text *out, const char *start, const char *text)
+put_line(Text *out, const char *start, const char *text, bool advice)
 {
+    static const char *const of_advice[] = {"; ", ": ", ", ", NULL};
+    static const char *const of_facts[] = {"; ", NULL};
     enum { WIDE = 100 };
     char line[WIDE];
     text_printf(out, "%s%s", out->len ? "\n  " : "", start);
-    size_t room = WIDE - 2 - strlen(start);
-    text_copy_cut(line, room, text);
+    size_t cut = cut_at(text, WIDE - 2 - strlen(start), advice ? of_advice : of_facts);
+    text_copy_cut(line, cut + 1, text);
     text_printf(out, "%s%s", line, strlen(line) < strlen(text) ? "…" : "");
 }
 
@@ -488,7 +512,8 @@ void
 log_warn_lines(int n, const char *const *starts, const char *const *texts, const char *details)
 {
     Text told = {0};
-    for (int i = 0; i < n; i++) put_line(&told, starts[i], texts[i] != NULL ? texts[i] : "?");
+    for (int i = 0; i < n; i++)
+        put_line(&told, starts[i], texts[i] != NULL ? texts[i] : "?", i > 1);
     warn_short(told.data != NULL ? told.data : "?", details);
     text_free(&told);
 }

@@ -229,6 +229,8 @@ struct Plan {
     Balance balance;
     GuardProgram *guards;
     Codes codes;
+    PlanDrive *drives;
+    int ndrives;
     bool uses_device;  /* it has kernels of a device … */
     int device_number; /* … of this one of several */
     int multiplies[2]; /* 1 + how the array library multiplies float16 and float32; 0: nothing does
@@ -355,6 +357,8 @@ Answer report_flags(Run *run, unsigned flags);
 /* ---- plan_drive.c ---- */
 /* Needs the steps.  0 or -1 */
 int plan_drives(Plan *plan, const Program *program);
+/* Finds their functions; 0, or -1 with the error set. */
+int link_drives(Plan *plan, Code *code);
 /* Runs the loop of steps; flags as for run_step. */
 Answer run_drive(Run *run, const PlanDrive *drive, unsigned *flags);
 

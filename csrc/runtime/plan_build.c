@@ -57,8 +57,7 @@ static PyObject *
 new_function(PyObject *code, PyObject *globals, PyObject *builtins)
 {
     PyObject *function = globals ? PyFunction_New(code, globals) : NULL;
-    if (function == NULL || builtins == NULL ||
-        PyDict_GetItemString(globals, "__builtins__") != NULL)
+    if (function == NULL || builtins == NULL || dict_named(globals, "__builtins__") != NULL)
         return function;
     Py_SETREF(((PyFunctionObject *)function)->func_builtins, Py_NewRef(builtins));
     return function;

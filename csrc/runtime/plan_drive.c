@@ -103,18 +103,14 @@ run_drive(Run *run, const PlanDrive *drive, unsigned *flags)
 /* ---- making them ---- */
 
 static int
-make_drive(Plan *plan, const Drive *from, int number, PlanDrive *out)
+make_drive(Plan *plan, const Drive *from, PlanDrive *out)
 {
-    char name[24];
     int count = 0;
-    PyOS_snprintf(name, sizeof(name), "drive%d", number);
-    out->call = (int (*)(KernelDrive *))(uintptr_t)code_symbol(plan->codes.on[DEVICE_HOST], name);
     out->last = from->last;
     for (int i = from->first; i <= from->last; i++)
         if (plan->steps[i].kind == STEP_KERNEL) count += plan->steps[i].kernel.nloops;
     KernelLoop *loops = arena_alloc(plan->memory, sizeof(KernelLoop) * (size_t)(count + 1));
-    if (out->call == NULL) PyErr_Format(PyExc_SystemError, "%s is missing", name);
-    if (out->call == NULL || loops == NULL) return -1;
+    if (loops == NULL) return -1;
     out->loops = loops;
     for (int i = from->first; i <= from->last; i++) {
         const PlanStep *step = &plan->steps[i];
@@ -137,7 +133,24 @@ plan_drives(Plan *plan, const Program *program)
         if (plan->steps[i].kind == STEP_KERNEL) grains[i] = plan->steps[i].kernel.grain;
     for (int i = 0; i < count; i++) {
         drives[i].grains = grains;
-        if (make_drive(plan, &program->drives.at[i], i, &drives[i]) < 0) return -1;
+        if (make_drive(plan, &program->drives.at[i], &drives[i]) < 0) return -1;
+    }
+    plan->drives = drives;
+    plan->ndrives = count;
+    return 0;
+}
+
+int
+link_drives(Plan *plan, Code *code)
+{
+    for (int i = 0; i < plan->ndrives; i++) {
+        char name[24];
+        PyOS_snprintf(name, sizeof(name), "drive%d", i);
+        plan->drives[i].call = (int (*)(KernelDrive *))(uintptr_t)code_symbol(code, name);
+        if (plan->drives[i].call == NULL) {
+            PyErr_Format(PyExc_SystemError, "%s is missing", name);
+            return -1;
+        }
     }
     return 0;
 }

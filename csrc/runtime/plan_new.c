@@ -173,20 +173,29 @@ make_places(Plan *plan, const Place *from, int count)
     return out;
 }
 
+/* NULL with the error set. */
+static void *
+find_kernel(Code *code, const char *name)
+{
+    void *symbol = code != NULL ? code_symbol(code, name) : NULL;
+    if (symbol == NULL)
+        PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
+    return symbol;
+}
+
 /* What a device's launch needs. */
 static int
-make_launch(Code *code, const KernelStep *from, void *symbol, PlanKernel *out)
+make_launch(Code *code, const KernelStep *from, PlanKernel *out)
 {
     char name[24];
-    out->function[0] = symbol;
+    PyOS_snprintf(name, sizeof(name), "k%d", (int)from->kernel);
+    if ((out->function[0] = find_kernel(code, name)) == NULL) return -1;
     out->threads = (unsigned)from->threads;
     out->shared = (unsigned)from->shared;
     for (int i = 0; i < 2; i++) out->blocks[i] = (unsigned)from->blocks[i];
     if (from->blocks[1] == 0) return 0;
     PyOS_snprintf(name, sizeof(name), "k%d_done", (int)from->kernel);
-    if ((out->function[1] = code_symbol(code, name)) != NULL) return 0;
-    PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
-    return -1;
+    return (out->function[1] = find_kernel(code, name)) != NULL ? 0 : -1;
 }
 
 /* Of a kernel that is the library's. */
@@ -209,24 +218,10 @@ static int
 make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
 {
     Plan *plan = m->plan;
-    char name[24];
     if (from->product != NULL) return make_product(m, from, out);
-    PyOS_snprintf(name, sizeof(name), "k%d", (int)from->kernel);
-    Code *code = plan->codes.on[from->device];
-    void *symbol = code == NULL ? NULL : code_symbol(code, name);
-    if (symbol == NULL) {
-        PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
-        return -1;
-    }
     out->device = from->device;
-    if (from->device == DEVICE_HOST)
-        out->call = (KernelFn)(uintptr_t)symbol;
-    else if (make_launch(code, from, symbol, out) < 0)
+    if (from->device != DEVICE_HOST && make_launch(plan->codes.on[from->device], from, out) < 0)
         return -1;
-    if (from->bounded) {
-        PyOS_snprintf(name, sizeof(name), "k%d_bounded", (int)from->kernel);
-        out->bounded = (KernelFn)(uintptr_t)code_symbol(code, name);
-    }
     out->nplaces = from->nplaces;
     out->nsizes = from->nsizes;
     out->nloops = from->nloops;
@@ -682,6 +677,39 @@ make_told(Maker *m)
     return m->plan->unkept == NULL ? -1 : 0;
 }
 
+/* ---- the code on the host ---- */
+
+static int
+link_kernel(Code *code, PlanKernel *kernel)
+{
+    char name[24];
+    if (kernel->device != DEVICE_HOST) return 0;
+    PyOS_snprintf(name, sizeof(name), "k%d", (int)kernel->number);
+    if ((kernel->call = (KernelFn)(uintptr_t)find_kernel(code, name)) == NULL) return -1;
+    PyOS_snprintf(name, sizeof(name), "k%d_bounded", (int)kernel->number);
+    kernel->bounded = (KernelFn)(uintptr_t)code_symbol(code, name);
+    return 0;
+}
+
+static int
+link_all(Plan *plan)
+{
+    Code *code = plan->codes.on[DEVICE_HOST];
+    for (int i = 0; i < plan->nsteps; i++)
+        if (plan->steps[i].kind == STEP_KERNEL && link_kernel(code, &plan->steps[i].kernel) < 0)
+            return -1;
+    for (int i = 0; i < plan->ncommits; i++)
+        if (link_kernel(code, &plan->commits[i]) < 0) return -1;
+    return link_drives(plan, code);
+}
+
+int
+plan_link(Plan *plan, Code *code)
+{
+    plan->codes.on[DEVICE_HOST] = code;
+    return link_all(plan);
+}
+
 Plan *
 plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
          const CodeOrigin *origin, bool whole, bool sequence)
@@ -707,7 +735,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
         plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
         make_exit(&maker) < 0 || make_slots(&maker) < 0 || make_careful(&maker, origin) < 0 ||
-        make_told(&maker) < 0) {
+        make_told(&maker) < 0 || (codes.on[DEVICE_HOST] != NULL && link_all(plan) < 0)) {
         plan_release(plan);
         return NULL;
     }

@@ -137,9 +137,7 @@ is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *a
         if (has_array(PyCell_GET(PyTuple_GET_ITEM(function->func_closure, i)), names)) return true;
     if (note->installed) return false;
     for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(names), LOOKED_NAMES); i++) {
-        PyObject *found =
-            PyDict_GetItemWithError(function->func_globals, PyTuple_GET_ITEM(names, i));
-        if (found == NULL) PyErr_Clear();
+        PyObject *found = dict_told(function->func_globals, PyTuple_GET_ITEM(names, i));
         if (is_of_arrays(found)) return true;
     }
     return false;
@@ -150,7 +148,7 @@ is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *a
 static bool
 is_ours(PyFunctionObject *function)
 {
-    PyObject *name = PyDict_GetItemString(function->func_globals, "__name__");
+    PyObject *name = dict_named(function->func_globals, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text == NULL) PyErr_Clear();
     return text != NULL && strncmp(text, "pycompile", 9) == 0 &&
@@ -279,6 +277,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         return NULL;
     }
     if (!patient) return state;
+    if (!note->installed && account_decides(config)) return state;
     if (!state->judged) earn_learn_code(state);
     state->judged = state->patient = true;
     if (!note->installed) earn_by_call(note, state, function, args, nargs);

@@ -63,7 +63,7 @@ typedef struct {
     int64_t began_saved; /* `thread_saved` when the frame began */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
-    bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
+    bool patient;          /* whole programs: each plan has to be earned by counted calls */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
     int signals;           /* that came while plans of this frame ran */
@@ -448,22 +448,24 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
     if (r->held->accounts) {
         int64_t effort = account_effort(&r->state->account, r->decoded->count);
         patience.later = earned == NULL;
+        patience.unless_paid =
+            patience.later && (r->held->program || !r->state->config->background);
         request.effort = earned != NULL ? Py_MIN(request.effort, effort) : effort;
     }
     int64_t began = clock_ran_ns();
-    bool again = entry->ticket != 0;
     if (r->held->accounts)
         request.until = account_until(&r->state->account, r->decoded->count, began);
     Answer answer =
         compile_plan(&request, reason->text.data, reason->varied.cause, patience, plan, note);
     account_captured(&r->state->account, r->decoded->count, clock_ran_ns() - began, note->waited_ns,
-                     answer == ANSWER_YES || (note->ticket != 0 && !again));
+                     answer == ANSWER_YES || note->waiting != NULL);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     r->state->recurses = r->state->recurses || note->recurses;
     if (earned != NULL) earn_by_capture(earned, r->state, note->useful && !note->postponed);
-    entry->ticket = r->state->ticket = note->ticket;
+    entry_waits(entry, note->waiting);
+    r->state->ticket = waiting_ticket(note->waiting);
     if (note->postponed) {
-        if (note->ticket == 0 && !note->interrupted) note_unearned(r, entry, note, &patience);
+        if (!note->interrupted) note_unearned(r, entry, note, &patience);
         return answer;
     }
     reason_count(reason, r->state);
@@ -479,6 +481,29 @@ is_for_nothing(const Runner *r)
            guards_meet_empty(plan_guards(r->failed), &roots);
 }
 
+static Turn
+wait_longer(Runner *r)
+{
+    r->trail = NULL;
+    r->waits = true;
+    return TURN_RESUME;
+}
+
+/* A plan waits at the entry for its code. */
+static Turn
+take_waiting(Runner *r, Entry *entry, const Miss *miss)
+{
+    Plan *plan = NULL;
+    CompileNote note;
+    if (background_runs(waiting_ticket(entry->waiting))) return wait_longer(r);
+    Answer answer = waiting_take(&entry->waiting, &plan, &note);
+    r->state->ticket = waiting_ticket(entry->waiting);
+    if (answer == ANSWER_ERROR) return TURN_ERROR;
+    if (answer == ANSWER_NO) return wait_longer(r);
+    recompile_take(miss, frame_types(r), &note, plan);
+    return plan == NULL ? TURN_NONE : TURN_GO;
+}
+
 /* No plan holds: makes one, unless that would not pay. */
 static Turn
 try_capture(Runner *r, Entry *entry)
@@ -491,17 +516,9 @@ try_capture(Runner *r, Entry *entry)
     if (r->leaves) return TURN_ERROR;
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
-    if (entry->ticket != 0 && background_runs(entry->ticket)) {
-        r->trail = NULL;
-        r->waits = true;
-        return TURN_RESUME;
-    }
-    if (r->held->accounts &&
-        !account_allows(&r->state->account, r->decoded->count, entry->ticket != 0)) {
-        r->trail = NULL;
-        r->waits = true;
-        return TURN_RESUME;
-    }
+    if (entry->waiting != NULL) return take_waiting(r, entry, &miss);
+    if (r->held->accounts && !account_allows(&r->state->account, r->decoded->count))
+        return wait_longer(r);
     if (entry->nplans > 0 && !account_explains(r->state->config)) {
         r->trail = NULL;
         return TURN_RESUME;
@@ -520,7 +537,12 @@ try_capture(Runner *r, Entry *entry)
     Answer answer = make_plan(r, entry, &reason, &plan, &note);
     reason_free(&reason);
     if (note.interrupted) return TURN_SIGNAL;
-    if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
+    if (note.waiting != NULL) return pass_started(r, &note);
+    if (note.postponed) return pass_unearned(r, entry);
+    if (answer == ANSWER_NO && note.cut) { /* the next one may take longer */
+        guards_free(note.guards);
+        return wait_longer(r);
+    }
     if (answer == ANSWER_ERROR) {
         r->leaves = note.raised >= 0;
         if (r->leaves) r->number = note.raised;
@@ -806,7 +828,7 @@ runner_of(PyThreadState *ts, Frame *frame, Held *held)
                     .held = held,
                     .state = held->state,
                     .decoded = held->state->decoded,
-                    .patient = held->patient};
+                    .patient = held->program && held->state->patient};
 }
 
 PyObject *

@@ -13,7 +13,7 @@ extern _Thread_local int64_t thread_saved;
 typedef struct {
     CodeState *state;
     Ran ran;
-    bool patient;
+    bool program;  /* a whole program's: nobody asked for plans */
     bool covered;  /* by one plan, which is compared with plain calls by itself */
     bool accounts; /* captures have to be earned by the account of the code */
 } Held;

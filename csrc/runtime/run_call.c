@@ -186,7 +186,7 @@ waits_for_account(CodeState *state, PyFunctionObject *function, PyObject *const 
     if (account->stride > 0 && account->untimed > 1) return true;
     if (account->stride == 0 && !account->running) learn_prices(state);
     account->promised_ns = earn_promise(state, function, args, nargs);
-    return !account_allows(account, state->decoded->count, false);
+    return !account_allows(account, state->decoded->count);
 }
 
 /* There is nothing to compile in such calls: CPython has them. */
@@ -283,7 +283,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
          PyObject *kwnames, Ran *ran)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    Held held = {.state = state, .patient = ran != NULL && state->patient};
+    Held held = {.state = state, .program = ran != NULL};
     PyObject *result = call_held(&held, function, args, nargsf, kwnames);
     if (ran != NULL) *ran = held.ran;
     Py_DECREF(code);
@@ -293,8 +293,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
 PyObject *
 run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
-    Held held = {
-        .state = state, .patient = state->patient, .accounts = account_decides(state->config)};
+    Held held = {.state = state, .program = true, .accounts = account_decides(state->config)};
     bool timed = held.accounts && account_times(&state->account);
     int64_t spent = account_spent(), began = timed ? clock_ns() : 0;
     PyObject *result = run_frame(ts, frame, &held);

@@ -42,7 +42,8 @@ void log_forget_hints(void); /* they may be given again */
 /* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
    since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As log_warn, in lines of 100 bytes at most, each with its start; `details` says it all. */
+/* As log_warn, in lines of 100 bytes at most, each with its start: what, why, what to do. `details`
+   says it all. */
 void log_warn_lines(int n, const char *const *starts, const char *const *texts,
                     const char *details);
 bool log_wants_pass(const char *pass);
@@ -183,9 +184,12 @@ void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number o
 typedef struct Plan Plan;
 /* Copies all that it needs out of the capture and the program.  `sequence`: externs give their
    results in a sequence even if there is one; `origin`: of code that it compiles later.  Takes
-   guards and codes over, also on failure.  One reference.  NULL with the error set. */
+   guards and codes over, also on failure.  One reference.  NULL with the error set.  Without the
+   code on the host it does not run before plan_link. */
 Plan *plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
                const CodeOrigin *origin, bool whole, bool sequence);
+/* Takes the code over, also on failure; 0, or -1 with the error set. */
+int plan_link(Plan *plan, Code *code);
 /* What it needs in rare cases only is compiled in the background. */
 void plan_compile_later(Plan *plan);
 Plan *plan_acquire(Plan *plan);
@@ -272,13 +276,14 @@ typedef struct {
     bool useful;      /* the graph has array work */
     bool recurses;    /* Capture.recurses */
     bool interrupted; /* ANSWER_NO: Capture.interrupted; nothing was found out */
+    bool cut;         /* ANSWER_NO: Capture.cut, by the account: later there may be a better plan */
     bool postponed;   /* ANSWER_NO: it saves less than `patience` demands */
     bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
-    CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
-                          background */
-    int gain;          /* Capture.gain */
-    int saves;         /* Capture.saves */
-    int64_t waited_ns; /* for the C compiler */
+    struct Waiting *waiting; /* postponed: not for what it saves, but since its code is compiled in
+                                the background; the caller's */
+    int gain;                /* Capture.gain */
+    int saves;               /* Capture.saves */
+    int64_t waited_ns;       /* for the C compiler */
     int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
                          compiler's */
     uint64_t text;    /* of the kernels' source; 0: it came to none */
@@ -295,10 +300,11 @@ typedef struct {
 /* The saving per run below which a plan is postponed; zeros: none is.  And whether it waits. */
 typedef struct {
     int64_t load,
-        compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
-    int64_t turns; /* of the loops around it, that were assumed */
-    bool later;    /* the C compiler is waited for only where this call alone pays for it */
-    bool waits;    /* it is waited for, whatever the options say */
+        compile;      /* to be lowered and loaded from disk; to have the C compiler run for it */
+    int64_t turns;    /* of the loops around it, that were assumed */
+    bool later;       /* the C compiler is not waited for … */
+    bool unless_paid; /* … but where this call alone pays for it */
+    bool waits;       /* it is waited for, whatever the options say */
     struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.

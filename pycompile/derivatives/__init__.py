@@ -8,8 +8,9 @@ own:
   node in reverse order (_adjoint.py, _backward.py), in terms of rules (_elementwise.py, rules/).
 
 Cheap values that follow from kept ones are computed again in the pullback (`Adjoint.ref`), so that what is
-kept is mostly what was expensive.  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).  For
-vmap a graph becomes text for many items (_batched.py), and a batch takes the tape's place (_batch.py).
+kept is mostly what was expensive.  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).  In
+a function that is compiled the pullback's text is followed in the graph of the forward pass (_followed.py).
+For vmap a graph becomes text for many items (_batched.py), and a batch takes the tape's place (_batch.py).
 """
 
 from pycompile.derivatives._api import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp

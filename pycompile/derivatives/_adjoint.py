@@ -93,10 +93,12 @@ class Adjoint(Writer):
         self.recomputed.append(node)
         text, inside, self.text = self.text, self.scope, scope.front
         self.scope = scope
+        self.nest += scope.kind == "turns"
         if node.op == "result" and node.args[0].regions:
             self.again_region(node.args[0], scope)
         else:
             self.write(node)
+        self.nest -= scope.kind == "turns"
         self.text, self.scope = text, inside
 
     def again_region(self, node: Node, scope: Scope) -> None:
@@ -139,12 +141,13 @@ class Adjoint(Writer):
         return 0 if node.op == "input" else self.cost(node)
 
     def is_again(self, node: Node) -> bool:
-        """Is a value of a turn computed again from others of the turn?"""
+        """Is a value of a turn computed again from others of the turn?  What exp and its like give is
+        not: a number on a stack is cheaper."""
         if node.op == "element_load":
             return node.args[0].id not in self.roots
         if node.op in ("result", "element_dot", "element_store", "choose") or node.regions:
             return False
-        return node.kind in ("pointwise", "ufunc", "python")
+        return node.kind in ("pointwise", "python")
 
     def save(self, node: Node, text: str, scope: Scope) -> None:
         """Reads a value of a turn from the stack that the second run of the loop fills."""

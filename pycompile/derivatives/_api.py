@@ -10,9 +10,10 @@ import numpy as np
 
 from pycompile import _api
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _batch, _run, _tape, _trees
+from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 from pycompile.derivatives._text import Function, Text
+from pycompile.derivatives._whole import Asked
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
 
@@ -42,7 +43,7 @@ class Pass:
                 raise TypeError(
                     f"argnums has {number}, and {name} was called with {len(args)} arguments"
                 )
-            self.trees.append(args[number])
+            self.trees.append(_trees.copied(args[number]))  # the function may change its containers
         positions = [number % len(args) for number in argnums]
         self.leaves: list[Any] = []
         arrays: list[Any] = []
@@ -120,12 +121,14 @@ class Pass:
                 continue
             given[slot] = ct if slot not in given else _tape.added(self.tape, given[slot], ct)
         cts = self.tape.pull(given)
+        found = [cts.get(slot) for slot in self.slots]
         return [
-            self.as_leaf(value, cts.get(slot))
-            for value, slot in zip(self.leaves, self.slots, strict=True)
+            self.as_leaf(value, ct, any(ct is each for each in found[:i]))
+            for i, (value, ct) in enumerate(zip(self.leaves, found, strict=True))
         ]
 
-    def as_leaf(self, value: Any, ct: Any) -> Any:
+    def as_leaf(self, value: Any, ct: Any, is_given: bool) -> Any:
+        """A cotangent, as an array that is nobody else's."""
         if ct is None:
             return _tape.handed_out(
                 np.zeros(np.shape(value), value.dtype)
@@ -134,7 +137,7 @@ class Pass:
                 constant=True,
             )
         if isinstance(value, np.ndarray) and not (
-            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None
+            isinstance(ct, np.ndarray) and ct.flags.writeable and ct.base is None and not is_given
         ):
             new = np.array(ct, value.dtype, order="K")
             _tape.alias(ct, new)
@@ -208,6 +211,8 @@ def value_and_grad(
         value = (ran.out, ran.aux) if has_aux else ran.out
         return value, out[0] if single else tuple(out)
 
+    made.asked = Asked(derived.function, numbers, single, has_aux, True)  # type: ignore[attr-defined]
+    made.__followed__ = _followed.value_and_grad(derived.function, argnums, has_aux)  # type: ignore[attr-defined]
     return _wraps(f, made, "value_and_grad")  # type: ignore[no-any-return]
 
 
@@ -221,6 +226,8 @@ def grad(
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
+    made.asked = both.asked._replace(has_value=False)  # type: ignore[attr-defined]
+    made.__followed__ = _followed.grad(_unwrapped(f), argnums, has_aux)  # type: ignore[attr-defined]
     return _wraps(f, made, "grad")  # type: ignore[no-any-return]
 
 

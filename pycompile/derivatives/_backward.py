@@ -238,7 +238,7 @@ class Backward(Calls):
 
     def count_turns(self, node: Node) -> None:
         if len(self.loops) == 1 and not node.ints:
-            self.text.put(f"T{node.id} = len(range({self.bounds(node)}))", node)
+            self.text.put(f"T{node.id} = {self.count_of(node)}", node)
             return
         known = known_turns(node, 1)
         if known is not None:
@@ -283,7 +283,7 @@ class Backward(Calls):
         cts = self.multi.pop(node.id, {})
         (body,) = node.regions
         outer, params, number = self.scope, body.params, node.id
-        start, stop, step = node.args[:3]
+        start, _, step = node.args[:3]
         if node.ints:
             if outer.kind == "turns":
                 outer.loop.saved[f"n{number}"] = "int64"
@@ -291,13 +291,8 @@ class Backward(Calls):
                 self.text.put(f"n{number} = s_n{number}[p{outer.loop.node.id}]")
             else:
                 self.text.put(f"n{number} = T{number}")
-        elif all(bound.op == "const" for bound in node.args[:3]):
-            turns = len(range(*(int(bound.object) for bound in node.args[:3])))
-            self.text.put(f"n{number} = {turns}")
-        elif step.op == "const" and step.object == 1:
-            self.text.put(f"n{number} = max({self.ref(stop)} - {self.ref(start)}, 0)")
         else:
-            self.text.put(f"n{number} = len(range({self.bounds(node)}))")
+            self.text.put(f"n{number} = {self.count_of(node)}")
         arrays: list[tuple[Node, Node]] = []
         for arg in self.outer_nodes(node):
             if arg.id not in self.roots or outer.kind == "turns":

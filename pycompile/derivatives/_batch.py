@@ -109,10 +109,10 @@ class Batch(_tape.Tape):
 
     def first(self, form: Form, node: Node, column: Any) -> Any:
         """The first item's output, laid out as the graph promises."""
-        is_python = node.form == "python"
-        if node.form != "array" and np.dtype(node.dtype).kind in ("biu" if is_python else "b"):
+        kinds = "biu" if node.form == "python" else "b"
+        if node.form != "array" and np.dtype(node.dtype).kind in kinds:
             raise NotBatched  # such a number is no object of its own
-        stack, pick = self.around([column]), _FIRST[is_python]
+        stack, pick = self.around([column]), _FIRST[node.form]
         item = _tape._on(stack, pick, [column]) if stack else pick.plain(column)
         if node.form == "array" and node.kind != "view" and node.op != "input":
             laid_out = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
@@ -128,13 +128,18 @@ class Batch(_tape.Tape):
         return _tape._on(stack, function, args) if stack else function.compiled(*args)
 
 
-def _item_text(suffix: str) -> Function:
+def _item_text(item: str) -> Function:
     text = Text()
-    text.put(f"return x[0]{suffix}")
+    text.put(f"return {item}")
     return Function("first", ["x"], text, {})
 
 
-_FIRST = {False: _item_text(""), True: _item_text(".item()")}  # is it a number of Python's?
+_FIRST = {
+    "array": _item_text("x[0, ...]"),
+    "scalar": _item_text("x[0]"),
+    "object": _item_text("x[0]"),
+    "python": _item_text("x[0].item()"),
+}
 
 
 class Form:

@@ -23,6 +23,10 @@ class Called:
         self.changed: tuple[int, ...] = ()
 
 
+# Methods that take a tuple's items one by one, which NumPy's functions do not.
+WITH_NUMBERS = (np.ndarray.reshape, np.ndarray.transpose)
+
+
 def called(node: Node) -> Called:
     """What the node calls, the same for all ways in which plans call functions."""
     thing, nodes = node.object, node.args
@@ -60,6 +64,8 @@ def called(node: Node) -> Called:
             args, kwargs, thing = (*thing.args, *args), {**thing.keywords, **kwargs}, thing.func
         else:
             break
+    if thing in WITH_NUMBERS and len(args) > 2:
+        args = (args[0], tuple(args[1:]))
     out = Called(thing, args, kwargs, nodes)
     out.changed = changed
     return out

@@ -116,10 +116,11 @@ def matmul_left(g, x, y):
     if np.ndim(x) == 1 and np.ndim(y) == 1:
         return g * y
     if np.ndim(y) == 1:
-        return unspread(np.expand_dims(g, -1) * y, x.shape)
+        return np.expand_dims(g, -1) * y
     if np.ndim(x) == 1:
         return unspread((y @ np.expand_dims(g, -1))[..., 0], x.shape)
-    return unspread(g @ np.swapaxes(y, -1, -2), x.shape)
+    back = g @ np.swapaxes(y, -1, -2)
+    return back if np.ndim(back) == 2 else unspread(back, x.shape)
 
 
 def matmul_right(g, x, y):
@@ -132,7 +133,8 @@ def matmul_right(g, x, y):
         return x.reshape((-1, x.shape[-1])).T @ g.reshape(-1)
     if np.ndim(y) == 2 and np.ndim(x) > 2:
         return x.reshape((-1, x.shape[-1])).T @ g.reshape((-1, g.shape[-1]))
-    return unspread(np.swapaxes(x, -1, -2) @ g, y.shape)
+    back = np.swapaxes(x, -1, -2) @ g
+    return back if np.ndim(back) == 2 else unspread(back, y.shape)
 
 
 def add_at(array, key, value):

@@ -116,11 +116,17 @@ def written_input(node: Node) -> Node | None:
 class Case:
     """One set of active inputs and sizes: the texts."""
 
-    def __init__(self, graph: _C.Graph, active: tuple[bool, ...], sizes: dict[str, int]) -> None:
+    def __init__(
+        self,
+        graph: _C.Graph,
+        active: tuple[bool, ...],
+        sizes: dict[str, int],
+        names: Names | None = None,
+    ) -> None:
         self.graph, self.sizes = graph, sizes
         self.inputs = [node for node, is_it in zip(graph.inputs, active, strict=True) if is_it]
         self.activity = Activity(graph.nodes, self.inputs)
-        self.names = Names()
+        self.names = names or Names()
         self.outputs = [i for i, node in enumerate(graph.outputs) if node in self.activity]
         self.kept: dict[int, Node] = {}
         self.kept = self.write_back(tuple(self.outputs)).kept
@@ -178,11 +184,7 @@ class Case:
             back = self.write_back(mask)
             results = ", ".join(back.ct.get(node.id, "None") for node in self.inputs)
             back.text.put(f"return ({results}{',' if self.inputs else ''})")
-            names = [f"v{node.id}" for node in self.kept.values()]
-            names = [
-                f"v{n.args[0].id}_{n.index}" if n.op == "result" and n.args[0].regions else name
-                for n, name in zip(self.kept.values(), names, strict=True)
-            ]
+            names = (Writer.ref(back, node) for node in self.kept.values())
             params = [*names, *(f"ct{i}" for i in mask)]
             self.backs[mask] = Function("backward", params, back.text, self.names.objects)
             self.again[mask] = back.recomputed

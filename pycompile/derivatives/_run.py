@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -81,6 +82,8 @@ class Reached:
                 stack += self.of_function(item)
             elif isinstance(item, types.MethodType):
                 stack += [item.__self__, item.__func__]
+            elif isinstance(item, functools.partial):
+                stack += [item.func, item.args, item.keywords]
             elif isinstance(item, types.CodeType):
                 stack += item.co_consts
             elif isinstance(item, (types.ModuleType, str, bytes, int)) or item is None:

@@ -89,6 +89,11 @@ def rebuild(tree: Any, give: Callable[[], Any]) -> Any:
     return give()
 
 
+def copied(tree: Any) -> Any:
+    """The container anew, with the same leaves."""
+    return rebuild(tree, iter([value for _, value in leaves(tree)]).__next__)
+
+
 def other(value: Any) -> Any:
     """Another object for the same array or number of NumPy's."""
     return value.view() if isinstance(value, np.ndarray) else np.array(value)[()]

@@ -518,6 +518,15 @@ class Writer:
     def bounds(self, node: Node) -> str:
         return ", ".join(map(self.ref, node.args[:3]))
 
+    def count_of(self, node: Node) -> str:
+        """The turns of a loop over a range."""
+        start, stop, step = node.args[:3]
+        if all(bound.op == "const" for bound in node.args[:3]):
+            return str(len(range(*(int(bound.object) for bound in node.args[:3]))))
+        if step.op == "const" and step.object == 1:
+            return f"max({self.ref(stop)} - {self.ref(start)}, 0)"
+        return f"len(range({self.bounds(node)}))"
+
     def before_loop(self, node: Node) -> None:
         """For what counts turns."""
 
@@ -531,7 +540,7 @@ class Writer:
         (body,) = node.regions
         out = f"v{node.id}"
         self.text.put(
-            f"{out}_each = np.zeros(len(range({self.bounds(node)})), {dtype_text(body.results[0].dtype)})",
+            f"{out}_each = np.zeros({self.count_of(node)}, {dtype_text(body.results[0].dtype)})",
             node,
         )
         self.text.put(f"{out}_at = 0")

@@ -10,14 +10,10 @@ sizes_find(Run *run)
 {
     for (int i = 0; i < run->f->nsizes; i++) {
         const ExportedSize *size = &run->f->sizes[i];
-        int64_t stride[MOST_AXES];
         switch (size->kind) {
         case SIZE_CONST: run->size[i] = size->value; break;
         case SIZE_DIM: run->size[i] = size_from(size, run->in); break;
-        case SIZE_STRIDE:
-            tensor_strides(&run->in[size->a], run->in[size->a].dtype.bits / 8, stride);
-            run->size[i] = stride[size->b];
-            break;
+        case SIZE_STRIDE: run->size[i] = tensor_stride(&run->in[size->a], size->b); break;
         case SIZE_NUMBER: run->size[i] = size->b < 0 ? size->value : run->size[size->b]; break;
         default: run->size[i] = size_apply(size->kind, run->size[size->a], run->size[size->b]);
         }
@@ -157,13 +153,7 @@ run_steps(Run *run)
     return status;
 }
 
-static char *
-aligned(char *block)
-{
-    return (char *)(((uintptr_t)block + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
-}
-
-/* Arena, slots and scratch, on the stack where they are small. */
+/* Arena, slots and scratch. */
 static int
 run_memory(Run *run)
 {
@@ -181,11 +171,8 @@ run_memory(Run *run)
         if (own > scratch) scratch = own;
     }
     run->slot = slot;
-    int64_t all = bytes + scratch + ALIGNMENT;
-    char small[all <= STACK_BYTES ? all : 1];
-    char *block = all <= STACK_BYTES ? small : run_allocate(run, all);
-    if (block == NULL) return run->status;
-    run->arena = aligned(block);
+    run->arena = run_allocate(run, bytes + scratch);
+    if (run->arena == NULL) return run->status;
     run->drive.scratch = run->arena + bytes;
     return run_steps(run);
 }
@@ -199,6 +186,7 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
     char *data[2 * f->nbuffers + 1];
     int64_t size[f->nsizes + 1];
     alignas(NUMBER_BYTES) char numbers[f->nnumbers * NUMBER_BYTES + 1];
+    alignas(ALIGNMENT) char frame[FRAME_BYTES];
     memset(numbers, 0, sizeof numbers);
     Run run = {.f = f,
                .in = in,
@@ -207,6 +195,8 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
                .block = data + f->nbuffers,
                .size = size,
                .numbers = numbers,
+               .frame = frame,
+               .frame_end = frame + sizeof frame,
                .drive = {.data = data,
                          .size = size,
                          .grain = f->grains,

@@ -67,9 +67,74 @@ lines(LineFn line, const ExportedCall *call, const Run *run, const char *from, c
               run->data[call->to], 0, 0);                                                          \
         return 0;                                                                                  \
     }
+/* Where a key belongs in an array that is in order: before its equals, or behind them. */
+#define SEARCH(SIDE, NAME_T, T, IS_BEFORE)                                                         \
+    static void search_##SIDE##_##NAME_T(const Run *run, const ExportedCall *call,                 \
+                                         const char *keys, char *to, int axis)                     \
+    {                                                                                              \
+        const ExportedOperand *keyed = &call->other, *r = &call->result;                           \
+        if (axis < keyed->rank) {                                                                  \
+            for (int64_t i = 0; i < run_size(run, keyed->length[axis]); i++)                       \
+                search_##SIDE##_##NAME_T(run, call, keys + i * run_size(run, keyed->stride[axis]), \
+                                         to + i * run_size(run, r->stride[axis]), axis + 1);       \
+            return;                                                                                \
+        }                                                                                          \
+        const char *array = run_place(run, call->array.place);                                     \
+        int64_t step = run_size(run, call->array.stride[0]), low = 0;                              \
+        for (int64_t high = run_size(run, call->array.length[0]); low < high;) {                   \
+            int64_t middle = low + (high - low) / 2;                                               \
+            T a = *(const T *)(array + middle * step), b = *(const T *)keys;                       \
+            if (IS_BEFORE)                                                                         \
+                low = middle + 1;                                                                  \
+            else                                                                                   \
+                high = middle;                                                                     \
+        }                                                                                          \
+        memcpy(to, &low, sizeof low);                                                              \
+    }                                                                                              \
+    static __attribute__((unused)) int call_search_##SIDE##_##NAME_T(Run *run,                     \
+                                                                     const ExportedCall *call)     \
+    {                                                                                              \
+        search_##SIDE##_##NAME_T(run, call, run_place(run, call->other.place),                     \
+                                 run->data[call->to], 0);                                          \
+        return 0;                                                                                  \
+    }
+/* A heap, of the largest in front: ints that are equal are the same. */
+#define SORT(NAME_T, T)                                                                            \
+    static void sift_##NAME_T(char *to, int64_t step, int64_t at, int64_t count)                   \
+    {                                                                                              \
+        T a = *(T *)(to + at * step);                                                              \
+        for (int64_t below; (below = 2 * at + 1) < count; at = below) {                            \
+            if (below + 1 < count &&                                                               \
+                *(T *)(to + below * step) < *(T *)(to + (below + 1) * step))                       \
+                below++;                                                                           \
+            if (*(T *)(to + below * step) <= a) break;                                             \
+            *(T *)(to + at * step) = *(T *)(to + below * step);                                    \
+        }                                                                                          \
+        *(T *)(to + at * step) = a;                                                                \
+    }                                                                                              \
+    static void sort_line_##NAME_T(const char *from, int64_t step, int64_t count, char *to,        \
+                                   int64_t to_step)                                                \
+    {                                                                                              \
+        for (int64_t i = 0; i < count; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * step); \
+        for (int64_t i = count / 2; i-- > 0;) sift_##NAME_T(to, to_step, i, count);                \
+        for (int64_t left = count; left-- > 1;) {                                                  \
+            T most = *(T *)to;                                                                     \
+            *(T *)to = *(T *)(to + left * to_step);                                                \
+            *(T *)(to + left * to_step) = most;                                                    \
+            sift_##NAME_T(to, to_step, 0, left);                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((unused)) int call_sort_##NAME_T(Run *run, const ExportedCall *call)      \
+    {                                                                                              \
+        lines(sort_line_##NAME_T, call, run, run_place(run, call->array.place),                    \
+              run->data[call->to], 0, 0);                                                          \
+        return 0;                                                                                  \
+    }
 #define ARGS(NAME_T, T) ARG(max, NAME_T, T, >) ARG(min, NAME_T, T, <)
 #define ALL(NAME_T, T)                                                                             \
     ARGS(NAME_T, T)                                                                                \
+    SEARCH(left, NAME_T, T, a < b || (b != b && a == a))                                           \
+    SEARCH(right, NAME_T, T, !(b < a || (a != a && b == b)))                                       \
     ACCUMULATE(add, NAME_T, T, (T)(a + b))                                                         \
     ACCUMULATE(multiply, NAME_T, T, (T)(a * b))                                                    \
     ACCUMULATE(maximum, NAME_T, T, a >= b || a != a ? a : b)                                       \
@@ -85,6 +150,15 @@ ALL(u16, uint16_t)
 ALL(u32, uint32_t)
 ALL(u64, uint64_t)
 ARGS(bool, uint8_t)
+SORT(i8, int8_t)
+SORT(i16, int16_t)
+SORT(i32, int32_t)
+SORT(i64, int64_t)
+SORT(u8, uint8_t)
+SORT(u16, uint16_t)
+SORT(u32, uint32_t)
+SORT(u64, uint64_t)
+SORT(bool, uint8_t)
 
 /* array[mask], into the result's memory, which has room for all; what is selected is counted. */
 static __attribute__((unused)) int

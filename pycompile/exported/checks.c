@@ -47,7 +47,8 @@ warn(const Run *run)
             before = " or ";
         }
         if (at < room && file != NULL)
-            at += (size_t)snprintf(error_text + at, room - at, " in accumulate (%s:%d)", file, line);
+            at += (size_t)snprintf(error_text + at, room - at, " in %s (%s:%d)",
+                                   run->warned_call->operation, file, line);
         if (at < room && lines[0] > 0)
             at += (size_t)snprintf(error_text + at, room - at,
                                    lines[0] == lines[1] ? " (%s:%d)" : " (%s:%d-%d)", kernel->file,
@@ -63,7 +64,8 @@ raised(const Run *run)
     const ExportedStep *step = run->drive.step < 0 ? NULL : &run->f->steps[run->drive.step];
     const ExportedKernel *kernel = step != NULL ? step->kernel : NULL;
     if (step != NULL && step->call != NULL)
-        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an array without elements",
+        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an array without elements or of a "
+                                 "matrix that is singular or not positive",
                     step->call->file, (int)step->call->line);
     return fail(CALL_RAISED,
                 "%s:%d: what the program raises here: an exception, an index out of bounds, a "
@@ -87,6 +89,15 @@ tensor_strides(const DLTensor *tensor, int64_t bytes, int64_t *stride)
         compact_strides(tensor->ndim, tensor->shape, bytes, stride);
     else
         for (int i = 0; i < tensor->ndim; i++) stride[i] = tensor->strides[i] * bytes;
+}
+
+static int64_t
+tensor_stride(const DLTensor *tensor, int axis)
+{
+    int64_t bytes = tensor->dtype.bits / 8;
+    if (tensor->strides != NULL) return tensor->strides[axis] * bytes;
+    for (int i = tensor->ndim; --i > axis;) bytes *= tensor->shape[i] > 0 ? tensor->shape[i] : 1;
+    return bytes;
 }
 
 /* "argument x", or where it has no name "result 3". */
@@ -123,10 +134,11 @@ check_tensor(const DLTensor *tensor, const char *name, int number, ExportedDType
         if (tensor->strides != NULL && is_far(tensor->strides[i]))
             return fail(CALL_WRONG, "%s has a stride of %lld", told(name, number),
                         (long long)tensor->strides[i]);
-        int64_t step = tensor->strides != NULL ? llabs(tensor->strides[i]) : 1;
+        int64_t step = tensor->strides != NULL ? tensor->strides[i] : 1, reach;
         if (__builtin_mul_overflow(bytes, tensor->shape[i] > 0 ? tensor->shape[i] : 1, &bytes) ||
             is_far(bytes) ||
-            (tensor->shape[i] > 1 && step > ((int64_t)1 << 46) / tensor->shape[i]))
+            (tensor->shape[i] > 1 &&
+             (__builtin_mul_overflow(step, tensor->shape[i], &reach) || is_far(reach))))
             return fail(CALL_WRONG, "%s has more elements than memory can have", told(name, number));
     }
     if (elements(rank, tensor->shape) == 0) return CALL_DONE;
@@ -151,6 +163,7 @@ check_argument(const DLTensor *tensor, const ExportedArgument *a)
             return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, not %lld at least",
                         a->name, (long long)tensor->shape[i], i, (long long)a->length[i]);
     }
+    if (tensor->strides == NULL && a->strided == 0) return CALL_DONE;
     tensor_strides(tensor, a->dtype.bytes, stride);
     compact_strides(a->rank, tensor->shape, a->dtype.bytes, compact);
     for (int i = 0; i < a->rank; i++) {

@@ -96,9 +96,9 @@ typedef struct ExportedCall {
     int (*call)(struct Run *run, const struct ExportedCall *call);
     ExportedOperand array, other, result; /* result: or the mask that selects */
     int32_t to, axis;              /* to: a buffer */
-    int32_t number;                /* the size that is how many are selected */
+    int32_t number;                /* the size that is how many are selected; an FFT's points */
     int32_t known, reported;
-    const char *file;
+    const char *operation, *file;
     int32_t line;
 } ExportedCall;
 

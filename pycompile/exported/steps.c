@@ -21,6 +21,7 @@ typedef struct Run {
     char **block;   /* by buffer: memory of the library's own */
     int64_t *size;
     char *numbers, *arena;
+    char *frame, *frame_end; /* of the call's frame what is free: for the first small blocks */
     const int64_t *slot;
     Block *blocks;
     Log *logs;  /* what is put back where the call fails, newest first */
@@ -40,13 +41,20 @@ run_allocate(Run *run, int64_t bytes)
     }
     size_t all = sizeof(Block) + (size_t)bytes + ALIGNMENT;
     all += (ALIGNMENT - all % ALIGNMENT) % ALIGNMENT;
-    Block *block = allocate != NULL ? allocate(all, allocator) : aligned_alloc(ALIGNMENT, all);
+    int own = (int64_t)all > run->frame_end - run->frame;
+    Block *block = (Block *)run->frame;
+    if (!own)
+        run->frame += all;
+    else
+        block = allocate != NULL ? allocate(all, allocator) : aligned_alloc(ALIGNMENT, all);
     if (block == NULL) {
         run->status = fail(CALL_MEMORY, "no memory for %lld bytes", (long long)bytes);
         return NULL;
     }
     block->next = run->blocks;
     block->bytes = bytes;
+    block->swept = 0;
+    block->own = own;
     run->blocks = block;
     return block->data;
 }
@@ -54,10 +62,21 @@ run_allocate(Run *run, int64_t bytes)
 static void
 block_free(Block *block)
 {
+    if (!block->own) return;
     if (release != NULL)
         release(block, allocator);
     else
         free(block);
+}
+
+/* The last block; `frame`: where the call's frame was before it. */
+static __attribute__((unused)) void
+run_give_back(Run *run, char *frame)
+{
+    Block *block = run->blocks;
+    run->blocks = block->next;
+    block_free(block);
+    run->frame = frame;
 }
 
 static void
@@ -260,8 +279,11 @@ log_take(Run *run)
 {
     Log *log = run->spare;
     run->spare = NULL;
-    if (log == NULL && (log = (Log *)run_allocate(run, sizeof *log)) != NULL)
-        memset(log, 0, sizeof *log);
+    if (log == NULL && (log = (Log *)run_allocate(run, sizeof *log)) != NULL) {
+        log->next = NULL;
+        log->copies = NULL;
+        log->room = 0;
+    }
     if (log != NULL) log->run = run;
     return log;
 }
@@ -505,6 +527,7 @@ step_run(KernelDrive *drive, int64_t number)
         failed = step->call->call(run, step->call);
         flags = (flags_read() & ~(unsigned)step->call->known) |
                 (flags_read() & (unsigned)step->call->reported) << 4;
+        flags_clear(); /* comparisons of NaN raise one, of which NumPy tells nothing */
         break;
     default: break;
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, STACK_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
+enum { ALIGNMENT = 64, FRAME_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
 enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID }; /* as NumPy warns by default */
 
@@ -34,6 +34,7 @@ typedef struct Block {
     struct Block *next;
     int64_t bytes;
     int swept; /* it may be freed before the call ends */
+    int own;   /* from the allocator; else it is in the call's frame */
     alignas(ALIGNMENT) char data[];
 } Block;
 

@@ -129,9 +129,14 @@ def _build(value: _Any, args: tuple[_Any, ...], made: list[_np.ndarray[_Any, _An
 _functions: dict[str, _Function] = {}
 
 
-def _load(file: str, functions: dict[str, tuple[str, dict[str, _Any]]]) -> None:
+def _load(
+    file: str, abi: str, version: int, functions: dict[str, tuple[str, dict[str, _Any]]]
+) -> None:
     """Makes the functions of the library that lies beside this file attributes of the module."""
     library = _ctypes.CDLL(str(_pathlib.Path(__file__).resolve().parent / file))
+    found = getattr(library, abi)()
+    if found != version:
+        raise ImportError(f"{file} is of ABI {found}, and its wrapper of {version}")
     _functions.update((name, _Function(library, name, *of)) for name, of in functions.items())
 
 

@@ -47,6 +47,13 @@ READS = [
         "x[np.array([0, 1]), :, np.array([2, 0])]",
     ),
     ("np.flip(x, 1)", "np.flip(x, (0, 2))", "np.broadcast_to(x, (2, 2, 3, 4)) * 1"),
+    (
+        "np.broadcast_to(x[0, 0, 0], (3, 2))",
+        "np.reshape(x.sum(), (1, 1))",
+        "x[0, 0, 1].reshape(1)",
+        "np.reshape(x[0, 0, 2], ())",
+        "np.broadcast_to(x[0, 0, 0] + 1, 4).flags.writeable",
+    ),
     ("x @ np.swapaxes(y, 1, 2)", "x[0] @ y[0].T", "x[0] @ y[0, 0]", "x[0, 0] @ y[0, 0]"),
     ("np.dot(x[0], y[0].T)", "np.einsum('ijk,ijk->i', x, y)", "np.outer(x[0, 0], y[1, 1])"),
     ("np.diff(x, axis=1)", "np.sort(x, axis=1)", "np.argsort(x, axis=0)", "np.median(x, axis=1)"),

@@ -16,8 +16,8 @@ IMPORTS = (
     "import builtins, collections, enum, json, operator, types\nimport numpy as np\n"
     "def later(*names): return '&'.join(names).split('&')\n"
     "class Str(str): pass\n"
-    "class Odd(str):\n    __hash__ = str.__hash__\n"
-    "    def __eq__(self, other): return str.__eq__(self, other)\n"
+    "ASKED = []\nclass Odd(str):\n    __hash__ = str.__hash__\n"
+    "    def __eq__(self, other):\n        ASKED.append(str(other))\n        return str.__eq__(self, other)\n"
 )
 PLAIN = "class C: v = 1.0\nc = C(); c.u = 0.0\n"
 ENUM = "class E(enum.Enum):\n    ONE = 1\n    TWO = 2\n"
@@ -41,6 +41,21 @@ PROGRAMS = {
         "x * c.v", "c.v = k + 1.0"),
     "key with an __eq__": (PLAIN + "c.__dict__[Odd('v')] = 5.0\n", "x * c.v", "c.__dict__[Odd('v')] += 1"),
     "key with an __eq__, later": (PLAIN, "x * c.v", "c.__dict__[Odd('v')] = 5.0 + k"),
+    "key with an __eq__ in a module": (
+        "m = types.ModuleType('m'); vars(m)[Odd('v')] = 5.0\n", "x * m.v + len(ASKED)", "vars(m)[Odd('v')] += 1"),
+    "key with an __eq__ in globals": (
+        "globals()[Odd('G')] = 5.0\n", "x * G + len(ASKED)", "globals()[Odd('G')] += 1"),
+    "key with an __eq__ in globals, stored": (
+        "globals()[Odd('G')] = 5.0\ndef f(x, k):\n    global G\n    G = k + 2.0\n    return x + len(ASKED)\n", "", ""),
+    "key with an __eq__ in globals, deleted": (
+        "globals()[Odd('G')] = 5.0\ndef f(x, k):\n    global G\n    del G\n    return x + len(ASKED)\n", "",
+        "globals()[Odd('G')] = 5.0"),
+    "key with an __eq__ in builtins": (
+        "vars(builtins)[Odd('fuzzed')] = 5.0\n", "x * fuzzed + len(ASKED)", "vars(builtins)[Odd('fuzzed')] += 1"),
+    "key with an __eq__ in __kwdefaults__": (
+        "def g(*, a=1.0): return a\ng.__kwdefaults__ = {Odd('a'): 2.0}\n", "x * g() + len(ASKED)", "g.__kwdefaults__[Odd('a')] += 1"),
+    "key with an __eq__ in __kwdefaults__, later": (
+        "def g(*, a=1.0): return a\n", "x * g() + len(ASKED)", "g.__kwdefaults__ = {Odd('a'): 2.0 + k}"),
     "key of a derived str in a dict": ("d = {'v': 1.0}\n", "x * d['v']", "d[Str('v')] = k + 2.0"),
     "key with an __eq__ in a large dict": (
         "d = dict.fromkeys(range(3000), 1.0); d['v'] = 2.0\n", "x * d.get('w', 0.5)", "d[Odd('w')] = k + 2.0"),
@@ -66,6 +81,15 @@ PROGRAMS = {
     "class between, later": (
         "class C: v = 2.0\nclass D(C): pass\n"
         "def f(x, k):\n    C.v = x * 2\n    C.v = k + 7.0\n    return x * D.v\n", "", "D.v = 5.0"),
+    "metaclass, then its class": (
+        "class Meta(type): v = 1.0\nclass C(metaclass=Meta): pass\n"
+        "def f(x, k):\n    Meta.v = k + 7.0\n    return x * C.v\n", "", "Meta.v = 1.0"),
+    "metaclass, behind its class": (
+        "class Meta(type): v = 1.0\nclass C(metaclass=Meta): v = 2.0\n"
+        "def f(x, k):\n    setattr(Meta, 'v', k + 7.0)\n    return x * getattr(C, 'v')\n", "", "C.v += 1.0"),
+    "metaclass whose __getattr__ served": (
+        "class Meta(type):\n    def __getattr__(self, name): return 9.0\nclass C(metaclass=Meta): pass\n"
+        "def f(x, k):\n    t = C.v\n    Meta.v = k + 7.0\n    return x * C.v + t\n", "", "del Meta.v"),
     "property that a class has no more": (
         "class C:\n    @property\n    def v(self): return 2.0\nc = C()\n"
         "def f(x, k):\n    C.v = 4.0\n    c.v = k + 7.0\n    return x * c.v\n", "", "C.v = property(lambda self: 3.0)"),
@@ -120,6 +144,7 @@ def calls(name: str, compiled: Any) -> list[Any]:
             found.append(function(np.arange(1.0, 3.0), k).tolist())
         except Exception as error:
             found.append(repr(error))
+        found.append(list(scope["ASKED"]))
         exec(change, scope, {"k": k})
     vars(scope["builtins"]).pop("fuzzed", None)
     return found

@@ -45,6 +45,7 @@ FUNCTIONS = {
     "Python's numbers": lambda x: (2.0 - x[x > 0]) / 3.0 + 2.0 ** x[x > 0],
     "limits by name": lambda x: np.clip(x[x > 0.5], min=0.9, max=x[5]),
     "parts": lambda x: (x * (1 + 2j))[x > 0.5].imag + x[x > 0.5].T,
+    "a shape in numbers": lambda x: np.cbrt(x[x > 0.5].reshape(-1, 1)) + x[x > 0.5],
     "outer": lambda x: np.multiply.outer(x[x > 0.5], x[:2]),
     "joined": lambda x: np.concatenate([x[x > 0.5], x, [1.0]]),
     "chosen, with constants": lambda x: np.choose(x > 0.5, [x, np.array([True])]),

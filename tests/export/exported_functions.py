@@ -84,6 +84,29 @@ def weighed(x):
     return (x[:, None, :] * WEIGHTS.T).sum(axis=2)
 
 
+def weighed_loss(x, w, s):
+    """A derivative of numbers, of arrays, and of what is broadcast."""
+    z = (x * w).sum(axis=1) * s
+    return (z**2).mean(), z[:2]
+
+
+def settled_loss(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] = 0.5 * y[i - 1] + x[i] * x[i]
+    return y.sum()
+
+
+def filtered(x, response):
+    spectrum = np.fft.rfft(x) * response
+    return np.fft.irfft(spectrum, n=len(x)), np.fft.rfft(x, 45)[1:]
+
+
+def in_order(keys, found, k):
+    each = np.searchsorted(keys, found), np.searchsorted(keys, found, side="right") + 1
+    return each, np.searchsorted(keys, found[0]), np.sort(k), np.sort(k, axis=0) + 1
+
+
 def rooted(x):
     if x.min() < 0:
         raise ValueError("negative")
@@ -135,6 +158,26 @@ FUNCTIONS = {
     ),
     "weighed": (weighed, (rows("n", 5),), _random(("n", 5))),
     "rooted": (rooted, (rows("n"),), _random(N)),
+    "filtered": (
+        filtered,
+        (rows(3, 60), rows(31, dtype=complex)),
+        lambda rng, n: (rng.random((3, 60)), rng.random(62).view(complex)),
+    ),
+    "in_order": (
+        in_order,
+        (rows(9), rows(20), rows(7, 50, dtype=np.int32)),
+        lambda rng, n: (
+            np.sort(rng.integers(0, 9, 9) / 2),
+            np.append(rng.integers(-1, 10, 19) / 2, np.nan),
+            rng.integers(-9, 99, (7, 50)).astype(np.int32),
+        ),
+    ),
+    "weighed_loss": (
+        pycompile.value_and_grad(weighed_loss, (0, 1, 2), has_aux=True),
+        (Array((Dim("n", min=2), 4)), rows(4), float),
+        lambda rng, n: (rng.random((n, 4)), rng.random(4), 1.5),
+    ),
+    "settled": (pycompile.grad(settled_loss), (rows("n"),), _random(N)),
 }
 
 

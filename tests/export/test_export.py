@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,8 @@ def library(path):
 def same(a, b):
     if isinstance(b, (tuple, list)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(b, np.generic):
+        return type(a) is type(b) and a.tobytes() == b.tobytes()
     if isinstance(b, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     return type(a) is type(b) and (a is b or a == b)
@@ -103,7 +106,7 @@ def test_memory_comes_from_the_allocator_and_goes_back(path, library):
         none = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(lambda *_: None)
         here.all_set_allocator(none, give, None)
         with pytest.raises(MemoryError):
-            library.diffused(np.ones(64), 3)
+            library.swapped(np.ones(9000), np.ones(9000))
     finally:
         here.all_set_allocator(None, None, None)
 
@@ -231,6 +234,52 @@ def test_a_number_that_decides_is_a_reason_unless_it_is_given(tmp_path):
     assert same(made.powers(np.arange(8.0)), np.arange(8.0).reshape(2, -1) + 1)
 
 
+def test_reasons_behind_the_first_of_a_function_are_told():
+    def broken(x):
+        y = open(x)
+        z = y.read() + x  # follows from the first
+        with open("c") as file:
+            u = x * 3 + file
+        q = np.sort(x)
+        eval("x")
+        return q, z, u
+
+    found = reasons_of(broken, Array(("n",)))
+    assert [line for line, _ in found] == [1, 3, 6, 5]
+
+    def left(x):
+        while True:
+            y = open(x)
+            if y > 1:
+                return x + 1
+
+    assert [line for line, _ in reasons_of(left, Array(("n",)))] == [2]
+
+
+def test_what_no_derivative_is_of_is_a_reason():
+    def written(x):
+        x[0] = 1
+        return x.sum()
+
+    def halved(x):
+        return (x / 2 if len(x) > 50 else x + 1).sum()
+
+    def several(x):
+        return x * 2
+
+    for function, text in (
+        (written, "writes an argument"),
+        (halved, "'n'"),
+        (several, "one real number"),
+    ):
+        with pytest.raises(pycompile.ExportError, match=text) as caught:
+            pycompile.export(pycompile.grad(function), "/nowhere/none", (Array(("n",)),))
+        first = function.__code__.co_firstlineno
+        assert first <= caught.value.reasons[0][1] <= first + 2
+    with pytest.raises(pycompile.ExportError, match="give it"):
+        pycompile.export(pycompile.grad(several), "/nowhere/none", (int,))
+
+
 def test_arrays_in_containers_are_a_reason():
     def summed(*arrays):
         return sum(arrays) + 1
@@ -250,6 +299,30 @@ def test_a_length_that_decides_is_a_reason():
     assert at == 1 and "'n'" in text
 
 
+def test_elementary_functions_have_numpys_bits(tmp_path, monkeypatch):
+    needs("nm", "objdump")
+    monkeypatch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+
+    def elementary(x, y):
+        s = 0.0
+        for i in range(len(x)):
+            s = np.exp(-s * s) + np.tanh(x[i])
+        each = np.exp(x) * 2, np.log(np.abs(x[::2])), np.sin(x) + np.cos(x), np.tanh(x) + 1
+        return s, np.exp(x.max()), *each, np.exp(y) * 2, np.log(np.abs(y)), np.tanh(y) + 1
+
+    given = Array(("n",)), Array(("n",), np.float32)
+    made = loaded(pycompile.export(elementary, str(tmp_path / "own"), given))
+    rng = np.random.default_rng(6)
+    for n in (3, 7, 1000):
+        x = rng.standard_normal(n) * rng.choice([1e-3, 1, 30, 300, 1000], n)
+        if n > 7:
+            x[100:103] = math.inf, -math.inf, 0.0
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            y = np.where(x == 0.0, np.float32(math.nan), x.astype(np.float32))
+            assert same(made.own(x, y), elementary(x, y)), n
+
+
 @pytest.mark.slow
 def test_functions_of_the_c_library_are_a_choice(tmp_path):
     def grown(x):
@@ -257,7 +330,8 @@ def test_functions_of_the_c_library_are_a_choice(tmp_path):
 
     x = np.linspace(-3, 3, 1000)
     path = pycompile.export(grown, str(tmp_path / "grown"), (Array(("n",)),), elementary="libm")
-    assert loaded(path).grown(x).tolist() == [math.exp(v) + math.atan2(v, 2.0) for v in x]
+    angles = [math.atan2(v, 2.0) for v in x]
+    assert same(loaded(path).grown(x), np.exp(x) + angles)
     try:
         exact = pycompile.export(grown, str(tmp_path / "exact"), (Array(("n",)),))
     except pycompile.ExportError as error:
@@ -312,6 +386,14 @@ def ran(*command, **more):
     return done.stdout
 
 
+def numpys_blas():
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
+    if blas is None:
+        pytest.skip("NumPy has no BLAS of its own here")
+    return blas
+
+
 def needs(*programs):
     for program in programs:
         if shutil.which(program) is None:
@@ -329,6 +411,42 @@ def test_a_program_in_c_calls_it(path, tmp_path):
     assert set(re.findall(r"NEEDED.*\[(\w+)", needed)) <= {"ld", "libc", "libm", "libpthread"}
 
 
+# What a header of ABI 1 says.  It stays as it is, whatever the libraries of today are.
+ABI_1 = """
+#include <stdint.h>
+typedef struct { int32_t device_type, device_id; } DLDevice;
+typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+typedef struct {
+    void *data; DLDevice device; int32_t ndim; DLDataType dtype;
+    int64_t *shape, *strides; uint64_t byte_offset;
+} DLTensor;
+enum { ALL_ABI = 1, ALL_OK = 0, ALL_WARNED = 1, ALL_WRONG = -1, ALL_MEMORY = -2, ALL_RAISED = -3 };
+int all(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
+int all_shapes(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
+const char *all_error(void);
+int all_abi(void);
+void all_set_threads(int count);
+"""
+
+
+def test_a_program_of_the_first_abi_calls_it(path, tmp_path):
+    needs("cc")
+    (tmp_path / "main.c").write_text(C.replace('#include "all.h"', ABI_1))
+    flags = [f"-L{path.parent}", "-lall", f"-Wl,-rpath,{path.parent}"]
+    ran("cc", "-Wall", "-Werror", tmp_path / "main.c", "-o", tmp_path / "main", *flags)
+    printed(ran(tmp_path / "main"))
+
+
+def test_the_wrapper_of_another_abi_loads_nothing(path, tmp_path):
+    for end in ("liball.so", "all.py"):
+        shutil.copy(path.parent / end, tmp_path)
+    text = (tmp_path / "all.py").read_text()
+    assert text.count("'all_abi', 1") == 1
+    (tmp_path / "all.py").write_text(text.replace("'all_abi', 1", "'all_abi', 2"))
+    with pytest.raises(ImportError, match="of ABI 1, and its wrapper of 2"):
+        loaded(tmp_path / "liball.so")
+
+
 @pytest.mark.slow
 def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
     needs("cc", "pkg-config")
@@ -344,10 +462,7 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_products_are_those_of_the_blas_that_is_named(tmp_path):
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    blas = next(iter(folder.glob("libscipy_openblas*.so*")), None)
-    if blas is None:
-        pytest.skip("NumPy has no BLAS of its own here")
+    blas = numpys_blas()
 
     def products(a, b, v):
         hidden = np.maximum(a @ b - 1, 0)
@@ -360,6 +475,75 @@ def test_products_are_those_of_the_blas_that_is_named(tmp_path):
         args = rng.random((n, k)), rng.random((k, m)), rng.random(m)
         assert same(made.products(*args), products(*args)), (n, k, m)
     assert reasons_of(products, *lengths)[0][1].startswith("a product of matrices is the BLAS's")
+
+
+@pytest.mark.slow
+def test_transforms_of_lengths_with_small_factors(tmp_path):
+    def there(x):
+        return np.fft.rfft(x)
+
+    def back_to(n):
+        return lambda z: np.fft.irfft(z, n)
+
+    lengths = 1, 2, 3, 5, 36, 250, 486, 1024
+    functions = {f"there{n}": (there, (Array((2, n)),)) for n in lengths}
+    functions |= {f"back{n}": (back_to(n), (Array(n // 2 + 1, complex),)) for n in lengths}
+    made = loaded(pycompile.export(there, str(tmp_path / "fft"), (Array(8),), functions=functions))
+    for n in lengths:
+        rng = np.random.default_rng(n)
+        x, z = rng.standard_normal((2, n)), rng.standard_normal(n // 2 * 2 + 2).view(complex)
+        assert same(getattr(made, f"there{n}")(x), there(x)), n
+        assert same(getattr(made, f"back{n}")(z), np.fft.irfft(z, n)), n
+    assert "rfft is a call" in reasons_of(there, Array(14))[0][1]
+
+
+@pytest.mark.slow
+def test_equations_are_the_lapacks(tmp_path):
+    blas = numpys_blas()
+
+    def solved(a, b, c):
+        positive = np.linalg.cholesky(a @ a.T + c.T @ c)
+        return np.linalg.solve(a, b) + 0, np.linalg.solve(a, c.T), np.linalg.inv(a), positive
+
+    given = Array((5, 5)), Array(5), Array((3, 5))
+    made = loaded(pycompile.export(solved, str(tmp_path / "solved"), given, blas=str(blas)))
+    args = [np.random.default_rng(8).standard_normal(each.shape) for each in given]
+    assert same(made.solved(*args), solved(*args))
+    with pytest.raises(RuntimeError, match="singular"):
+        made.solved(np.zeros((5, 5)), *args[1:])
+    assert any("the LAPACK's" in text for _, text in reasons_of(solved, *given))
+
+
+@pytest.mark.slow
+def test_networks_and_their_derivatives_are_exported(tmp_path):
+    needs("nm", "objdump")
+    blas = numpys_blas()
+
+    def perceptron(w, b, v, x, y):
+        return ((np.tanh(x @ w + b) @ v - y) ** 2).mean()
+
+    def attention(q, k, v):
+        scores = q @ k.T / np.sqrt(np.float32(q.shape[1]))
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return (weights / weights.sum(axis=1, keepdims=True)) @ v
+
+    trained = pycompile.value_and_grad(perceptron, (0, 1, 2))
+    given = (Array((5, 8)), Array(8), Array(8), Array(("n", 5)), Array("n"))
+    row = Array(("n", 16), np.float32)
+    path = pycompile.export(
+        trained,
+        str(tmp_path / "net"),
+        given,
+        functions={"attention": (attention, (row, row, row))},
+        blas=str(blas),
+    )
+    made, rng = loaded(path), np.random.default_rng(5)
+    for n in (2, 9, 130):
+        args = [rng.standard_normal([n if k == "n" else k for k in each.shape]) for each in given]
+        assert same(made.net(*args), trained(*args))
+        args = [rng.standard_normal((n, 16)).astype(np.float32) for _ in range(3)]
+        assert same(made.attention(*args), attention(*args))
+    assert path.stat().st_size < 200_000
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from pycompile import _C
 MS = 1_000_000
 CALLS, FUNCTIONS = 120, 8
 PROGRAMS = 10_000
+LOADING = MS // 2  # of what the compiler has made
 ACCOUNT = {"PYCOMPILE_SAMPLE": "1", "PYCOMPILE_PLAN_ALWAYS": "0", "PYCOMPILE_WAIT": "0"}
 
 
@@ -95,17 +96,19 @@ def run_program(seed):
     for number in itertools.islice(numbers, rng.randint(1, CALLS)):
         f = functions[number]
         plain += f.plain
-        compiled = f.ready is not None and f.ready <= now
-        waits = f.ready is not None and f.ready > now
-        may = not f.planned and not waits
-        most = may and _C.test_account_call(number, f.instrs, now, compiled and f.ready > 0)
+        waits = f.ready is not None and f.ready > 0
+        if waits and f.ready <= now and not f.planned:
+            now += LOADING
+            _C.test_account_lost(LOADING)
+            f.planned = True
+        most = not (f.planned or waits) and _C.test_account_call(number, f.instrs, now)
         if most:
             took = min(f.capture, most)  # then it ends
             fruitful = f.fruitful and f.capture <= most
             now += took
             _C.test_account_captured(number, f.instrs, took, fruitful)
-            f.planned = compiled and fruitful
-            if fruitful and not compiled:
+            f.planned = f.ready == 0 and fruitful
+            if fruitful and not f.planned:
                 f.ready = now + f.compiler
         now += f.plan if f.planned else f.plain
         if not f.planned:
@@ -132,7 +135,7 @@ def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
     spent = 0
     for _ in range(4):  # the allowance goes to others
         _C.test_account_captured(1, 100, 3 * MS, True)
-    while not _C.test_account_call(0, 100, 10_000 * MS, False):
+    while not _C.test_account_call(0, 100, 10_000 * MS):
         _C.test_account_plain(0, MS)
         spent += 1
     assert 25 <= spent <= 40  # captures of so much code have cost 3 ms
@@ -146,7 +149,7 @@ def test_what_does_not_pay_gets_dearer(clock, made, turns, from_, factor):
     _C.test_account_captured(1, 100, 20 * MS, True)  # the allowance goes to others
     for _ in range(turns):
         calls = 0
-        while not _C.test_account_call(0, 50, 10**15, False):
+        while not _C.test_account_call(0, 50, 10**15):
             _C.test_account_plain(0, MS)
             calls += 1
         waits.append(calls)
@@ -256,6 +259,51 @@ SAVES = """
         assert np.array_equal(f(x), f.__wrapped__(x))
     print(f.stats()["plan_runs"] >= {runs})
 """
+
+
+def test_whole_programs_follow_the_account(tmp_path):
+    """What a function of theirs takes is what earns its plan, not how often it was called."""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent("""
+            import numpy as np, time
+            from pycompile import _C
+            def f(x):
+                return np.sqrt(x * x + 1) - x * 0.5
+            def work(x):
+                until = time.monotonic() + 60
+                while _C.compile_counts()["plans"] == 0 and time.monotonic() < until:
+                    f(x)
+            work(np.linspace(0, 1, 1000))
+            print(_C.compile_counts()["plans"] > 0)
+        """)
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "pycompile", "run", str(tmp_path / "program.py")],
+        env={**os.environ, **ACCOUNT, "PYCOMPILE_LOGS": "perf_hints"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "True\n" and "f (" not in run.stderr
+
+
+@pytest.mark.slow
+def test_a_capture_that_is_cut_short_begins_again():
+    """Where it began, once it may take longer; not one instruction later."""
+    told = child("""
+        import numpy as np, pycompile, time
+        from pycompile import _C
+        _C.test_account_captured(1, 1000, 1000, True)  # captures take no time at all
+        body = "".join(f"    if n > {k}:\\n        x = x + {k}\\n" for k in range(600))
+        names = {}
+        exec(f"def f(x, n):\\n{body}    return x", names)
+        f = pycompile.compile(names["f"])
+        x, until = np.ones(3), time.monotonic() + 60
+        while f.stats()["plans"] == 0 and time.monotonic() < until:
+            f(x, 600)
+        print(f.stats()["entries"], f.stats()["plans"])
+    """)
+    assert told == ["1", "1"]
 
 
 @pytest.mark.slow

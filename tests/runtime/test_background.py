@@ -81,6 +81,42 @@ def test_calls_go_on_in_python_until_there_is_code(tmp_path):
     assert out == ["0", "0", "1", "0", "1"]
 
 
+def test_a_capture_is_made_once(tmp_path):
+    """Its plan waits for the code: calls of another size meanwhile, and after it, are seen by its guards."""
+    out, _ = child(
+        tmp_path,
+        """
+        def captures():
+            return pycompile._C.compile_counts()["captures"]
+        g(X)
+        g(X[:100])
+        GO.touch()
+        wait_until(lambda: g(X) is not None and g.stats()["plan_runs"] > 0)
+        print(captures())
+        wait_until(lambda: g(X[:100]) is not None and g.stats()["plans"] == 2)
+        assert all(np.array_equal(g(X[:n]), f(X[:n])) for n in range(2, 100))
+        print(captures(), g.stats()["plans"])
+        """,
+    )
+    assert out == ["1", "2", "2"]
+
+
+def test_a_plan_that_waits_is_dropped_with_the_others(tmp_path):
+    out, _ = child(
+        tmp_path,
+        """
+        g(X)
+        pycompile.reset()
+        assert np.array_equal(g(X), f(X)) and g.stats()["plans"] == 0
+        GO.touch()
+        wait_until(lambda: np.array_equal(g(X), f(X)) and g.stats()["plan_runs"])
+        print(g.stats()["plans"], len(list(FOLDER.glob("work-*"))))
+        g(X[:100])
+        """,
+    )
+    assert out == ["1", "0"]
+
+
 def test_it_is_no_child_of_the_program(tmp_path):
     """Neither os.wait() nor a handler of SIGCHLD sees the compiler end."""
     out, _ = child(
@@ -179,17 +215,18 @@ def test_a_compiler_that_fails(tmp_path):
     assert err.count("PycompileWarning") == 1 and "cannot compile: sorry" in err
 
 
-def test_a_forked_process_starts_its_own(tmp_path):
+def test_a_forked_process_waits_for_its_parents(tmp_path):
     out, _ = child(
         tmp_path,
         """
         g(X)
         pid = os.fork()
         if pid == 0:
-            ok = np.array_equal(g(X), f(X)) and len(list(FOLDER.glob("work-*"))) == 2
+            ok = np.array_equal(g(X), f(X)) and len(list(FOLDER.glob("work-*"))) == 1
+            GO.touch()
+            wait_until(lambda: np.array_equal(g(X), f(X)) and g.stats()["plan_runs"])
             os._exit(0 if ok else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-        GO.touch()
         wait_until(lambda: np.array_equal(g(X), f(X)) and g.stats()["plan_runs"])
         """,
     )

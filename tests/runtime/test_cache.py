@@ -77,16 +77,6 @@ def test_second_process_compiles_nothing(folder):
     assert child(code)[0] == f"{number} 0\n"
 
 
-@pytest.mark.slow
-def test_many_processes_at_once(folder):
-    code = "from pycompile import _C\n" + "".join(
-        f"assert _C.test_code_run({source(n)!r}) == {n}\n" for n in (1, 2, 3)
-    )
-    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4)]
-    assert [p.wait() for p in processes] == [0] * 4
-    assert len(entries(folder)) == 3
-
-
 @pytest.mark.parametrize("damage", ["empty", "cut", "flip", "append", "other", "text", "folder"])
 def test_damaged_entries_are_replaced(folder, damage):
     number = next(numbers)

@@ -118,6 +118,42 @@ def test_every_failure_of_a_compile(function, folders, monkeypatch):
     assert n > 10 and kernels
 
 
+class Box:
+    def __init__(self, v):
+        self.v = np.full(3, v)
+
+
+M = N = Box(0.0)
+
+
+def boxes(x):
+    return x + M.v + N.v * 10
+
+
+def test_every_failure_while_guards_are_watched_anew():
+    n, left = 0, 0
+    while left == 0:
+        globals().update(M=Box(1.0), N=Box(2.0))
+        pycompile.reset()
+        compiled = pycompile.compile(boxes, backend="eager")
+        x = np.zeros(3)
+        compiled(x), compiled(x)
+        globals().update(M=Box(4.0))
+        _C.test_fail_after(n)
+        try:
+            got = compiled(x)
+        except MemoryError:
+            got = None
+        finally:
+            left = _C.test_fail_after(-1)
+        assert got is None or flat(got) == flat(boxes(x)), n
+        for name in ("M", "N"):
+            globals()[name] = Box(5.0 + n)
+            assert flat(compiled(x)) == flat(boxes(x)), (n, name)
+        n += 1
+    assert n > 5
+
+
 @pytest.mark.slow
 def test_failures_leave_nothing(folders, monkeypatch):
     for n in range(0, 60, 3):

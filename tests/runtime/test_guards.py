@@ -302,6 +302,21 @@ def test_watched_global():
     assert check() is not None
 
 
+def test_the_same_object_is_found_in_the_other_dict():
+    """A global that is deleted shows the builtin, whose changes count from then on."""
+    number, builtin = 4.5, {}
+    space = {"n": number, "__builtins__": builtin}
+    g = Guards()
+    behind = g.source("CONST", object=builtin)
+    g.guard("GLOBAL", g.source("GLOBAL", behind, key="n", object=space), number)
+    check = g.make()
+    assert check() is None
+    builtin["n"] = space.pop("n")
+    assert check() is None
+    builtin["n"] = 5.5
+    assert check() == "global n is 4.5, now 5.5 (file.py:12)"
+
+
 def test_watched_global_keeps_being_watched():
     space = {"__builtins__": builtins, "w": np.ones(3)}
     g = Guards()

@@ -19,6 +19,7 @@ X = np.arange(4.0)
 # ---- namespaces ----
 
 NAMESPACE = """
+import enum
 import numpy as np
 
 class Token:
@@ -56,6 +57,16 @@ def power(x, n):
 
 token, A, slots, inner = Token(), np.ones(4), Slots(), outer()
 many, table = [np.ones(4), 2.0], {"k": np.ones(4)}
+
+class E(enum.Enum):
+    ONE = 1.0
+    TWO = 2.0
+    def twice(self):
+        return self.value * 2
+
+by_class, by_member = {Token: 2.0, (Token, float): 4.0}, {E.ONE: 2.0}
+by_function, a_set, frozen = {helper: 2.0}, {Token, E.ONE}, frozenset([helper, (Token, 1)])
+union, ufunc = Token | float, np.frompyfunc(helper, 1, 1)
 """
 BODIES = {
     "globals": "helper(x) + A",
@@ -69,6 +80,13 @@ BODIES = {
     "containers of a class": "Holder.many[0] * x + Holder.table['k']",
     "recursion": "power(x, 3)",
     "break": "(x + len(str(A.shape))) * A",
+    "keys": "x + by_class[Token] + by_class[Token, float] + by_member[E.ONE] + by_function[helper]",
+    "keys that are asked": "x + by_class.get(type(token), 0.0)",
+    "sets": "x + (Token in a_set) + (helper in frozen) + len(a_set)",
+    "union": "x + isinstance(token, union)",
+    "ufunc of a function": "x * (ufunc is not np.sin)",
+    "members of an enum": "x + E['ONE'].value + E(2.0).value + sum(m.value for m in E) + (E.ONE in E)",
+    "methods of an enum": "x + E.ONE.twice() + len(E) + E.__members__['TWO'].value",
 }
 
 
@@ -122,6 +140,28 @@ def test_the_namespace_of_a_function_that_is_replaced():
     del names
     gc.collect()
     assert [array() is not None for array in arrays] == [False] * 3 + [True]
+
+
+def test_the_namespace_of_a_function_that_it_does_not_hold():
+    """It has neither a module nor a function in it, and builtins of its own."""
+
+    class Token:
+        pass
+
+    def base(x):
+        return x * A + len(x)  # noqa: F821  (of the namespaces below)
+
+    compiled, tokens = pycompile.compile(lambda x, h: h(x) + 1), []
+    for k in range(3):
+        builtins = {"len": len, "token": Token()}
+        names = {"A": float(k), "token": Token(), "__builtins__": builtins}
+        tokens += [weakref.ref(names["token"]), weakref.ref(builtins["token"])]
+        h = types.FunctionType(base.__code__, names)
+        for _ in range(2):
+            assert np.array_equal(compiled(X, h), X * k + 5)
+        del names, builtins, h
+    gc.collect()
+    assert [token() for token in tokens] == [None] * 6
 
 
 def test_tuples_of_arrays_get_other_items():

@@ -2,6 +2,7 @@
 
 import enum
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -394,7 +395,26 @@ def limit_told(function, *calls, limit=1):
     for item in caught:
         lines = str(item.message).splitlines()
         assert len(lines) <= 3 and max(map(len, lines)) <= 100, lines
+        for line in lines[1:]:
+            said, cut = re.subn("…$", "", re.sub("^  (because|To have it compiled:) ", "", line))
+            rest = item.message.details.partition(said)[2]
+            assert said in item.message.details and (not cut or rest[0] in ";:, "), lines
     return "\n".join(item.message.details for item in caught)
+
+
+def field_of_class(x, e):
+    return np.tanh(x) * e.k
+
+
+def test_of_two_of_one_name_one_is_another():
+    def made(v):
+        class Row:
+            k = v
+
+        return Row()
+
+    told = limit_told(field_of_class, *((ONES, made(k)) for k in range(4)))
+    assert "type(e) is Row, now another Row" in told
 
 
 def work(x):

@@ -76,6 +76,11 @@ def slices(x):
     return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2
 
 
+def views(x):
+    y = x + 1
+    return y[1::2], y[3:]
+
+
 def products(a, b):
     return a.T @ b, (a * b).sum()
 
@@ -118,6 +123,16 @@ def loop(x):
     return y
 
 
+def sections(x):
+    y = x * 2
+    sums = np.empty(len(y))
+    for i in range(len(y)):
+        y[i:] *= 0.5
+        y[i * i :: i + 1] += 1
+        sums[i] = y[-i:].sum() + x[i : i + 2].max()
+    return y, sums
+
+
 def distances(a, b):
     return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))
 
@@ -134,6 +149,7 @@ CASES = [
     (reductions, (matrix,)),
     (transposed, (matrix,)),
     (slices, (vector,)),
+    (views, (vector,)),
     (products, (matrix, matrix)),
     (reshaped, (cube,)),
     (created, (vector,)),
@@ -142,6 +158,7 @@ CASES = [
     (in_place, (vector,)),
     (selected, (vector,)),
     (loop, (vector,)),
+    (sections, (vector,)),
     (distances, (floats, floats)),
     (of_ints, (integers,)),
 ]

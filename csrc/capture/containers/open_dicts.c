@@ -78,7 +78,7 @@ apart_store(Interp *in, Value *dict, Value *key, Value *value)
         answer = source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, real);
         if (answer != ANSWER_YES) return answer;
     }
-    if (PyDict_GetItemString(dict->object, "__builtins__") != NULL)
+    if (dict_named(dict->object, "__builtins__") != NULL)
         return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
     answer = container_changes(in, dict);
     if (answer == ANSWER_YES) answer = dict_store(in, dict, name, value);

@@ -260,7 +260,7 @@ build_function(Interp *in, Value *function)
     Value *args[6] = {function->globals_of, function->items[0], function->items[1],
                       function->items[2], function->items[3]};
     int nargs = 5;
-    if (PyDict_GetItemString(function->globals_of->object, "__builtins__") == NULL &&
+    if (dict_named(function->globals_of->object, "__builtins__") == NULL &&
         (args[nargs++] = value_const(in, function->builtins)) == NULL)
         return NO_BUILD;
     BuildId made = build_of_kind(in, BUILD_FUNCTION, function->object, nargs, args);

@@ -24,7 +24,7 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     Answer answer = call_pure(in, function, nargs, args, kwnames, out);
     if (answer == ANSWER_NO) answer = call_followed(&call, RANK_PYTHON);
     if (answer != ANSWER_NO) return answer;
-    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    PyObject *module = dict_named(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.')) {
         answer = numpy_python_call(in, function, name, nargs, args, out);

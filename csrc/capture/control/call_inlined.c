@@ -100,10 +100,10 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
     if (defaults == NULL)
         return call_guard_part(in, function, "__kwdefaults__", NULL) < 0 ? ANSWER_ERROR
                                                                          : ANSWER_YES;
-    PyObject *object = PyDict_GetItemWithError(defaults, name);
-    if ((object == NULL && PyErr_Occurred()) ||
-        guard_keyword_default(in, function, name, object) < 0)
-        return ANSWER_ERROR;
+    PyObject *object;
+    Answer answer = entry_stored(in, defaults, name, &object);
+    if (answer != ANSWER_YES) return answer;
+    if (guard_keyword_default(in, function, name, object) < 0) return ANSWER_ERROR;
     if (object == NULL) return ANSWER_YES;
     *out = value_of_const(in, object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -184,7 +184,7 @@ guard_namespace(Interp *in, Value *function)
     Guard guard = {.kind = GUARD_NAMESPACE,
                    .source = function->source,
                    .other = source_of_const(in, object->func_builtins),
-                   .object = object->func_globals};
+                   .object = function->object};
     return guard.other == NO_SOURCE ? -1 : guard_add(in, &guard);
 }
 
@@ -199,7 +199,9 @@ made_builtins(Interp *in, const Value *function, PyObject **out)
     if (PyTuple_GET_SIZE(((PyCodeObject *)function->object)->co_names) == 0) return ANSWER_YES;
     if (pending_find(in, globals, name) != NULL)
         return interp_break(in, BREAK_CALL_PYTHON, "a function whose builtins the program stores");
-    PyObject *found = PyDict_GetItemWithError(globals, name);
+    PyObject *found;
+    Answer answer = entry_stored(in, globals, name, &found);
+    if (answer != ANSWER_YES) return answer;
     SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, globals);
     if (source == NO_SOURCE || guard_there(in, source, found) < 0) return ANSWER_ERROR;
     if (found != NULL) *out = PyModule_Check(found) ? PyModule_GetDict(found) : found;
@@ -236,7 +238,7 @@ dispatch_for(PyObject *function)
     if (PyUnicode_CompareWithASCIIString(code->co_qualname, "singledispatch.<locals>.dispatch") !=
         0)
         return NULL;
-    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    PyObject *module = dict_named(PyFunction_GET_GLOBALS(function), "__name__");
     if (module == NULL || !PyUnicode_Check(module) ||
         PyUnicode_CompareWithASCIIString(module, "functools") != 0)
         return NULL;

@@ -283,6 +283,7 @@ stop_whole(const CaptureRequest *request, Marks *marks, Arena *arena)
     const char *spent = marks->effort < LEAST_EFFORT
                             ? "its tries followed as many instructions as capture may"
                             : "capture began again too often";
+    marks->cut = marks->effort < LEAST_EFFORT;
     marks->effort = LEAST_EFFORT;
     marks->stop_at = 0;
     if (loop) return 0;
@@ -317,6 +318,7 @@ follow(const CaptureRequest *request, Marks *marks)
         return NULL;
     }
     for (int i = 0; i < ATTEMPTS; i++) {
+        if (i < ATTEMPTS - 1) marks->cut = false;
         result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
         if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) {
@@ -326,6 +328,7 @@ follow(const CaptureRequest *request, Marks *marks)
     }
     Py_CLEAR(marks->keep);
     arena_free(arena);
+    if (out != NULL) out->cut = marks->cut && request->effort > 0 && request->effort < EFFORT;
     return out;
 }
 

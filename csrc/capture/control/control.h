@@ -78,6 +78,7 @@ Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, Py
                   Value **out);
 /* Adds what this layer follows by identity to the table of core/callables.c. */
 int control_callables(void);
+int derivative_callables(void); /* derivative.c */
 /* decompositions.c: adds, where that is not done yet, what may decompose the original; what
    decomposes it, borrowed, or NULL. */
 int decompositions_add(PyObject *original);

@@ -178,6 +178,7 @@ instructions_spent(Interp *in)
     BreakHint hint = earned ? HINT_EARNED : HINT_OF_CODE;
     Answer numbers = earned ? ANSWER_NO : loop_learn_numbers(in); /* more may be followed then */
     if (numbers != ANSWER_NO) return numbers;
+    in->attempt.learn->cut = true;
     Answer answer =
         break_hinted(in, BREAK_TOO_LONG, hint, "more instructions than capture may follow");
     if (answer == ANSWER_ERROR || in->top != in->bottom || in->loop != NULL) return answer;

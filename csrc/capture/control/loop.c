@@ -500,7 +500,7 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
 static bool
 may_stay(const Interp *in)
 {
-    return in->top == in->bottom || (!in->top->decoded->generator && !code_is_ours(in->top));
+    return in->top == in->bottom || (!in->top->decoded->generator && !code_is_model(in->top));
 }
 
 Answer

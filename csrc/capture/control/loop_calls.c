@@ -21,7 +21,7 @@ static PyObject *
 global_at(const Decoded *d, int number, PyObject *globals)
 {
     PyObject *name = PyTuple_GET_ITEM(d->code->co_names, d->instrs[number].arg);
-    return PyDict_GetItemWithError(globals, name);
+    return dict_told(globals, name);
 }
 
 static int
@@ -83,7 +83,7 @@ attribute_of(Interp *in, const Loaded *loaded, PyObject *name)
     if (value != NULL && (value->kind == V_CONST || value->kind == V_OBJECT))
         object = value->object;
     if (object != NULL && PyModule_CheckExact(object))
-        return PyDict_GetItemWithError(PyModule_GetDict(object), name);
+        return dict_told(PyModule_GetDict(object), name);
     PyTypeObject *type = object != NULL ? Py_TYPE(object) : NULL;
     if (value != NULL && value->kind == V_INSTANCE) type = value_type(in, value);
     return type != NULL ? _PyType_Lookup(type, name) : NULL;

@@ -46,9 +46,7 @@ part_length(Interp *in, Value *array, Value **out)
     Value *whole = part_whole(array);
     int axis = part_axis(array);
     if (array_is_unpinned(in, whole)) return array_size(in, whole, axis, out);
-    SizeId size = graph_node(in->graph, whole->node)->type.shape[axis];
-    *out = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, size)));
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return number_of_size(in, array_length(in, whole, axis), out);
 }
 
 /* ---- the check of an index ---- */

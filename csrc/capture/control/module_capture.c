@@ -100,6 +100,7 @@ capture_module(PyObject *module)
     callables_filled_by(device_callables);
     callables_filled_by(object_callables);
     callables_filled_by(control_callables);
+    callables_filled_by(derivative_callables);
     if (function_table_module(module) < 0 || trial_module(module) < 0) return -1;
     return PyModule_AddFunctions(module, methods);
 }

@@ -295,8 +295,7 @@ Answer fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args,
 /* A compiled pattern of re: its methods run no code of the program and change nothing. */
 bool object_is_pattern(PyObject *object);
 bool object_is_pure(PyObject *object);
-bool object_has_nan(PyObject *object);  /* a NaN equals itself only by identity */
-bool typing_is_union(PyObject *object); /* int | float */
+bool object_has_nan(PyObject *object); /* a NaN equals itself only by identity */
 /* The value of the result of an operation on known operands (`object`, stolen); where it is NULL,
    raises the set error in the program. */
 Answer operator_result(Interp *in, PyObject *object, Value **out);

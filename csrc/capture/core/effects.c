@@ -171,7 +171,7 @@ container_changes(Interp *in, Value *container)
     if (container->source == NO_SOURCE) return ANSWER_YES;
     if (in->writes.refuse_writes) return break_of_overlap(in);
     if (container->kind == V_DICT && container->object != NULL &&
-        PyDict_GetItemString(container->object, "__builtins__") != NULL)
+        dict_named(container->object, "__builtins__") != NULL)
         return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
     container->mutated = true;
     return ANSWER_YES;

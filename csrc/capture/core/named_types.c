@@ -8,12 +8,6 @@ value_is_named(const Value *value)
            type_is_heap(value->type);
 }
 
-static bool
-type_has_dict_slot(const PyTypeObject *type)
-{
-    return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
-}
-
 /* A class of tuples with named fields.  Its instances may have a dict, which is empty in those made
    here, since a store is a break. */
 bool
@@ -61,7 +55,7 @@ named_behaves(Interp *in, PyTypeObject *type)
 bool
 named_opens(Interp *in, PyTypeObject *type)
 {
-    if (!type_is_named(type) || type_has_dict_slot(type)) return false;
+    if (!type_is_named(type) || type_has_dict(type)) return false;
     Answer answer = named_behaves(in, type);
     if (answer == ANSWER_BREAK) break_take(in);
     return answer == ANSWER_YES;

@@ -88,7 +88,7 @@ is_for_all_runs(PyObject *object)
 
 /* Calls with warnings as errors: a Python function may warn when the program calls it, not now. */
 static PyObject *
-call_quietly(PyObject *callable, PyObject *const *args, int nargs, PyObject *kwnames)
+call_with_warnings_raised(PyObject *callable, PyObject *const *args, int nargs, PyObject *kwnames)
 {
     if (!PyFunction_Check(callable))
         return PyObject_Vectorcall(callable, args, (size_t)nargs, kwnames);
@@ -113,7 +113,7 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
     }
     if (answer == ANSWER_YES) {
-        result = call_quietly(callable, PySequence_Fast_ITEMS(tuple), nargs, kwnames);
+        result = call_with_warnings_raised(callable, PySequence_Fast_ITEMS(tuple), nargs, kwnames);
         if (result == NULL && PyErr_ExceptionMatches(PyExc_Warning)) {
             PyErr_Clear();
             answer = interp_break(in, BREAK_CALL_C, "a call that warns");

@@ -667,7 +667,7 @@ pure_known(Interp *in, Value *pure, PyObject **out)
 static bool
 is_of_modules(const Activation *a, const char *prefix)
 {
-    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
+    PyObject *name = dict_named(a->globals, "__name__");
     return name != NULL && PyUnicode_Check(name) &&
            strncmp(text_of_str(name), prefix, strlen(prefix)) == 0;
 }

@@ -661,6 +661,7 @@ typedef struct Marks {
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
     bool interrupted;  /* a signal came: all attempts end */
+    bool cut;          /* Capture.cut */
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     bool declared;     /* there are lengths that the program declares: dims.c */

@@ -243,10 +243,11 @@ take_slice(Interp *in, const Item *item, SizeId length, SizeId stride, BasicInde
     Graph *g = in->graph;
     SizeId start, stop, count;
     TRY(slice_range(in, item, length, &start, &stop, &count));
+    /* NumPy mapping.c, get_view_from_index: of a slice without elements the step is 1 */
+    if (item->step != 1 && size_of_symbols(g, count)) TRY(length_is_some(in, count, 1));
     bool none = size_is_zero(g, count);
     if (!none) TRY(move(in, &out->type, start, stride));
     note(in, out, start, stop, item->step);
-    /* NumPy mapping.c, get_view_from_index: nothing is multiplied where the step is 1 */
     SizeId walked = none ? stride : size_mul(g, stride, size_const(g, item->step));
     return add_axis(in, &out->type, count, walked);
 }

@@ -12,6 +12,16 @@ shaped_operand(Interp *in, Value *value, NodeId *out)
     return interp_break(in, BREAK_NUMPY, "an array scalar where an array is expected");
 }
 
+/* The same for a result of `rank` axes: where it has some, NumPy makes an array of a scalar. */
+static Answer
+spread_operand(Interp *in, Value *value, int rank, NodeId *out)
+{
+    if (rank == 0 || value_is_on_device(value)) return shaped_operand(in, value, out);
+    TRY(array_operand(in, value, out));
+    return node_type(in, *out).form == FORM_SCALAR ? node_form(in, *out, FORM_ARRAY, out)
+                                                   : shaped_operand(in, value, out);
+}
+
 Answer
 value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape)
 {
@@ -110,13 +120,13 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
     int rank;
     int64_t shape[MAX_RANK];
     SizeId sizes[MAX_RANK];
-    TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'C', &order));
     Value *wanted = args[1];
     if (wanted == NULL) return interp_break(in, BREAK_SHAPE, "reshape without a shape");
     if (rule->kinds[0] == 'm' && wanted->nitems == 1 && value_is_sequence(wanted->items[0]))
         wanted = wanted->items[0];
     TRY(value_as_shape(in, wanted, &rank, sizes));
+    TRY(spread_operand(in, args[0], rank, &node));
     Type type = node_type(in, node);
     bool same = rank == type.rank; /* NumPy: as given, before -1 is replaced */
     for (int i = 0; i < rank; i++) {
@@ -308,8 +318,8 @@ do_broadcast_to(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId node;
     int rank;
     SizeId sizes[MAX_RANK];
-    TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_shape(in, args[1], &rank, sizes));
+    TRY(spread_operand(in, args[0], rank, &node));
     if (rank < node_type(in, node).rank || node_type(in, node).form != FORM_ARRAY)
         return interp_break(in, BREAK_SHAPE, "broadcast_to fewer dimensions");
     for (int i = 0; i < rank; i++) {

@@ -11,7 +11,7 @@ no_attribute(Interp *in, Value *object, PyObject *name)
         const char *module = PyModule_GetName(object->object);
         if (module == NULL) PyErr_Clear();
         if (PyModule_CheckExact(object->object) &&
-            PyDict_GetItemString(PyModule_GetDict(object->object), "__getattr__") == NULL)
+            dict_named(PyModule_GetDict(object->object), "__getattr__") == NULL)
             return break_raised(in,
                                 "AttributeError is raised here: module '%s' has no attribute '%s'",
                                 module ? module : "?", PyUnicode_AsUTF8(name));
@@ -268,12 +268,9 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (PyModule_CheckExact(object->object)) {
         if (guard_class(in, object->object) < 0) return ANSWER_ERROR;
         PyObject *dict = PyModule_GetDict(object->object);
-        PyObject *found = PyDict_GetItemWithError(dict, name);
-        if (found == NULL) {
-            if (numpy_load_submodule(object->object, name) < 0) return ANSWER_ERROR;
-            found = PyDict_GetItemWithError(dict, name);
-        }
-        if (found == NULL) return no_attribute(in, object, name);
+        if (dict_stored(dict, name) == NULL && numpy_load_submodule(object->object, name) < 0)
+            return ANSWER_ERROR;
+        if (dict_stored(dict, name) == NULL) return no_attribute(in, object, name);
         return load_global(in, dict, NULL, name, out);
     }
     if (PyType_Check(object->object)) return class_find(in, object, name, out);

@@ -293,7 +293,8 @@ Answer
 class_find(Interp *in, Value *class_, PyObject *name, Value **out)
 {
     PyTypeObject *type = (PyTypeObject *)class_->object, *meta = Py_TYPE(type);
-    PyObject *found, *on_meta;
+    PyObject *found, *on_meta = NULL;
+    Value *stored;
     bool data = false;
     Answer answer;
     if (guard_class(in, class_->object) < 0) return ANSWER_ERROR;
@@ -302,7 +303,9 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
         return answer == ANSWER_NO ? no_attribute(in, class_, name) : answer;
     answer = class_pending(in, type, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
-    answer = type_lookup(in, meta, name, &on_meta);
+    answer =
+        class_pending(in, meta, name, &stored); /* a plain value: the class's own comes first */
+    if (answer == ANSWER_YES && stored == NULL) answer = type_lookup(in, meta, name, &on_meta);
     if (answer == ANSWER_YES && on_meta != NULL) answer = descriptor_is_data(in, on_meta, &data);
     if (answer != ANSWER_YES) return answer;
     if (data && Py_TYPE(on_meta) == &PyGetSetDescr_Type && !type_is_heap(PyDescr_TYPE(on_meta)))
@@ -323,6 +326,7 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
         if (member != NULL) return given(out, value_const(in, member));
     }
     if (found != NULL) return descriptor_get(in, found, NULL, class_, name, out);
+    if (stored != NULL) return given(out, stored);
     if (on_meta != NULL)
         return descriptor_get(in, on_meta, class_, value_const(in, (PyObject *)meta), name, out);
     return meta_getattr(in, class_, name, out);

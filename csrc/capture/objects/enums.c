@@ -3,17 +3,19 @@
    in the list of their names, which the program may change: what is read of them is guarded. */
 #include "objects.h"
 
-/* A map of the class or the list of its names, and where it is found. */
+/* A map of the class or the list of its names, and where it is found.  What is read of it is
+   guarded, so that it may be another one. */
 static Answer
 enum_part(Interp *in, PyTypeObject *type, const char *name, SourceId *source, PyObject **out)
 {
     PyObject *key = interned(in, name);
-    Answer answer = key == NULL ? ANSWER_ERROR : type_lookup(in, type, key, out);
-    if (answer != ANSWER_YES) return answer;
-    if (*out == NULL) return interp_break(in, BREAK_ATTRIBUTE, "an enum without %s", name);
-    *source = source_of_const(in, (PyObject *)type);
+    *source = key != NULL ? source_of_const(in, (PyObject *)type) : NO_SOURCE;
     if (*source != NO_SOURCE) *source = source_add(in, SOURCE_ATTR, *source, 0, key, NULL);
-    return *source == NO_SOURCE ? ANSWER_ERROR : ANSWER_YES;
+    if (*source == NO_SOURCE) return ANSWER_ERROR;
+    *out = _PyType_Lookup(type, key);
+    if (*out == NULL) return interp_break(in, BREAK_ATTRIBUTE, "an enum without %s", name);
+    return guard_simple(in, GUARD_TYPE, *source, (PyObject *)Py_TYPE(*out)) < 0 ? ANSWER_ERROR
+                                                                                : ANSWER_YES;
 }
 
 Answer

@@ -38,7 +38,7 @@ made_find(Interp *in, Value *function, PyObject *name, Value **out)
         return given(out, PyUnicode_CheckExact(first) ? value_const(in, first) : none);
     }
     if (strcmp(text, "__module__") == 0) {
-        PyObject *module = PyDict_GetItemString(function->globals_of->object, "__name__");
+        PyObject *module = dict_named(function->globals_of->object, "__name__");
         return given(out, module ? value_const(in, module) : none);
     }
     if (_PyType_Lookup(&PyFunction_Type, name) != NULL) return no_attribute(in, function, name);

@@ -41,7 +41,7 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
     *out = pending_find(in, dict, name);
     bool deleted = *out != NULL && (*out)->kind == V_UNBOUND;
     if (*out != NULL && !deleted) return ANSWER_YES;
-    if (deleted && (builtins == NULL || PyDict_GetItemWithError(builtins, name) != NULL))
+    if (deleted && (builtins == NULL || dict_stored(builtins, name) != NULL))
         return interp_break(in, BREAK_STORE, "a global that was deleted");
     Answer answer = entry_stored(in, deleted ? NULL : dict, name, &object);
     if (answer == ANSWER_YES && object == NULL && builtins != NULL) {
@@ -61,11 +61,13 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
 Answer
 global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
 {
+    PyObject *before;
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
     if (is_in_slot(in, dict, name))
         return interp_break(in, BREAK_STORE, "a variable that the module's loop stores");
-    if (code_stands_in(in->bottom->decoded->code) && PyDict_GetItemWithError(dict, name) == NULL)
+    TRY(entry_stored(in, dict, name, &before));
+    if (code_stands_in(in->bottom->decoded->code) && before == NULL)
         return interp_break(in, BREAK_STORE, "a variable that is new in the module");
     if (in->writes.refuse_writes) return break_of_overlap(in);
     if (change_note(in, NULL, "the global variable '%s'", text_of_str(name)) < 0)
@@ -73,7 +75,7 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
     if (pending_find(in, dict, name) == NULL) {
         SourceId place = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
         if (place == NO_SOURCE) return ANSWER_ERROR;
-        TRY(place_goes(in, place, PyDict_GetItemWithError(dict, name)));
+        TRY(place_goes(in, place, before));
     }
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
     if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;
@@ -282,7 +284,7 @@ import_name(Interp *in, PyObject *name)
 {
     Value *fromlist = top_value(in, 1), *level = top_value(in, 2), *module;
     if (fromlist == NULL || level == NULL) return ANSWER_ERROR;
-    PyObject *import = PyDict_GetItemString(in->top->builtins, "__import__");
+    PyObject *import = dict_named(in->top->builtins, "__import__");
     bool plain = import != NULL && PyCFunction_Check(import);
     bool absolute = level->kind == V_CONST && PyObject_IsTrue(level->object) == 0;
     bool top = fromlist->kind == V_CONST && fromlist->object == Py_None;

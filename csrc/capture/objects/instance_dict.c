@@ -5,12 +5,6 @@
    its __dict__ has been read, `attributes` is that dict, and attributes are its entries. */
 #include "objects.h"
 
-bool
-type_has_dict(const PyTypeObject *type)
-{
-    return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
-}
-
 /* The instance's __dict__; NULL with the error set. */
 static Value *
 made_dict(Interp *in, Value *object)

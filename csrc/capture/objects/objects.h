@@ -121,6 +121,8 @@ Answer cannot_store(Interp *in, Value *object, PyObject *name);
 
 /* ---- decorated.c: what pycompile.compile and pycompile.disable made ---- */
 Decorated decorated_kind(PyObject *object);
+/* Does a tape run, so that what is captured is differentiated itself?  -1 with the error set. */
+int tape_runs(void);
 /* For a V_OBJECT that is one. */
 Answer decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
@@ -174,7 +176,6 @@ Answer own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *valu
 Answer own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
 /* object.__dict__ as a dict. */
 Answer own_dict(Interp *in, Value *object, Value **out);
-bool type_has_dict(const PyTypeObject *type);
 
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);

@@ -9,7 +9,7 @@
 #include "objects.h"
 
 static Answer
-quiet_place(Interp *in, const char *name)
+outside_try(Interp *in, const char *name)
 {
     for (const Activation *a = in->top; a != NULL; a = a->caller) {
         if (!branch_in_try(a->decoded, a->number)) continue;
@@ -169,7 +169,7 @@ Answer
 output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
-    Answer answer = quiet_place(in, "print");
+    Answer answer = outside_try(in, "print");
     if (answer != ANSWER_YES) return answer;
     PyObject *stream = PySys_GetObject("stdout");
     if (has_keyword(kwnames, "file"))
@@ -206,7 +206,7 @@ output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value 
     bool known = writes && args[1]->kind == V_CONST && PyUnicode_CheckExact(args[1]->object);
     bool text = known || (writes && args[1]->kind == V_PURE && args[1]->type == &PyUnicode_Type);
     if (writes && (!text || (!known && !is_dropped(in)))) return ANSWER_NO;
-    Answer answer = quiet_place(in, "a write to a stream");
+    Answer answer = outside_try(in, "a write to a stream");
     if (answer != ANSWER_YES) return answer;
     answer = is_stream(in, args[0]);
     if (answer != ANSWER_YES) return answer;
@@ -289,7 +289,7 @@ output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject 
     bool method = args[0]->kind == V_OBJECT && Py_TYPE(args[0]->object) == class_ &&
                   is_log_method(class_, function->object);
     if (!method && !is_log_function(function->object)) return ANSWER_NO;
-    Answer answer = quiet_place(in, "a log call");
+    Answer answer = outside_try(in, "a log call");
     if (answer == ANSWER_YES && method && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
     if (answer != ANSWER_YES) return answer;
     Value *logger = method ? args[0] : value_const(in, attribute_of("logging", "root"));
@@ -342,7 +342,7 @@ output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObj
 {
     if (nargs < 1) return ANSWER_NO;
     if (nargs > 1) TRY(is_warning(in, args[1]));
-    Answer answer = quiet_place(in, "a warning");
+    Answer answer = outside_try(in, "a warning");
     if (answer == ANSWER_YES) answer = check_warnings(in);
     if (answer != ANSWER_YES) return answer;
     return call_later(in, "a warning", callable, NULL, nargs, args, kwnames, out);

@@ -1,0 +1,132 @@
+"""C that stands for loops of NumPy's ufuncs in libraries that `pycompile.export` makes."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from fractions import Fraction
+
+import numpy as np
+
+_CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
+LIBM = {
+    **{
+        n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")
+    },
+    **{n: n for n in ("sinh", "cosh", "tanh", "cbrt", "hypot")},
+    **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "arctan2": "atan2",
+    "power": "pow",
+    "fmod": "fmod",
+    "erf": "erf",
+    "erfc": "erfc",
+}
+_BINARY = {"hypot", "arctan2", "power", "fmod"}
+_EXPRESSIONS = {
+    "maximum": "a >= b || a != a ? a : b",
+    "minimum": "a <= b || a != a ? a : b",
+    "fmax": "a >= b || b != b ? a : b",
+    "fmin": "a <= b || b != b ? a : b",
+    "add": "a + b",
+    "multiply": "a * b",
+}
+
+
+def loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
+    if taken not in _CTYPES or taken != given:
+        return None
+    c, end = _CTYPES[taken]
+    binary = name in _BINARY or name in _EXPRESSIONS
+    if name in LIBM:
+        expression = f"{LIBM[name]}{end}(a{', b' if binary else ''})"
+    elif name in _EXPRESSIONS:
+        expression = _EXPRESSIONS[name]
+    else:
+        return None
+    last = 2 if binary else 1
+    second = f"        const {c} b = *(const {c} *)(data[1] + i * strides[1]);\n" if binary else ""
+    declared = ""
+    if name in LIBM:
+        declared = f"{c} {LIBM[name]}{end}({c}{', ' + c if binary else ''});\n"
+    return (
+        f"{declared}static int\n{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
+        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
+        "    for (int64_t i = 0; i < dimensions[0]; i++) {\n"
+        f"        const {c} a = *(const {c} *)(data[0] + i * strides[0]);\n{second}"
+        f"        *({c} *)(data[{last}] + i * strides[{last}]) = {expression};\n"
+        "    }\n    return 0;\n}\n"
+    )
+
+
+def vector_loop_text(loop: str, dtype: str, pointer: str, size: int) -> str:
+    """A loop by a function of vectors; those that the last vector lacks are the last element."""
+    c = _CTYPES[dtype][0]
+    return (
+        f"typedef {c} vector_{loop} __attribute__((vector_size({size})));\n"
+        f"extern vector_{loop} (*{pointer})(vector_{loop});\nstatic int\n"
+        f"{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
+        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
+        f"    enum {{ LANES = {size} / sizeof({c}) }};\n"
+        "    for (int64_t i = 0, n = dimensions[0]; i < n; i += LANES) {\n"
+        f"        vector_{loop} a;\n"
+        "        for (int64_t k = 0; k < LANES; k++)\n"
+        f"            a[k] = *(const {c} *)(data[0] + (i + k < n ? i + k : n - 1) * strides[0]);\n"
+        f"        a = {pointer}(a);\n"
+        "        for (int64_t k = 0; k < LANES && i + k < n; k++)\n"
+        f"            *({c} *)(data[1] + (i + k) * strides[1]) = a[k];\n"
+        "    }\n    return 0;\n}\n"
+    )
+
+
+def complex_text(loop: str, name: str, taken: str, given: str) -> str | None:
+    """A product of complex numbers, whose parts NumPy's vectors round once where they can."""
+    if (name, taken, given) != ("multiply", "c128", "c128"):
+        return None
+    real, imaginary = (
+        ("__builtin_fma(a[0], b[0], -(a[1] * b[1]))", "__builtin_fma(a[0], b[1], a[1] * b[0])")
+        if _rounds_once()
+        else ("a[0] * b[0] - a[1] * b[1]", "a[0] * b[1] + a[1] * b[0]")
+    )
+    return (
+        f"static int\n{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
+        "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
+        "    for (int64_t i = 0; i < dimensions[0]; i++) {\n"
+        "        const double *a = (const double *)(data[0] + i * strides[0]);\n"
+        "        const double *b = (const double *)(data[1] + i * strides[1]);\n"
+        "        double *out = (double *)(data[2] + i * strides[2]);\n"
+        f"        const double real = {real};\n"
+        f"        const double imaginary = {imaginary};\n"
+        "        out[0] = real;\n        out[1] = imaginary;\n    }\n    return 0;\n}\n"
+    )
+
+
+def _rounds_once() -> bool:
+    """Does NumPy's product of complex numbers round each part once?"""
+    a, b = np.random.default_rng(0).standard_normal((2, 64)).view(np.complex128)
+    pairs = list(zip(a.tolist(), b.tolist()))
+    once = [
+        float(Fraction(x.real) * Fraction(y.real) - Fraction(x.imag * y.imag)) for x, y in pairs
+    ]
+    return bool(once == (a * b).real.tolist())
+
+
+def has_numpys_bits(name: str, dtype: str) -> bool:
+    """Does NumPy's ufunc give what the C library's function gives, on some thousand numbers?"""
+    ufunc = getattr(np, name, None)
+    if ufunc is None:
+        return False
+    floats = np.float64 if dtype == "f64" else np.float32
+    kind = ctypes.c_double if dtype == "f64" else ctypes.c_float
+    file = ctypes.util.find_library("m")
+    if file is None:
+        return False
+    called = getattr(ctypes.CDLL(file), LIBM[name] + _CTYPES[dtype][1])
+    arity = 2 if name in _BINARY else 1
+    called.restype, called.argtypes = kind, [kind] * arity
+    spread = np.random.default_rng(0)
+    scale = np.exp2(spread.uniform(-30, 9, 3000))
+    given = [(spread.standard_normal(3000) * scale).astype(floats) for _ in range(arity)]
+    with np.errstate(all="ignore"):
+        wanted = ufunc(*given)
+    found = np.array([called(*(x.item() for x in row)) for row in zip(*given)], floats)
+    return bool(np.array_equal(wanted, found, equal_nan=True))

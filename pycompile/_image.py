@@ -1,0 +1,158 @@
+"""pycompile.Image: compiled code on its way to other processes.
+
+An image has calls, as `f.precompile` takes them, and the code that this process has loaded when the
+image is pickled.  In a worker it is called: it puts the code into the cache there, and makes the
+plans of the calls, so that the first of them is as any other.
+
+It also compares what the worker makes of the calls with what was made here.  That is said of plans
+of a function that has no past (a twin with a code object of its own), since what a function was
+called with decides about its next plans.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import platform
+import re
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pycompile import _C, __version__, _cache
+from pycompile._errors import JobError
+
+_log = logging.getLogger("pycompile.cache")
+_SECTIONS = ("graph", "schedule")  # what is computed, and how
+_OF_A_CPU = "schedule"
+# What is not compared: files' names, and the parts that threads take.
+_ELSEWHERE = re.compile(r"(?<=# )[^ :]+:(?=\d)|, grain \d+")
+
+
+class _Call(NamedTuple):
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    made: dict[str, str]  # by section; empty: there is no plan
+
+
+class Image:
+    """Compiled code for other processes: workers that have it compile nothing at their first call.
+
+    `image.precompile(f, *args, **kwargs)` adds a call.  Pickled, the image takes along all compiled
+    code that this process has loaded.  Called in a worker, it makes the calls' plans there with that
+    code; a worker of another kind of machine compiles for itself.  An image is an `initializer` of
+    executors and pools, Ray's `worker_process_setup_hook`, and what `pycompile.dask.PycompilePlugin`
+    takes.
+    """
+
+    __name__ = "pycompile.Image"  # Ray asks for it
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._place = f"process {os.getpid()} of {platform.node()}"
+        self._versions = _versions()
+        self._cpu: str = _C.cache_kind()["cpu"]
+        self._code = b""
+
+    def precompile(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+        """As `function.precompile(*args, **kwargs)`, here and in each worker."""
+        if not isinstance(function, _C.CompiledFunction):
+            raise TypeError(f"an image takes what pycompile.compile gives, not {function!r}")
+        made = _make_apart(function, args, kwargs)
+        self._calls.append(_Call(function, args, kwargs, made))
+        return function.precompile(*args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        code, loaded = io.BytesIO(), _C.code_info()["entries"]
+        try:
+            taken = _cache.export_of(loaded, code)
+        except _cache.Refused:
+            taken = 0
+        if taken < len(loaded):
+            _log.info("an image has %d of %d kernels: the cache lacks others", taken, len(loaded))
+        return {**vars(self), "_code": code.getvalue() or self._code}
+
+    def __call__(self, worker: str | None = None) -> None:
+        """Puts the code into the cache and makes the calls' plans.
+
+        Raises JobError where what this process makes of a call differs from what the image's has;
+        `worker` names the process in its text.
+        """
+        if self._code:
+            try:
+                _cache.import_of(io.BytesIO(self._code), "the image")
+            except (OSError, _cache.Refused) as reason:
+                _log.info("an image is not taken: %s", reason)
+        worker = worker or f"process {os.getpid()} of {platform.node()}"
+        for call in self._calls:
+            difference = self._difference(call)
+            if difference:
+                name = getattr(call.function, "__qualname__", repr(call.function))
+                raise JobError(worker, name, self._place, difference + self._other_versions())
+            call.function.precompile(*call.args, **call.kwargs)
+
+    def _difference(self, call: _Call) -> str:
+        """The first one between what is made of the call here and what was made there; or nothing."""
+        if not isinstance(call.function, _C.CompiledFunction):
+            return f"here it is {type(call.function).__name__!r}, which is not compiled"
+        here = _make_apart(call.function, call.args, call.kwargs)
+        if not (call.made and here):  # one of them has no compiler
+            return ""
+        another_cpu = _C.cache_kind()["cpu"] != self._cpu
+        for section in _SECTIONS:
+            then, now = call.made[section], here[section]
+            if then != now and not (another_cpu and section == _OF_A_CPU):
+                return f"{section}, {_first_difference(then, now)}"
+        return ""
+
+    def _other_versions(self) -> str:
+        pairs = zip(self._versions.items(), _versions().values())
+        other = [
+            f"{name} {there} there, {now} here" for (name, there), now in pairs if there != now
+        ]
+        return f" ({'; '.join(other)})" if other else ""
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "pycompile": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+    }
+
+
+def _make_apart(
+    function: _C.CompiledFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, str]:
+    """What a process makes of the call that has not seen the function before."""
+    plain: Any = function.__wrapped__
+    twin = types.FunctionType(
+        plain.__code__.replace(),
+        plain.__globals__,
+        plain.__name__,
+        plain.__defaults__,
+        plain.__closure__,
+    )
+    twin.__kwdefaults__, twin.__qualname__ = plain.__kwdefaults__, plain.__qualname__
+    earlier = _C.report_begin()
+    try:
+        function._compile(twin).precompile(*args, **kwargs)
+    finally:
+        records = _C.report_end()[earlier:]
+    plans = [record for record in records if record["kind"] == "plan"]
+    return {
+        section: "\n".join(_ELSEWHERE.sub("", plan.get(section, "")) for plan in plans)
+        for section in _SECTIONS
+        if plans
+    }
+
+
+def _first_difference(there: str, here: str) -> str:
+    lines = there.split("\n"), here.split("\n")
+    at = next((i for i, (a, b) in enumerate(zip(*lines)) if a != b), min(map(len, lines)))
+    then, now = (side[at].strip() if at < len(side) else "nothing" for side in lines)
+    return f"line {at + 1}: there `{then}`, here `{now}`"

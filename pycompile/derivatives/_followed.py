@@ -1,0 +1,179 @@
+"""Gradients in a function that is compiled: what is followed in place of `grad` and `value_and_grad`,
+so that forward pass, pullback and what comes after them are one graph.
+
+The function runs on leaves of its own: values of the graph that it cannot reach another way. `mark`,
+`leaf`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not have it
+all, the call is no part of one, and a tape (_tape.py) does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import derivatives
+from pycompile._api import disable
+from pycompile._C import Graph
+from pycompile._errors import DerivativeError
+from pycompile.derivatives import _trees
+from pycompile.derivatives._activity import Activity
+from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._text import Function, Names, Node
+from pycompile.derivatives._writer import Writer
+from pycompile.derivatives.rules import NoRule
+
+
+def mark() -> Any:
+    """Where the graph is now."""
+
+
+def leaf(value: Any) -> Any:
+    """The array or number as a value of its own."""
+
+
+def pullback(since: Any, leaves: list[Any], out: Any, one: Any) -> Any:
+    """The cotangents of the leaves, None for 0, when that of `out` is `one`."""
+
+
+def refused(why: str) -> Any:
+    """No graph has the gradient."""
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    def made(*args: Any, **kwargs: Any) -> Any:
+        return by_tape(f, argnums, has_aux, args, kwargs)
+
+    return made
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    def made(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = by_tape(f, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return made
+
+
+def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
+    """Value and gradient, as those of a tape."""
+    since = mark()
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    args = list(given)
+    trees, copies, leaves = [], [], []
+    for number in numbers:
+        if not -len(args) <= number < len(args):
+            refused("argnums names an argument that is not there")
+        own = [leaf(value) for _, value in _trees.leaves(args[number])]
+        trees.append(args[number])
+        args[number] = in_place(args[number], own)
+        copies.append(args[number])
+        leaves += own
+    out = f(*args, **kwargs)
+    mine = iter(leaves)
+    for tree, copy in zip(trees, copies, strict=True):
+        if not is_same(tree, copy, mine):
+            refused("the function changes a container of its arguments")
+    value = out
+    if has_aux:
+        if not isinstance(out, tuple) or len(out) != 2:
+            refused("the function returns no pair")
+        value = out[0]
+    with np.errstate(all="ignore"):
+        cts = iter(pullback(since, leaves, value, one_of(value)))
+        gradients = []
+        for tree in trees:
+            found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
+            gradients.append(in_place(tree, found))
+    return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+
+
+def in_place(tree: Any, values: list[Any]) -> Any:
+    """The container with these for its leaves."""
+    rest = iter(values)
+    return _trees.rebuild(tree, lambda: next(rest))
+
+
+def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
+    return derivatives.value_and_grad(f, argnums, has_aux)(*given, **kwargs)
+
+
+_by_tape.__followed__ = both  # type: ignore[attr-defined]
+by_tape = disable(_by_tape)
+
+
+def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:
+    """Is the copy of the container what it was made as?"""
+    if tree is None:
+        return copy is None
+    if _trees.is_leaf(tree):
+        return copy is next(leaves)
+    if isinstance(tree, (list, tuple)):
+        return len(tree) == len(copy) and all(
+            is_same(a, b, leaves) for a, b in zip(tree, copy, strict=True)
+        )
+    if isinstance(tree, dict):
+        return list(tree) == list(copy) and all(is_same(tree[k], copy[k], leaves) for k in tree)
+    was, now = vars(tree), vars(copy)
+    return list(was) == list(now) and all(
+        is_same(was[name], now[name], leaves)
+        if _trees.holds_numbers(was[name])
+        else was[name] is now[name]
+        for name in was
+    )
+
+
+def one_of(value: Any) -> Any:
+    """The cotangent 1 of the function's result."""
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return 1.0
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
+        return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
+    return refused("the function returns no real number")
+
+
+def gradient(ct: Any, was: Any) -> Any:
+    """A cotangent as the gradient of what it is of."""
+    if isinstance(was, np.ndarray):
+        return np.zeros(was.shape, was.dtype) if ct is None else np.array(ct, was.dtype)
+    if ct is None:
+        return type(was)(0)
+    if isinstance(was, np.generic):
+        return ct[()]
+    return type(was)(ct)
+
+
+class _Whole(Backward):
+    """The pullback in a graph that has the nodes of the forward pass, those of numbers below `most`."""
+
+    most: int
+
+    def is_cheap(self, node: Node) -> bool:
+        return node.id >= self.most
+
+
+def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
+    """The pullback from the graph's output to the leaves, as a function, and the nodes that it takes
+    before the cotangent; a text tells why there is none."""
+    inputs = {node.id: node for node in graph.inputs}
+    given = [inputs[number] for number in leaves]
+    activity = Activity(graph.nodes, given)
+    (out,) = graph.outputs
+    if out not in activity:
+        return "the result depends on nothing that is differentiated"
+    names = Names()
+    back = _Whole(names, {}, activity, {})
+    back.most = most
+    try:
+        back.run(graph.nodes, {out.id: "one"})
+    except (DerivativeError, NoRule) as error:
+        return str(error)
+    back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in given)}]")
+    params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
+    function = Function("backward", params, back.text, names.objects)
+    return function.plain, tuple(back.kept)

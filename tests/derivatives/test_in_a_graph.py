@@ -1,0 +1,256 @@
+"""Gradients in compiled functions: one plan has the forward pass, the pullback and what comes after, with
+the bits of a function that is not compiled."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import grad, value_and_grad
+from pycompile.derivatives import _trees
+
+RNG = np.random.default_rng(3)
+X, Y = RNG.normal(size=(20, 4)), RNG.normal(size=20)
+W, V, S = RNG.normal(size=(4, 3)), RNG.normal(size=3), RNG.normal(size=4)
+
+
+def agree(got: Any, expected: Any) -> None:
+    pairs = zip(_trees.leaves(got), _trees.leaves(expected), strict=True)
+    for (place, a), (other, b) in pairs:
+        assert place == other
+        assert type(a) is type(b)
+        assert np.shape(a) == np.shape(b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), place
+    assert type(got) is type(expected)
+
+
+def check(step: Any, *args: Any, whole: bool = True) -> Any:
+    """A step of training, compiled and not: results, and what it leaves in its arguments."""
+    plain = copy.deepcopy(args)
+    expected = step(*plain)
+    compiled = pycompile.compile(step, fullgraph=whole)
+    for _ in range(2):
+        given = copy.deepcopy(args)
+        agree(compiled(*given), expected)
+        agree(given, plain)
+    return expected
+
+
+def squares(w, x, y):
+    return ((x @ w - y) ** 2).mean()
+
+
+class Pair(NamedTuple):
+    a: np.ndarray
+    b: np.ndarray
+
+
+@dataclasses.dataclass
+class Record:
+    a: np.ndarray
+    b: np.ndarray
+    times: int = 2
+
+
+class Model:
+    def __init__(self) -> None:
+        self.a, self.rest, self.name = W, {"b": V}, "model"
+
+    @property
+    def b(self):
+        return self.rest["b"]
+
+
+def net(p, x, y):
+    a, b = (p.a, p.b) if hasattr(p, "a") else p
+    return ((np.tanh(x @ a) @ b - y) ** 2).sum()
+
+
+@pytest.mark.parametrize("p", [[W, V], (W, V), Pair(W, V), Record(W, V), Model()])
+def test_containers(p):
+    check(lambda p, x, y: value_and_grad(net)(p, x, y), p, X, Y)
+
+
+def adam(p, m, v, t, x, y):
+    loss, g = value_and_grad(net)(p, x, y)
+    for i in range(len(p)):
+        m[i] = 0.9 * m[i] + 0.1 * g[i]
+        v[i] = 0.999 * v[i] + 0.001 * g[i] ** 2
+        p[i] -= 0.01 * (m[i] / (1 - 0.9**t)) / (np.sqrt(v[i] / (1 - 0.999**t)) + 1e-8)
+    return loss, p, m, v
+
+
+def test_a_step_of_adam():
+    check(adam, [W, V], [0 * W, 0 * V], [0 * W, 0 * V], 1, X, Y)
+    told = pycompile.explain(adam)([W, V], [0 * W, 0 * V], [0 * W, 0 * V], 1, X, Y)
+    assert len(told.graphs) == 1 and not told.breaks
+
+
+descend = grad(squares)
+
+
+def descents(w, x, y):
+    for _ in range(3):
+        w = w - 0.1 * descend(w, x, y)
+    return w
+
+
+def until_it_is_flat(w, x, y):
+    g = w
+    while np.abs(g).max() > 1.0:
+        g = descend(w, x, y)
+        w = w - 0.1 * g
+    return w
+
+
+def by_elements(w):
+    total = 0.0
+    for i in range(len(w)):
+        total += grad(lambda s: s * s * s)(w[i])
+    return total
+
+
+def recurrence(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] = np.tanh(y[i - 1]) + x[i]
+    return y.sum()
+
+
+def branch(x):
+    y = x * 3
+    if y.sum() > 0:
+        y = y**2
+    return y.sum()
+
+
+ONE_PLAN = {
+    "made before": (descents, (S, X, Y)),
+    "arguments": (lambda *a: value_and_grad(squares, (0, -1))(*a), (S, X, Y)),
+    "float": (lambda s: value_and_grad(lambda s: (s * X).sum() * s)(s), (2.5,)),
+    "number": (lambda s: value_and_grad(lambda s: (s * X).sum() * s)(s), (np.float32(2.5),)),
+    "aux": (
+        lambda w: value_and_grad(lambda w: ((w * w).sum(), {"w": 2 * w}), has_aux=True)(w),
+        (S,),
+    ),
+    "grad aux": (lambda w: grad(lambda w: ((w * w).sum(), 2 * w), has_aux=True)(w), (S,)),
+    "read twice": (lambda w: value_and_grad(lambda v: (v * w * (w + v)).sum())(w), (S,)),
+    "given twice": (lambda w: value_and_grad(lambda p: (p[0] * p[1] ** 2).sum())([w, w]), (S,)),
+    "written after": (lambda w: (grad(lambda w: (w[1:] * w[:-1]).sum())(w), w.fill(0), w), (S,)),
+    "of a gradient": (
+        lambda w: grad(lambda w: grad(lambda w: (w**3).sum() * w[0])(w).sum())(w),
+        (S,),
+    ),
+    "partial": (lambda w: value_and_grad(functools.partial(squares, x=X, y=Y))(w), (S,)),
+    "until": (until_it_is_flat, (S, X, Y)),
+    "elements": (by_elements, (S,)),
+    "loop": (lambda x: value_and_grad(recurrence)(x), (RNG.normal(size=50),)),
+    "branch": (lambda x: value_and_grad(branch)(x), (np.ones(5),)),
+    "kink": (lambda w: value_and_grad(lambda w: np.sqrt(w).sum())(w), (np.zeros(3),)),
+    "twice the same": (
+        lambda a, b: grad(lambda a, b: (2 * (a + b)).sum(), (0, 1))(a, b),
+        (S, S + 1),
+    ),
+    "simplified": (
+        lambda w: grad(lambda w: (np.where(w > 0, w, w) * np.exp(w) + np.exp(w) ** 2).sum())(w),
+        (S,),
+    ),
+    "workspace": (
+        lambda w, out: (grad(lambda w: np.multiply(w, w, out=out).sum())(w), out),
+        (S, np.zeros(4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_PLAN)
+def test_one_plan(name):
+    step, args = ONE_PLAN[name]
+    check(step, *args)
+
+
+def test_gradients_are_arrays_of_their_own():
+    @pycompile.compile(fullgraph=True)
+    def step(a, b):
+        return grad(lambda a, b: (2 * (a + b)).sum(), (0, 1))(a, b)
+
+    for both in (step(S, S), grad(lambda a, b: (2 * (a + b)).sum(), (0, 1))(S, S)):
+        assert not np.may_share_memory(*both)
+        assert all(each.flags.writeable for each in both)
+
+
+def test_side_effects_happen_once():
+    calls = []
+
+    def loss(w):
+        calls.append(len(w))
+        return (w * w).sum()
+
+    @pycompile.compile(fullgraph=True)
+    def step(w):
+        return grad(loss)(w)
+
+    agree(step(S), 2 * S)
+    assert calls == [4]
+
+
+def test_lengths_that_change():
+    step = pycompile.compile(lambda w: grad(lambda w: (w * w).mean())(w), dynamic=True)
+    for n in (3, 5, 8):
+        agree(step(np.arange(float(n))), grad(lambda w: (w * w).mean())(np.arange(float(n))))
+
+
+def in_place(w):
+    w *= 2
+    return (w * w).sum()
+
+
+def renamed(p):
+    p["more"] = p["w"]
+    return (p["w"] ** 2).sum()
+
+
+BY_A_TAPE = {
+    "writes": (lambda w: (grad(in_place)(w), w), (S,), "writes into an array"),
+    "container": (lambda w: (p := {"w": w}, grad(renamed)(p), p)[1:], (S,), "changes a container"),
+    "stopped": (
+        lambda w: grad(lambda w: (w * pycompile.stop_gradient(w)).sum())(w),
+        (S,),
+        "pycompile.disable",
+    ),
+    "nothing": (lambda w: grad(lambda w: np.ones(3).sum())(w), (S,), "depends on nothing"),
+}
+
+
+@pytest.mark.parametrize("name", BY_A_TAPE)
+def test_by_a_tape(name):
+    step, args, why = BY_A_TAPE[name]
+    check(step, *args, whole=False)
+    with pytest.raises(pycompile.GraphBreakError, match=why):
+        pycompile.compile(step, fullgraph=True)(*copy.deepcopy(args))
+
+
+def fails(w):
+    if len(w) == 4:
+        raise ValueError("four")
+    return w.sum()
+
+
+@pytest.mark.parametrize(
+    "f, given", [(fails, S), (np.sum, np.arange(3)), (np.sin, S), (lambda w: eval("w.sum()"), S)]
+)
+def test_what_raises(f, given):
+    def step(w):
+        return grad(f)(w)
+
+    with pytest.raises(Exception) as expected:
+        step(given)
+    with pytest.raises(type(expected.value)) as found:
+        pycompile.compile(step)(given)
+    assert str(found.value) == str(expected.value)
