@@ -95,6 +95,8 @@ def _number(value):
     dtype = value.dtype
     if value.form == StepValue.SCALAR:
         return dtype.type(dtype.kind in "fcb")
+    if value.sample is not None:
+        return value.sample
     return {"b": True, "i": 1, "f": 1.0, "c": 1j}[dtype.kind]
 
 
@@ -690,7 +692,7 @@ def _key(asked):
         for value in asked.values:
             if value.form not in (_ARRAY, StepValue.SCALAR, StepValue.PYTHON):
                 return None
-            values.append((value.form, _dtype_key(value.dtype), *value[2:5]))
+            values.append((value.form, _dtype_key(value.dtype), *value[2:5], value.sample))
         function, args, kwargs = asked.function, asked.args, asked.kwargs
         rest = asked.changed, asked.opaque, asked.untyped, asked.direct
         return function, *map(_template_key, (args, kwargs)), tuple(values), rest

@@ -230,11 +230,7 @@ cupy_is_like(PyObject *object, const ArrayLike *like)
     if (array->dtype != (PyObject *)numpy_descr[like->dtype] &&
         dtype_of(array, &why) != (int)like->dtype)
         return false;
-    for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
-        if ((known & 1) && array->shape.begin[i] != like->shape[i]) return false;
-    for (int i = 0, known = like->known_stride; known != 0; i++, known >>= 1)
-        if ((known & 1) && array->stride.begin[i] != like->stride[i]) return false;
-    return true;
+    return array_lies_like(array->shape.begin, array->stride.begin, like);
 }
 
 char *

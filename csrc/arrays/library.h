@@ -4,6 +4,10 @@
 
 #include "arrays.h"
 
+/* ---- numpy.c ---- */
+/* Are an array's lengths and strides, as many as `like` has, as it wants them? */
+bool array_lies_like(const int64_t *shape, const int64_t *stride, const ArrayLike *like);
+
 /* ---- cupy.c ---- */
 bool cupy_is_exact(PyObject *object);
 Answer cupy_read(PyObject *object, ArrayHeader *out, const char **why);

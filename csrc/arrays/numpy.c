@@ -4,6 +4,7 @@
    without metadata, and at most MAX_RANK axes.  `long long` is not supported where it is a second
    64-bit integer besides `long`, since results would have to tell them apart (dtype.char 'q'). */
 #define NUMPY_API_OWNER
+#include "library.h"
 #include "numpy_api.h"
 
 #include "../python/python.h"
@@ -210,16 +211,27 @@ array_like(ArrayLike *like)
 
 /* Of an array some of whose lengths are bounded, and which lies like a new one. */
 static bool
-has_lengths(const PyArrayObject_fields *array, const ArrayLike *like)
+has_lengths(const int64_t *shape, const int64_t *strides, const ArrayLike *like)
 {
     int64_t stride = (int64_t)dtype_size(like->dtype);
     for (int i = like->rank - 1; i >= 0; i--) {
-        int64_t length = array->dimensions[i];
-        if (array->strides[i] != stride) return false;
+        int64_t length = shape[i];
+        if (strides[i] != stride) return false;
         if (like->least_shape >> i & 1 ? length < like->shape[i] : length != like->shape[i])
             return false;
         stride *= length;
     }
+    return true;
+}
+
+bool
+array_lies_like(const int64_t *shape, const int64_t *stride, const ArrayLike *like)
+{
+    if (like->least_shape != 0) return has_lengths(shape, stride, like);
+    for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
+        if ((known & 1) && shape[i] != like->shape[i]) return false;
+    for (int i = 0, known = like->known_stride; known != 0; i++, known >>= 1)
+        if ((known & 1) && stride[i] != like->stride[i]) return false;
     return true;
 }
 
@@ -235,15 +247,7 @@ array_is_like(PyObject *object, const ArrayLike *like)
     if (array->descr != numpy_descr[like->dtype] &&
         numpy_dtype_from_descr(array->descr, &why) != (int)like->dtype)
         return false;
-    if (like->least_shape != 0) {
-        if (!has_lengths(array, like)) return false;
-    } else {
-        for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
-            if ((known & 1) && array->dimensions[i] != like->shape[i]) return false;
-    }
-    for (int i = 0, known = like->known_stride; known != 0; i++, known >>= 1)
-        if ((known & 1) && array->strides[i] != like->stride[i]) return false;
-    return true;
+    return array_lies_like(array->dimensions, array->strides, like);
 }
 
 int

@@ -314,9 +314,10 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
                 "    %s_writes, %s_commits, ",
                 name, e->wanted->told, narguments, nchecks, e->graph->sizes.len + e->selected.len,
-                p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len, p->slots.len,
-                nnumbers, name, name, name, name, name, name, name, name);
-    put_ids(e, p->slots.len, p->slots.at);
+                p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len,
+                p->slots[DEVICE_HOST].len, nnumbers, name, name, name, name, name, name, name,
+                name);
+    put_ids(e, p->slots[DEVICE_HOST].len, p->slots[DEVICE_HOST].at);
     text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name,
                 name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
                 name);

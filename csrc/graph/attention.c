@@ -10,13 +10,15 @@ static bool
 fits_boxes(const Graph *g, const Type *type, int rows)
 {
     int counted = 0;
-    if (!type_is_known(g, type) || size_value(g, type->shape[rows]) >= MOST_ROWS) return false;
+    if (size_value(g, type->shape[rows]) >= MOST_ROWS) return false;
     for (int axis = 0; axis < type->rank; axis++) {
         bool batch = axis < type->rank - 2;
         int64_t stride = size_value(g, type->stride[axis]);
         if (!batch && axis != rows) continue; /* elements of a row are side by side */
-        if (batch && (stride == 0 || size_value(g, type->shape[axis]) == 1)) continue;
-        if (stride <= 0 || stride % ALIGNED != 0 || stride >= INT64_C(1) << 40) return false;
+        if (batch && (stride == 0 || size_is_one(g, type->shape[axis]))) continue;
+        if (stride <= 0 || !size_divides(g, ALIGNED, type->stride[axis]) ||
+            stride >= INT64_C(1) << 40)
+            return false;
         counted += batch;
     }
     return counted <= BOX_AXES;
@@ -33,7 +35,9 @@ bool
 attention_has_head(const Graph *g, const Type *q, const Type *k, const Type *v)
 {
     int64_t head = size_value(g, q->shape[q->rank - 1]);
-    if (size_value(g, v->shape[v->rank - 1]) != head) return false;
+    if (!size_is_const(g, q->shape[q->rank - 1]) || !size_is_const(g, v->shape[v->rank - 1]) ||
+        size_value(g, v->shape[v->rank - 1]) != head)
+        return false;
     if (head == ATTENTION_HEAD) return true;
     return (head == 32 || head == 128) && attention_on_hopper(g, q, k, v);
 }

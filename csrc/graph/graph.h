@@ -452,6 +452,8 @@ int64_t size_most(Graph *g, SizeId id);
 bool size_is_times(const Graph *g, SizeId id, SizeId a, SizeId b);
 /* Is a <= b whatever the symbols are?  False: not known. */
 bool size_at_most(Graph *g, SizeId a, SizeId b);
+/* Does the power of two divide the size, whatever its symbols are? */
+bool size_divides(const Graph *g, int64_t by, SizeId id);
 bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */
 
 /* ---- unite.c: what is found out of sizes later ---- */
@@ -554,6 +556,7 @@ bool type_is_compact(const Graph *g, const Type *type);
    transpose with another routine, and other bits, than by an equal array of other memory. */
 bool type_is_transpose(const Type *a, const Type *b);
 int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
+SizeId type_count(Graph *g, const Type *type);           /* the same as a size; or NO_SIZE */
 
 /* ---- constant.c: values known while compiling ---- */
 /* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,

@@ -578,6 +578,29 @@ size_ratio(Graph *g, SizeId a, SizeId b)
     return size_is_one(g, bottom) ? top : size_quotient(g, SIZE_FLOOR_DIV, top, bottom);
 }
 
+/* How often 2 divides the size at least; 0 it does as often as one likes. */
+static int
+count_twos(const Graph *g, SizeId id)
+{
+    enum { MOST = 62 };
+    const Size *size = &g->sizes.at[id];
+    int a, b;
+    if (size->kind == SIZE_CONST)
+        return size->value == 0 ? MOST : __builtin_ctzll((uint64_t)size->value);
+    if (size->kind != SIZE_ADD && size->kind != SIZE_MUL && size->kind != SIZE_LEAST &&
+        size->kind != SIZE_MOST)
+        return 0;
+    a = count_twos(g, size->a);
+    b = count_twos(g, size->b);
+    return size->kind == SIZE_MUL ? Py_MIN(a + b, MOST) : Py_MIN(a, b);
+}
+
+bool
+size_divides(const Graph *g, int64_t by, SizeId id)
+{
+    return id == NO_SIZE || by <= INT64_C(1) << count_twos(g, id);
+}
+
 SizeId
 size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b)
 {

@@ -307,6 +307,14 @@ type_elements(const Graph *g, const Type *type)
     return n;
 }
 
+SizeId
+type_count(Graph *g, const Type *type)
+{
+    SizeId all = size_const(g, 1);
+    for (int i = 0; i < type->rank; i++) all = size_mul(g, all, type->shape[i]);
+    return all;
+}
+
 /* ---- results of elementwise operations ---- */
 
 Answer

@@ -17,7 +17,7 @@ add_matrix(Nest *n, NodeId value, int dim, int rows, bool stored)
                      .dtype = (DType)type->dtype};
     for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
     for (int axis = 0, at = 0; axis < scores->rank - 2; axis++)
-        if (size_value(n->lw->graph, scores->shape[axis]) != 1)
+        if (!size_is_single(n->lw->graph, scores->shape[axis]))
             access.stride[at++] = type->stride[axis];
     access.stride[dim] = type->stride[rows];
     return instr_operand(n, &access, stored);
@@ -72,25 +72,26 @@ add_scores(Nest *n, const Region *region)
 /* The tensor map of a matrix, whose rows are along the last but one axis or, with `turned`, along
    the last.  Batch axes that repeat it have no dimension. */
 static TensorMap
-map_of(const Nest *n, int factor, const Type *type, bool turned, int rows)
+map_of(Nest *n, int factor, const Type *type, bool turned, int rows)
 {
-    const Graph *g = n->lw->graph;
+    enum { LEAST_STRIDE = 16 };
+    Graph *g = n->lw->graph;
     const Operand *o = &n->kernel->operands.at[n->kernel->cuda.factor[factor]];
     int last = type->rank - 1, columns = turned ? last - 1 : last, dim = 2;
-    int64_t head = size_value(g, type->shape[columns]);
     TensorMap map = {.place = o->pointer, .dtype = o->dtype};
-    for (int i = 0; i < MAP_RANK; i++) map.size[i] = map.box[i] = 1, map.stride[i] = 16;
-    map.size[0] = head;
-    map.box[0] = (int32_t)Py_MIN(head, BOX_COLUMNS);
-    map.size[1] = size_value(g, type->shape[turned ? last : last - 1]);
-    map.stride[1] = size_value(g, type->stride[turned ? last : last - 1]);
+    for (int i = 0; i < MAP_RANK; i++) {
+        map.size[i] = size_const(g, map.box[i] = 1);
+        map.stride[i] = size_const(g, LEAST_STRIDE);
+    }
+    map.size[0] = type->shape[columns];
+    map.box[0] = (int32_t)Py_MIN(size_value(g, type->shape[columns]), BOX_COLUMNS);
+    map.size[1] = type->shape[turned ? last : last - 1];
+    map.stride[1] = type->stride[turned ? last : last - 1];
     map.box[1] = rows;
     for (int axis = 0; axis < last - 1; axis++) {
-        int64_t length = size_value(g, type->shape[axis]);
-        int64_t stride = size_value(g, type->stride[axis]);
-        if (length == 1 || stride == 0) continue;
-        map.size[dim] = length;
-        map.stride[dim++] = stride;
+        if (size_is_one(g, type->shape[axis]) || size_value(g, type->stride[axis]) == 0) continue;
+        map.size[dim] = type->shape[axis];
+        map.stride[dim++] = type->stride[axis];
     }
     return map;
 }
@@ -105,7 +106,7 @@ add_maps(Nest *n, const Node *node, KernelStep *step)
     for (int i = 0; i < MOST_MAPS; i++)
         step->maps[i] = map_of(n, i, &graph_node(g, node->args[i])->type, i == 1,
                                i == 0 ? QUERY_TILE : KEY_TILE);
-    return 0;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 static int

@@ -179,7 +179,8 @@ add_loop(Nest *n, const BareCall *c, DType dtype)
     if (at < 0 || VEC_PUSH(n->lw->arena, &n->loops, at) < 0) return -1;
     n->kernel->partial = c->copied > 0 ? n->places.len : -1;
     if (c->copied == 0 || !size_upper(n->lw->graph, c->size[0], &most)) return 0;
-    return nest_add_memory(n, most * c->copied * (int64_t)dtype_size(dtype), DEVICE_HOST);
+    SizeId bytes = size_const(n->lw->graph, most * c->copied * (int64_t)dtype_size(dtype));
+    return nest_add_memory(n, bytes, DEVICE_HOST);
 }
 
 int

@@ -14,6 +14,12 @@
    - Few long rows, and columns of many rows, are divided into parts: one more launch combines the
      parts' results in their order, so that sums are the same in each run.
 
+   Lengths may be symbols.  What is laid out by a length is laid out by that of the call in which
+   the plan was made, and right for all: the number of blocks and of parts are expressions, a row of
+   no known length is not held in registers, accesses are packs only where divisors show that they
+   fit, and indices take 32 bits where the plan looks, in each run, whether they reach
+   (Program.reaches).
+
    Stages: a reduction's result is there from the next stage on. */
 #include "nest.h"
 
@@ -83,33 +89,102 @@ row_length(const Nest *n)
     return loop_size(n, n->nloops - 1);
 }
 
+static SizeId
+row_size(const Nest *n)
+{
+    return n->size[n->nloops - 1];
+}
+
+static bool
+row_varies(const Nest *n)
+{
+    return !size_is_const(n->lw->graph, row_size(n));
+}
+
+/* A size rounded up, in units of `by`. */
+static SizeId
+ceiling_of(Nest *n, SizeId size, int64_t by)
+{
+    Graph *g = n->lw->graph;
+    return size_quotient(g, SIZE_FLOOR_DIV, size_add(g, size, size_const(g, by - 1)),
+                         size_const(g, by));
+}
+
+/* `most` divided by the size. */
+static SizeId
+shared_among(Nest *n, int64_t most, SizeId size)
+{
+    return size_quotient(n->lw->graph, SIZE_FLOOR_DIV, size_const(n->lw->graph, most), size);
+}
+
+/* The product of the first loops' lengths. */
+static SizeId
+outer_size(Nest *n, int loops)
+{
+    SizeId all = size_const(n->lw->graph, 1);
+    for (int i = 0; i < loops; i++) all = size_mul(n->lw->graph, all, n->size[i]);
+    return all;
+}
+
 /* In bytes from one turn of the loop to the next. */
-static int64_t
-step_of(const Nest *n, const Operand *o, int loop)
+static SizeId
+step_size(const Nest *n, const Operand *o, int loop)
 {
     int32_t stride = o->stride[loop];
     if (o->turned && loop == n->nloops - 1) stride = o->across;
-    if (stride == STRIDE_ZERO) return 0;
-    return stride == STRIDE_UNIT ? (int64_t)dtype_size(o->dtype)
-                                 : nest_value(n, n->sizes.at[stride]);
+    if (stride == STRIDE_ZERO) return size_const(n->lw->graph, 0);
+    return stride == STRIDE_UNIT ? size_const(n->lw->graph, (int64_t)dtype_size(o->dtype))
+                                 : n->sizes.at[stride];
 }
 
-/* Do positions, and bytes from an operand's first element, exceed 31 bits? */
-static bool
-is_wide(const Nest *n)
+static int64_t
+step_of(const Nest *n, const Operand *o, int loop)
 {
-    enum { MARGIN = 1 << 20 }; /* what a grid may go beyond the end */
-    const Kernel *k = n->kernel;
-    double elements = 1, most;
-    for (int i = 0; i < n->nloops; i++) elements *= (double)loop_size(n, i);
-    most = elements;
-    for (int o = 0; o < k->operands.len; o++) {
-        double reach = 0;
-        for (int i = 0; i < n->nloops; i++)
-            reach += (double)llabs(step_of(n, &k->operands.at[o], i)) * (double)loop_size(n, i);
-        if (reach > most) most = reach;
+    return nest_value(n, step_size(n, o, loop));
+}
+
+/* The bytes from an operand's first element that the kernel reaches; of -1, its elements. */
+static SizeId
+reach_of(Nest *n, int operand)
+{
+    Graph *g = n->lw->graph;
+    if (operand < 0) return outer_size(n, n->nloops);
+    const Operand *o = &n->kernel->operands.at[operand];
+    SizeId reach = size_const(g, 0);
+    for (int i = 0; i < n->nloops; i++) {
+        SizeId step = step_size(n, o, i);
+        if (nest_value(n, step) < 0) step = size_mul(g, size_const(g, -1), step);
+        reach = size_add(g, reach, size_mul(g, step, n->size[i]));
     }
-    return most >= (double)(INT32_MAX - MARGIN);
+    return reach;
+}
+
+static int
+note_reach(Nest *n, SizeId reach)
+{
+    Program *p = n->lw->program;
+    if (size_is_const(n->lw->graph, reach)) return 0;
+    for (int i = 0; i < p->reaches.len; i++)
+        if (p->reaches.at[i] == reach) return 0;
+    return VEC_PUSH(n->lw->arena, &p->reaches, reach);
+}
+
+/* Do positions, or bytes from an operand's first element, exceed 31 bits?  Where they do not in
+   this call, each run looks. */
+static int
+find_width(Nest *n)
+{
+    Kernel *k = n->kernel;
+    for (int o = -1; o < k->operands.len; o++)
+        if (nest_value(n, reach_of(n, o)) > MOST_REACH) k->cuda.wide = true;
+    /* CuPy, which would do what the plan leaves, has all scores in memory. */
+    if (k->kind == KERNEL_ATTENTION && !size_is_const(n->lw->graph, reach_of(n, -1)))
+        k->cuda.wide = true;
+    for (int o = -1; o < k->operands.len && !k->cuda.wide; o++) {
+        SizeId reach = reach_of(n, o);
+        if (reach == NO_SIZE || note_reach(n, reach) < 0) return -1;
+    }
+    return 0;
 }
 
 /* Are the element-level loads and stores of an operand in memory side by side along the loop, and
@@ -117,13 +192,16 @@ is_wide(const Nest *n)
 static bool
 is_packed(const Nest *n, const Operand *o, int along, int count)
 {
+    const Graph *g = n->lw->graph;
     const Place *place = &n->places.at[o->pointer];
     const Buffer *buffer = &n->lw->program->buffers.at[place->buffer];
     int64_t size = (int64_t)dtype_size(o->dtype), bytes = count * size;
-    int64_t offset = place->offset == NO_SIZE ? 0 : nest_value(n, place->offset);
-    if (step_of(n, o, along) != size || buffer->type.unaligned || offset % bytes != 0) return false;
+    SizeId step = step_size(n, o, along);
+    if (!size_is_const(g, step) || size_value(g, step) != size || buffer->type.unaligned ||
+        !size_divides(g, bytes, place->offset))
+        return false;
     for (int i = 0; i < n->nloops; i++)
-        if (i != along && step_of(n, o, i) % bytes != 0) return false;
+        if (i != along && !size_divides(g, bytes, step_size(n, o, i))) return false;
     return true;
 }
 
@@ -153,7 +231,7 @@ pack_size(const Nest *n, bool turned, int along)
         const Operand *o = operand_of_elements(n, &k->instrs.at[i]);
         if (o != NULL && o->turned == turned && !is_packed(n, o, along, count)) return 1;
     }
-    return k->kind == KERNEL_FLAT || loop_size(n, along) % count == 0 ? count : 1;
+    return k->kind == KERNEL_FLAT || size_divides(n->lw->graph, count, n->size[along]) ? count : 1;
 }
 
 /* ---- without a reduction ---- */
@@ -200,19 +278,21 @@ lay_flat(Nest *n, KernelStep *step)
     int most = most_beside(n, row_length(n));
     if (c->pack > most) c->pack = 1;
     c->each = c->pack > 1 ? c->pack : Py_MIN(SCALARS, most);
-    step->blocks[0] = ceiling(row_length(n), (int64_t)THREADS * c->each);
+    step->blocks[0] = ceiling_of(n, row_size(n), (int64_t)THREADS * c->each);
 }
 
 static void
-lay_rows(Nest *n, KernelStep *step, int64_t units)
+lay_rows(Nest *n, KernelStep *step, SizeId units)
 {
     CudaKernel *c = &n->kernel->cuda;
-    int most = most_beside(n, row_length(n) * units);
+    int most = most_beside(n, row_length(n) * nest_value(n, units));
     if (c->pack > most) c->pack = 1;
     int64_t across = row_length(n) / c->pack;
     for (c->lanes = 1; c->lanes < THREADS && c->lanes < across;) c->lanes *= 2;
     for (c->each = c->pack > 1 ? 4 : 8; c->each > 1 && c->each * c->pack > most;) c->each /= 2;
-    step->blocks[0] = ceiling(across, c->lanes) * ceiling(units, THREADS / c->lanes * c->each);
+    step->blocks[0] =
+        size_mul(n->lw->graph, ceiling_of(n, row_size(n), (int64_t)c->lanes * c->pack),
+                 ceiling_of(n, units, (int64_t)THREADS / c->lanes * c->each));
 }
 
 /* ---- tiles ---- */
@@ -286,16 +366,17 @@ turn(Nest *n)
 
 /* A thread takes packs of `each` rows of the tile. */
 static void
-lay_tiles(Nest *n, KernelStep *step, int64_t outer)
+lay_tiles(Nest *n, KernelStep *step, SizeId outer)
 {
+    Graph *g = n->lw->graph;
     CudaKernel *c = &n->kernel->cuda;
     int most = c->side * c->side / THREADS; /* elements of a thread */
     c->pack = Py_MIN(c->pack, most);
     c->turned_pack = Py_MIN(pack_size(n, true, c->along), most);
     c->lanes = c->side / c->pack;
     c->each = most / c->pack;
-    step->blocks[0] =
-        outer * ceiling(loop_size(n, c->along), c->side) * ceiling(row_length(n), c->side);
+    step->blocks[0] = size_mul(g, ceiling_of(n, n->size[c->along], c->side),
+                               size_mul(g, ceiling_of(n, row_size(n), c->side), outer));
 }
 
 /* ---- reductions ---- */
@@ -345,13 +426,22 @@ slot_bytes(const Kernel *k)
 
 /* A place for the parts' results, of which there are `results` for each. */
 static int
-add_parts(Nest *n, int64_t units, int64_t parts, int64_t results)
+add_parts(Nest *n, SizeId units, SizeId parts, int64_t results)
 {
     Kernel *k = n->kernel;
-    SizeId count = size_const(n->lw->graph, parts);
-    if (count == NO_SIZE || (k->cuda.parts = nest_size(n, count)) < 0) return -1;
+    Graph *g = n->lw->graph;
+    if (parts == NO_SIZE || (k->cuda.parts = nest_size(n, parts)) < 0) return -1;
     k->cuda.partial = n->places.len;
-    return nest_add_memory(n, units * parts * results * k->cuda.slot, DEVICE_CUDA);
+    SizeId bytes = size_mul(g, size_mul(g, units, parts), size_const(g, results * k->cuda.slot));
+    return nest_add_memory(n, bytes, DEVICE_CUDA);
+}
+
+/* As many parts as both allow. */
+static SizeId
+fewer_parts(Nest *n, SizeId a, SizeId b)
+{
+    Graph *g = n->lw->graph;
+    return size_extreme(g, SIZE_MOST, size_const(g, 1), size_extreme(g, SIZE_LEAST, a, b));
 }
 
 static int64_t
@@ -362,15 +452,29 @@ count_reductions(const Kernel *k)
     return count;
 }
 
+/* A row of a length that varies may be any: the only one is divided, whatever its length is now. */
+static bool
+rows_have_parts(const Nest *n, SizeId units, SizeId parts)
+{
+    bool alone = size_is_one(n->lw->graph, units);
+    if (!reduces_once(n->kernel)) return false;
+    return (alone && row_varies(n)) || (row_length(n) >= PART_ROW && nest_value(n, parts) > 1);
+}
+
 static int
-lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
+lay_reduced_rows(Nest *n, KernelStep *step, SizeId units)
 {
     Kernel *k = n->kernel;
+    Graph *g = n->lw->graph;
     CudaKernel *c = &k->cuda;
-    int64_t length = row_length(n), parts = Py_MIN(ceiling(BLOCKS, units), length / (8 * THREADS));
-    if (length >= PART_ROW && parts > 1 && reduces_once(k)) {
+    int64_t length = row_length(n);
+    SizeId all = size_add(g, size_const(g, BLOCKS - 1), units);
+    SizeId parts = fewer_parts(
+        n, size_quotient(g, SIZE_FLOOR_DIV, all, units),
+        size_quotient(g, SIZE_FLOOR_DIV, row_size(n), size_const(g, (int64_t)8 * THREADS)));
+    if (rows_have_parts(n, units, parts)) {
         c->lanes = c->threads = 2 * THREADS;
-        step->blocks[0] = units * parts;
+        step->blocks[0] = size_mul(g, units, parts);
         step->blocks[1] = units;
         return add_parts(n, units, parts, count_reductions(k));
     }
@@ -381,50 +485,63 @@ lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
     if (c->lanes > THREADS * 2 && length <= THREADS * 2 * MOST_HELD) c->lanes = THREADS * 2;
     c->threads = c->lanes > 32 ? c->lanes : THREADS;
     int64_t each = ceiling(length / c->pack, c->lanes) * c->pack;
-    bool holds = each <= MOST_HELD && each * values_held(k) <= HELD_VALUES;
+    bool holds = !row_varies(n) && each <= MOST_HELD && each * values_held(k) <= HELD_VALUES;
     c->each = k->nstages > 1 && holds ? (int32_t)each : 0;
     c->exact = c->each * (int64_t)c->lanes == length;
-    step->blocks[0] = ceiling(units, c->threads / c->lanes);
+    step->blocks[0] = ceiling_of(n, units, c->threads / c->lanes);
     return 0;
 }
 
 static int
-lay_columns(Nest *n, KernelStep *step, int64_t units)
+lay_columns(Nest *n, KernelStep *step, SizeId units)
 {
+    enum { LEAST_ROWS = 8 * THREADS / COLUMN_LANES };
+    Graph *g = n->lw->graph;
     CudaKernel *c = &n->kernel->cuda;
-    int64_t rows = loop_size(n, n->nloops - 2);
-    int64_t across = row_length(n) / c->pack;
-    int64_t blocks = units / row_length(n) * ceiling(across, COLUMN_LANES);
-    int64_t parts = Py_MIN(COLUMN_BLOCKS / blocks, rows / (8 * THREADS / COLUMN_LANES));
+    SizeId rows = n->size[n->nloops - 2];
+    SizeId blocks = size_mul(g, outer_size(n, n->nloops - 2),
+                             ceiling_of(n, row_size(n), (int64_t)COLUMN_LANES * c->pack));
+    SizeId most = shared_among(n, COLUMN_BLOCKS, blocks);
+    SizeId parts =
+        fewer_parts(n, most, size_quotient(g, SIZE_FLOOR_DIV, rows, size_const(g, LEAST_ROWS)));
+    bool many = nest_value(n, most) > 1 && !size_is_const(g, rows); /* there may be */
     c->lanes = COLUMN_LANES;
     step->blocks[0] = blocks;
-    if (parts <= 1) return 0;
-    step->blocks[0] = blocks * parts;
-    step->blocks[1] = ceiling(units, DONE_COLUMNS);
+    if (nest_value(n, parts) <= 1 && !many) return 0;
+    step->blocks[0] = size_mul(g, blocks, parts);
+    step->blocks[1] = ceiling_of(n, units, DONE_COLUMNS);
     return add_parts(n, units, parts, count_reductions(n->kernel));
+}
+
+/* Sets what depends on how much there is to walk. */
+static int
+grid_fits(Nest *n, KernelStep *step)
+{
+    for (int i = 0; i < 2; i++)
+        if (nest_value(n, step->blocks[i]) > INT32_MAX) n->lw->why = "a grid of too many blocks";
+    step->threads = n->kernel->cuda.threads;
+    return PyErr_Occurred() ? -1 : find_width(n);
 }
 
 int
 cuda_schedule(Nest *n, KernelStep *step)
 {
     Kernel *k = n->kernel;
-    int64_t units = 1;
-    for (int i = 0; i < n->nloops; i++)
-        if (!size_is_const(n->lw->graph, n->size[i]))
-            n->lw->why = "an array of unknown size on a device";
     if (n->fallible || n->loops.len > 0) n->lw->why = "an operation that is not made for CUDA";
     if (n->lw->why != NULL) return 0;
     assign_stages(k);
+    step->blocks[1] = NO_SIZE;
     k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};
     bool tiles = turn(n);
     k->cuda.pack = pack_size(n, false, n->nloops - 1);
     k->cuda.slot = slot_bytes(k);
-    for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
-    if (k->kind == KERNEL_COLUMNS) units = units / loop_size(n, n->nloops - 2) * row_length(n);
-    if (tiles) units /= loop_size(n, k->cuda.along);
-    SizeId size = size_const(n->lw->graph, units);
-    if (size == NO_SIZE || (k->cuda.units = nest_size(n, size)) < 0) return -1;
-    step->units = size;
+    SizeId units = size_const(n->lw->graph, 1);
+    for (int i = 0; i < n->nloops; i++)
+        if (i != (k->kind == KERNEL_COLUMNS ? n->nloops - 2 : n->nloops - 1) &&
+            (!tiles || i != k->cuda.along))
+            units = size_mul(n->lw->graph, units, n->size[i]);
+    if (units == NO_SIZE || (k->cuda.units = nest_size(n, units)) < 0) return -1;
+    step->units = units;
     int failed = 0;
     if (k->kind == KERNEL_FLAT)
         lay_flat(n, step);
@@ -436,13 +553,9 @@ cuda_schedule(Nest *n, KernelStep *step)
         lay_tiles(n, step, units);
     else
         lay_rows(n, step, units);
-    k->cuda.wide = is_wide(n);
-    step->threads = k->cuda.threads;
     if (n->places.len + n->sizes.len + n->numbers.len > LAUNCH_WORDS)
         n->lw->why = "a kernel of too many arguments";
-    if (step->blocks[0] > INT32_MAX || step->blocks[1] > INT32_MAX)
-        n->lw->why = "a grid of too many blocks";
-    return failed;
+    return failed < 0 ? -1 : grid_fits(n, step);
 }
 
 /* ---- attention ---- */
@@ -462,18 +575,16 @@ int
 cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
 {
     CudaKernel *c = &n->kernel->cuda;
-    int64_t batch = 1, queries = loop_size(n, n->nloops - 2);
-    for (int i = 0; i < n->nloops - 2; i++) batch *= loop_size(n, i);
-    SizeId units = size_const(n->lw->graph, batch);
+    Graph *g = n->lw->graph;
+    SizeId batch = outer_size(n, n->nloops - 2);
     c->threads = QUERY_TILE;
     if (hopper) lay_on_hopper(c, step);
     c->lanes = c->pack = 1;
     c->parts = -1;
-    c->wide = is_wide(n);
-    step->units = units;
-    step->threads = c->threads;
-    step->blocks[0] = batch * ceiling(queries, QUERY_TILE);
-    return units == NO_SIZE || (c->units = nest_size(n, units)) < 0 ? -1 : 0;
+    step->units = batch;
+    step->blocks[0] = size_mul(g, batch, ceiling_of(n, n->size[n->nloops - 2], QUERY_TILE));
+    step->blocks[1] = NO_SIZE;
+    return (c->units = nest_size(n, batch)) < 0 ? -1 : grid_fits(n, step);
 }
 
 /* ---- scans ---- */
@@ -486,32 +597,27 @@ cuda_schedule_scan(Nest *n, KernelStep *step)
 {
     enum { SHORT = 512, LEAST_ROWS = 64, TILES = 4 };
     Kernel *k = n->kernel;
+    Graph *g = n->lw->graph;
     CudaKernel *c = &k->cuda;
-    int64_t length = row_length(n), units = 1, item = (int64_t)dtype_size(k->operands.at[0].dtype);
-    for (int i = 0; i < n->nloops; i++)
-        if (!size_is_const(n->lw->graph, n->size[i]))
-            n->lw->why = "an array of unknown size on a device";
-    if (n->lw->why != NULL) return 0;
-    for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
-    SizeId size = size_const(n->lw->graph, units);
-    if (size == NO_SIZE) return -1;
+    int64_t length = row_length(n), item = (int64_t)dtype_size(k->operands.at[0].dtype);
+    SizeId units = outer_size(n, n->nloops - 1);
     int32_t across = k->nloops > 1 ? k->operands.at[0].stride[k->nloops - 2] : STRIDE_ZERO;
     bool columns = across >= 0 && nest_value(n, n->sizes.at[across]) == item &&
                    k->operands.at[0].stride[k->nloops - 1] != STRIDE_UNIT;
     *c = (CudaKernel){.threads = THREADS, .parts = -1, .pack = 1, .slot = sizeof(int64_t)};
     c->lanes = columns ? 1 : length <= SHORT ? 32 : THREADS;
     if (!columns) c->pack = pack_size(n, false, n->nloops - 1);
-    c->wide = is_wide(n);
     c->each = columns ? 8 : c->pack > 1 ? c->pack : SCALARS;
-    int64_t blocks = ceiling(units, THREADS / c->lanes);
+    SizeId blocks = ceiling_of(n, units, THREADS / c->lanes);
     int64_t most = columns ? length / LEAST_ROWS : length / ((int64_t)TILES * THREADS * c->each);
-    int64_t parts = Py_MIN(BLOCKS / blocks, most);
-    step->units = size;
-    step->threads = c->threads;
+    SizeId parts = fewer_parts(n, shared_among(n, BLOCKS, blocks), size_const(g, most));
+    step->units = units;
     step->blocks[0] = blocks;
-    if (blocks > INT32_MAX) n->lw->why = "a grid of too many blocks";
-    if ((c->units = nest_size(n, size)) < 0) return -1;
-    if (parts <= 1) return 0;
-    step->blocks[0] = step->blocks[1] = blocks * parts;
-    return add_parts(n, units, parts, 1);
+    step->blocks[1] = NO_SIZE;
+    if ((c->units = nest_size(n, units)) < 0) return -1;
+    if (nest_value(n, parts) > 1) {
+        step->blocks[0] = step->blocks[1] = size_mul(g, blocks, parts);
+        if (add_parts(n, units, parts, 1) < 0) return -1;
+    }
+    return grid_fits(n, step);
 }

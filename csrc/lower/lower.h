@@ -27,13 +27,17 @@ typedef struct {
     PyObject *object; /* borrowed from the graph's keep list */
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
-    int32_t slot; /* TEMP of a size that only the run tells: 1 + its number in Program.slots */
-    bool written; /* in place, by later steps than the one that made it */
-    bool pooled;  /* OUTPUT: made when a carry step needs it */
+    int32_t slot;         /* TEMP of a size that only the run tells: 1 + its number in its device's
+                             Program.slots */
+    bool written;         /* in place, by later steps than the one that made it */
+    bool pooled;          /* OUTPUT: made when a carry step needs it */
     /* OUTPUT, EXTERN, CHOSEN: release.c */
     int32_t born;     /* OUTPUT: the first step that needs it; -1: it is pooled */
     int32_t released; /* released once this many steps are done; 0: kept to the end */
 } Buffer;
+
+/* A grid may go so far beyond the end. */
+enum { GRID_MARGIN = 1 << 20, MOST_REACH = INT32_MAX - GRID_MARGIN };
 
 typedef struct {
     BufferId buffer;
@@ -60,8 +64,8 @@ enum { MAP_RANK = 5 };
 typedef struct {
     int32_t place; /* of the array's beginning: index into KernelStep.places */
     DType dtype;
-    int64_t size[MAP_RANK], stride[MAP_RANK]; /* elements; bytes, of which [0] is not used */
-    int32_t box[MAP_RANK];                    /* the elements of a tile */
+    SizeId size[MAP_RANK], stride[MAP_RANK]; /* elements; bytes, of which [0] is not used */
+    int32_t box[MAP_RANK];                   /* the elements of a tile */
 } TensorMap;
 enum { MAP_BYTES = 128, MOST_MAPS = 3 };
 
@@ -95,10 +99,10 @@ typedef struct {
     bool numpy_ints;   /* … that looks whether integers of NumPy's wrap round */
     bool parts; /* its units are parts of one row; called once more after them (PARTS_DONE) */
     Device device;
-    int32_t threads;   /* on a device: of a block */
-    int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */
-    int32_t shared;    /* bytes of a block's dynamic memory */
-    int32_t nmaps;     /* arguments in front of the others */
+    int32_t threads;  /* on a device: of a block */
+    SizeId blocks[2]; /* of the kernel, and of kN_done; NO_SIZE: there is none */
+    int32_t shared;   /* bytes of a block's dynamic memory */
+    int32_t nmaps;    /* arguments in front of the others */
     TensorMap *maps;
     Product *product;  /* KERNEL_PRODUCT; NULL: another kernel.  Its places are … */
     int64_t workspace; /* … as product_place says; the bytes of the last */
@@ -254,7 +258,11 @@ typedef struct {
     VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes[DEVICE_COUNT];
-    VEC(SizeId) slots; /* bytes of memory behind the host's arena, each for several buffers */
+    VEC(SizeId)
+    slots[DEVICE_COUNT]; /* bytes of memory behind the arena, each for several buffers */
+    VEC(SizeId)
+    reaches; /* bytes and positions that kernels of devices reach with 32 bits: no run
+                may have more than MOST_REACH */
 } Program;
 
 /* All buffers of the step, some of them more than once, and NO_BUFFER. */

@@ -368,13 +368,13 @@ nest_init(Nest *n, Lowering *lw, Group *g)
 }
 
 int
-nest_add_memory(Nest *n, int64_t bytes, Device device)
+nest_add_memory(Nest *n, SizeId bytes, Device device)
 {
     Graph *g = n->lw->graph;
     Buffer b = {.kind = BUFFER_TEMP,
                 .type = {.dtype = DT_U8, .form = FORM_ARRAY, .rank = 1, .device = (uint8_t)device}};
     b.type.offset = NO_SIZE;
-    b.type.shape[0] = b.bytes = size_const(g, bytes);
+    b.type.shape[0] = b.bytes = bytes;
     b.type.stride[0] = size_const(g, 1);
     if (b.bytes == NO_SIZE || b.type.stride[0] == NO_SIZE ||
         VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)

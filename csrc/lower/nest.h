@@ -63,7 +63,7 @@ int32_t nest_size(Nest *n, SizeId id);
 int nest_init(Nest *n, Lowering *lw, Group *g);
 /* A place for so many bytes of memory of the plan's, which hold nothing before and behind the
    kernel. */
-int nest_add_memory(Nest *n, int64_t bytes, Device device);
+int nest_add_memory(Nest *n, SizeId bytes, Device device);
 /* Appends the kernel and a step that launches it; units and grain are left to the caller. */
 int nest_step(Nest *n, Step *step);
 

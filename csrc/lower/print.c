@@ -127,7 +127,9 @@ static void
 put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
 {
     const CudaKernel *c = &k->cuda;
-    text_printf(out, "] on cuda, %lld blocks of %d", (long long)s->blocks[0], c->threads);
+    text_put(out, "] on cuda, ");
+    put_size(g, s->blocks[0], out);
+    text_printf(out, " blocks of %d", c->threads);
     if (s->members > 0) text_printf(out, ", %d launched together", s->members);
     if (k->kind != KERNEL_FLAT) text_printf(out, ", %d lanes", c->lanes);
     if (c->each)
@@ -140,7 +142,9 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
     if (c->parts >= 0) {
         text_put(out, ", ");
         put_size(g, s->sizes[c->parts], out);
-        text_printf(out, " parts, combined by %lld blocks", (long long)s->blocks[1]);
+        text_put(out, " parts, combined by ");
+        put_size(g, s->blocks[1], out);
+        text_put(out, " blocks");
     }
     if (c->wide) text_put(out, ", 64-bit indices");
     if (s->nmaps > 0)

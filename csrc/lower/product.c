@@ -36,7 +36,8 @@ product_build(Lowering *lw, Group *g)
     }
     if (node->nargs == PRODUCT_RESULT && add_place(&n, id) < 0) return -1;
     if (step.kernel.workspace > 0 &&
-        nest_add_memory(&n, step.kernel.workspace, (Device)node->type.device) < 0)
+        nest_add_memory(&n, size_const(lw->graph, step.kernel.workspace),
+                        (Device)node->type.device) < 0)
         return -1;
     step.kernel.product = arena_copy(lw->arena, &product, sizeof product);
     if (step.kernel.product == NULL) return -1;

@@ -264,8 +264,8 @@ static inline bool
 memory_is_slot(const Lowering *lw, const Buffer *b)
 {
     int64_t most;
-    return b->type.device == DEVICE_HOST && !size_is_const(lw->graph, b->bytes) &&
-           !size_varies_in_run(lw->graph, b->bytes) && !size_upper(lw->graph, b->bytes, &most);
+    return !size_is_const(lw->graph, b->bytes) && !size_varies_in_run(lw->graph, b->bytes) &&
+           !size_upper(lw->graph, b->bytes, &most);
 }
 
 /* release.c: array objects, and when they are released */

@@ -203,7 +203,7 @@ typedef struct {
 static bool
 may_join(const Lowering *lw, const KernelStep *s)
 {
-    return s->blocks[1] == 0 && s->nmaps == 0 &&
+    return s->blocks[1] == NO_SIZE && s->nmaps == 0 &&
            lw->program->kernels.at[s->kernel]->kind != KERNEL_COLUMNS;
 }
 
@@ -286,7 +286,8 @@ join(Lowering *lw, const int *alike, int count)
         for (int i = 0; i < nsizes; i++) sizes[m * nsizes + i] = member->sizes[i];
         for (int i = 0; i < nplaces + nsizes; i++)
             own[i] = own[i] || !same_argument(lw, &made, member, i);
-        if (member->blocks[0] > made.blocks[0]) made.blocks[0] = member->blocks[0];
+        made.blocks[0] = size_extreme(lw->graph, SIZE_MOST, made.blocks[0], member->blocks[0]);
+        if (made.blocks[0] == NO_SIZE) return -1;
         member->members = JOINED;
         if (alike[m] > last) last = alike[m];
     }

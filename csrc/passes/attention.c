@@ -72,17 +72,12 @@ static bool
 is_per_row(const Graph *g, NodeId id, const Type *whole)
 {
     const Type *type = &graph_node(g, id)->type;
-    int64_t stride = (int64_t)dtype_size((DType)type->dtype);
-    if (type->rank != whole->rank || size_value(g, type->shape[type->rank - 1]) != 1 ||
-        size_value(g, type->offset) != 0)
+    if (type->rank != whole->rank || !size_is_one(g, type->shape[type->rank - 1]) ||
+        !size_is_const(g, type->offset) || size_value(g, type->offset) != 0)
         return false;
-    for (int axis = type->rank - 2; axis >= 0; axis--) {
-        int64_t length = size_value(g, type->shape[axis]);
-        if (length != size_value(g, whole->shape[axis])) return false;
-        if (length != 1 && size_value(g, type->stride[axis]) != stride) return false;
-        stride *= length;
-    }
-    return true;
+    for (int axis = 0; axis < type->rank - 1; axis++)
+        if (!size_same(g, type->shape[axis], whole->shape[axis])) return false;
+    return type_is_contiguous(g, type);
 }
 
 /* Is it the reduction `op` over the last axis of a value, seen as a column beside `whole`?  Returns
@@ -140,23 +135,22 @@ static bool
 has_aligned_rows(const Graph *g, NodeId id, int across)
 {
     const Type *type = &graph_node(g, id)->type;
-    if (!type_is_known(g, type) || !size_is_const(g, type->offset) ||
-        graph_node(g, graph_node(g, id)->storage)->type.unaligned ||
-        size_value(g, type->offset) % ALIGNED != 0 ||
+    if (graph_node(g, graph_node(g, id)->storage)->type.unaligned ||
+        !size_divides(g, ALIGNED, type->offset) || !size_is_const(g, type->stride[across]) ||
         size_value(g, type->stride[across]) != (int64_t)dtype_size((DType)type->dtype))
         return false;
     for (int axis = 0; axis < type->rank; axis++)
-        if (axis != across && size_value(g, type->shape[axis]) != 1 &&
-            size_value(g, type->stride[axis]) % ALIGNED != 0)
+        if (axis != across && !size_is_one(g, type->shape[axis]) &&
+            !size_divides(g, ALIGNED, type->stride[axis]))
             return false;
     return true;
 }
 
-static int64_t
+static SizeId
 length_of(const Graph *g, NodeId id, int from_end)
 {
     const Type *type = &graph_node(g, id)->type;
-    return size_value(g, type->shape[type->rank - from_end]);
+    return type->shape[type->rank - from_end];
 }
 
 /* q, k^T and v fit one another and the kernel: one dtype, one batch, axes of more than one element.
@@ -177,8 +171,8 @@ factors_fit(const Match *m, NodeId out)
         if (!size_same(g, tq->shape[axis], tk->shape[axis]) ||
             !size_same(g, tq->shape[axis], tv->shape[axis]))
             return false;
-    return length_of(g, q, 2) > 1 && length_of(g, k, 1) > 1 &&
-           length_of(g, k, 1) == length_of(g, v, 2) && type_is_contiguous(g, to) &&
+    return size_value(g, length_of(g, q, 2)) > 1 && size_value(g, length_of(g, k, 1)) > 1 &&
+           size_same(g, length_of(g, k, 1), length_of(g, v, 2)) && type_is_contiguous(g, to) &&
            has_aligned_rows(g, q, rank - 1) && has_aligned_rows(g, k, rank - 2) &&
            has_aligned_rows(g, v, rank - 1) && attention_has_head(g, tq, tk, tv);
 }
@@ -236,7 +230,7 @@ add(Match *m, Op op, int nargs, const NodeId *args, DType dtype)
     return graph_add(m->g, m->region, op, nargs, args, &type, NULL);
 }
 
-/* The known arguments of an `arange` of int64: where it starts, if its step is 1. */
+/* An `arange` of int64 whose step is 1, and which starts at a known number: which. */
 static bool
 counts_from(const Match *m, const Node *node, int64_t *start)
 {
@@ -244,12 +238,10 @@ counts_from(const Match *m, const Node *node, int64_t *start)
         node->attrs.kwnames != NULL || node->type.dtype != DT_I64 || node->nargs > 2)
         return false;
     *start = 0;
-    const PyObject *first = graph_node(m->g, node->args[0])->attrs.object;
-    for (int k = 0; k < node->nargs; k++) {
-        PyObject *object = graph_node(m->g, node->args[k])->attrs.object;
-        if (object == NULL || !PyLong_CheckExact(object)) return false;
-    }
-    if (node->nargs == 2) *start = PyLong_AsLongLong((PyObject *)first);
+    if (node->nargs < 2) return true;
+    PyObject *first = graph_node(m->g, node->args[0])->attrs.object;
+    if (first == NULL || !PyLong_CheckExact(first)) return false;
+    *start = PyLong_AsLongLong(first);
     if (PyErr_Occurred()) PyErr_Clear();
     return true;
 }
@@ -261,13 +253,14 @@ index_of(const Match *m, NodeId id, int64_t *start)
     const Graph *g = m->g;
     const Type *type = &graph_node(g, id)->type;
     NodeId param = NO_NODE;
-    if (type->form != FORM_ARRAY || type->rank == 0 ||
+    if (type->form != FORM_ARRAY || type->rank == 0 || !size_is_const(g, type->offset) ||
         !counts_from(m, graph_node(g, graph_node(g, id)->storage), start))
         return NO_NODE;
     for (int axis = 0; axis < type->rank; axis++) {
         int from_end = type->rank - axis;
         int64_t stride = size_value(g, type->stride[axis]);
-        if (size_value(g, type->shape[axis]) == 1 || stride == 0) continue;
+        if (!size_is_const(g, type->stride[axis])) return NO_NODE;
+        if (size_is_one(g, type->shape[axis]) || stride == 0) continue;
         if (from_end > 2 || param != NO_NODE || stride != (int64_t)sizeof(int64_t)) return NO_NODE;
         param = g->regions.at[m->region].params.at[from_end == 2 ? 1 : 2];
     }
@@ -475,7 +468,6 @@ fits(Match *m, NodeId out)
     m->first = find_first(m, m->scores);
     if (m->first == NO_NODE || !factors_fit(m, out)) return false;
     m->domain = graph_node(m->g, m->first)->type;
-    if (!type_is_known(m->g, &m->domain)) return false;
     memset(m->depends, -1, (size_t)m->len);
     find_reached(m, out);
     m->count = 0;

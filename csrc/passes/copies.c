@@ -58,20 +58,28 @@ is_copying_call(const Copies *c, const Node *node)
     return false;
 }
 
+static Answer
+same_count(Graph *g, const Type *a, const Type *b)
+{
+    SizeId one = type_count(g, a), other = type_count(g, b);
+    if (one == NO_SIZE || other == NO_SIZE) return ANSWER_ERROR;
+    return size_same(g, one, other) ? ANSWER_YES : ANSWER_NO;
+}
+
 /* Is the call's result the argument's elements in C order, for which there is a kernel? */
-static bool
+static Answer
 is_copy(const Copies *c, const Node *node)
 {
-    const Graph *g = c->g;
+    Graph *g = c->g;
     if (node->type.device == DEVICE_HOST || node->type.form != FORM_ARRAY ||
         !is_copying_call(c, node))
-        return false;
+        return ANSWER_NO;
     const Type *from = &graph_node(g, node->args[0])->type;
-    return from->form == FORM_ARRAY && from->device == node->type.device &&
-           from->dtype == node->type.dtype && type_is_known(g, from) &&
-           type_is_known(g, &node->type) && type_is_contiguous(g, &node->type) &&
-           type_elements(g, from) > 0 && type_elements(g, from) == type_elements(g, &node->type) &&
-           op_is_on(OP_cast, (DType)from->dtype, (Device)from->device);
+    bool fits = from->form == FORM_ARRAY && from->device == node->type.device &&
+                from->dtype == node->type.dtype && type_is_contiguous(g, &node->type) &&
+                type_elements(g, from) > 0 &&
+                op_is_on(OP_cast, (DType)from->dtype, (Device)from->device);
+    return fits ? same_count(g, from, &node->type) : ANSWER_NO;
 }
 
 /* The attention of which `value` has all elements, with its axes in another order, and which
@@ -157,7 +165,9 @@ static int
 visit(void *context, NodeId id)
 {
     Copies *c = context;
-    return is_copy(c, graph_node(c->g, id)) && !c->written[id] ? replace(c, id) : 0;
+    if (c->written[id]) return 0;
+    Answer copies = is_copy(c, graph_node(c->g, id));
+    return copies == ANSWER_YES ? replace(c, id) : copies == ANSWER_ERROR ? -1 : 0;
 }
 
 int

@@ -120,7 +120,7 @@ node_of(const Launch *launch, int part)
 {
     const PlanKernel *kernel = launch->kernel;
     return (CudaNode){
-        .grid_x = kernel->blocks[part],
+        .grid_x = launch->blocks[part],
         .grid_y = cuda_rows(kernel),
         .grid_z = 1,
         .block_x = kernel->threads,

@@ -37,34 +37,39 @@ allow_shared(const CudaDriver *driver, Chain *chain)
 
 /* The tile's rows are up to 128 bytes, in chunks of 16 that change places from row to row. */
 static int
-encode_map(const CudaDriver *driver, const TensorMap *map, uint64_t address, void *out)
+encode_map(const CudaDriver *driver, const TensorMap *map, const MappedPlace *at, void *out)
 {
     enum { FLOAT16 = 6, BFLOAT16 = 9, SWIZZLE_64 = 2, SWIZZLE_128 = 3, PROMOTE_256 = 3 };
     uint64_t size[MAP_RANK], stride[MAP_RANK];
     unsigned box[MAP_RANK], step[MAP_RANK];
     for (int i = 0; i < MAP_RANK; i++) {
-        size[i] = (uint64_t)map->size[i];
-        stride[i] = (uint64_t)map->stride[i];
+        size[i] = (uint64_t)at->size[i];
+        stride[i] = (uint64_t)at->stride[i];
         box[i] = (unsigned)map->box[i];
         step[i] = 1;
     }
     int swizzle = box[0] * dtype_size(map->dtype) < 128 ? SWIZZLE_64 : SWIZZLE_128;
-    return driver->map_encode(out, map->dtype == DT_F16 ? FLOAT16 : BFLOAT16, MAP_RANK, address,
+    return driver->map_encode(out, map->dtype == DT_F16 ? FLOAT16 : BFLOAT16, MAP_RANK, at->address,
                               size, stride + 1, box, step, 0, swizzle, PROMOTE_256, 0);
 }
 
-/* Makes the maps of arrays that are elsewhere than at the last launch. */
+/* Makes the maps of arrays that are elsewhere, or of other lengths, than at the last launch. */
 static int
-set_maps(const CudaDriver *driver, Chain *chain)
+set_maps(const CudaDriver *driver, const Run *run, Chain *chain)
 {
     for (int i = 0; i < chain->nlaunches; i++) {
         Launch *launch = &chain->launches[i];
         for (int m = 0; m < launch->kernel->nmaps; m++) {
             const TensorMap *map = &launch->kernel->maps[m];
-            uint64_t address = launch->words[map->place];
-            if (launch->mapped[m] == address) continue;
-            int failed = encode_map(driver, map, address, launch->maps + m * MAP_BYTES);
-            launch->mapped[m] = failed ? 0 : address;
+            MappedPlace *last = &launch->mapped[m], now = {.address = launch->words[map->place]};
+            for (int dim = 0; dim < MAP_RANK; dim++) {
+                now.size[dim] = run_size(run, map->size[dim]);
+                now.stride[dim] = run_size(run, map->stride[dim]);
+            }
+            if (memcmp(last, &now, sizeof now) == 0) continue;
+            int failed = encode_map(driver, map, &now, launch->maps + m * MAP_BYTES);
+            launch->changed = true;
+            *last = failed ? (MappedPlace){0} : now;
             if (failed) return failed;
         }
     }
@@ -113,7 +118,7 @@ launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
         if (kernel->product != NULL && cuda_multiply(kernel->product, launch->words, stream) != 0)
             return WAS_TOLD;
         for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
-            int failed = driver->launch(kernel->function[part], kernel->blocks[part],
+            int failed = driver->launch(kernel->function[part], launch->blocks[part],
                                         cuda_rows(kernel), 1, kernel->threads, 1, 1, kernel->shared,
                                         stream, launch->arguments, NULL);
             if (failed) return failed;
@@ -134,7 +139,7 @@ cuda_launch(Run *run, Chain *chain)
     CudaWay way = is_debugged() ? (CudaWay){false, false} : cuda_way(chain);
     int64_t began = way.timed ? clock_ns() : 0;
     int failed = allow_shared(driver, chain);
-    if (!failed) failed = set_maps(driver, chain);
+    if (!failed) failed = set_maps(driver, run, chain);
     if (!failed && way.graph && cuda_graph_launch(driver, chain, stream, way.timed))
         return ANSWER_YES;
     if (!failed) failed = launch_each(driver, chain, stream);

@@ -44,8 +44,7 @@ static PyObject *
 size_reach(const GuardSource *source, PyObject *base)
 {
     ArrayHeader header;
-    const char *why;
-    if (array_read(base, &header, &why) != ANSWER_YES || source->index >= header.rank) return NULL;
+    if (array_header(base, &header) != ANSWER_YES || source->index >= header.rank) return NULL;
     return made_int(source, header.shape[source->index]);
 }
 

@@ -74,7 +74,15 @@ put_number_types(Text *out, const GuardProgram *program, const GuardCheck *check
                 Py_TYPE(now)->tp_name);
 }
 
-/* The expression that ends with this term, and the term before it. */
+/* The term before the expression that ends with this one. */
+static int
+term_before(const GuardCheck *check, int at)
+{
+    for (int open = 1; open > 0; at--) open += check->sizes[at].kind >= SIZE_ADD ? 1 : -1;
+    return at;
+}
+
+/* Writes the expression that ends with this term, and returns the term before it. */
 static int
 put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int at)
 {
@@ -91,8 +99,7 @@ put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int a
         return at - 1;
     }
     bool call = term->kind == SIZE_LEAST || term->kind == SIZE_MOST;
-    int right = at - 1, left = right, open = 1; /* the left operand ends where the right begins */
-    for (; open > 0; left--) open += check->sizes[left].kind >= SIZE_ADD ? 1 : -1;
+    int right = at - 1, left = term_before(check, right);
     text_put(out, !call ? "(" : term->kind == SIZE_LEAST ? "min(" : "max(");
     int before = put_sizes(out, program, check, left);
     text_put(out, call ? ", " : signs[term->kind]);
@@ -101,9 +108,81 @@ put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int a
     return before;
 }
 
+/* Part of a sum: what it is of ends with the term `end`, or is a number (-1). */
+typedef struct {
+    int64_t factor;
+    int end;
+} Addend;
+
+static int
+collect_addends(const GuardCheck *check, int at, Addend *out, int n)
+{
+    const SizeTerm *term = &check->sizes[at];
+    int left = term->kind >= SIZE_ADD ? term_before(check, at - 1) : -1;
+    if (term->kind == SIZE_ADD)
+        return collect_addends(check, at - 1, out, collect_addends(check, left, out, n));
+    out[n] = (Addend){1, at};
+    if (term->kind == SIZE_CONST) out[n] = (Addend){term->value, -1};
+    if (term->kind == SIZE_MUL && check->sizes[left].kind == SIZE_CONST)
+        out[n] = (Addend){check->sizes[left].value, at - 1};
+    return n + 1;
+}
+
+/* Writes those whose factor has this sign; "0" where there are none. */
+static void
+put_side(Text *out, const GuardProgram *program, const GuardCheck *check, const Addend *addends,
+         int n, int sign)
+{
+    bool first = true;
+    for (int i = 0; i < n; i++) {
+        int64_t factor = addends[i].factor * sign;
+        if (factor <= 0) continue;
+        if (!first) text_put(out, " + ");
+        first = false;
+        if (addends[i].end < 0 || factor != 1) text_printf(out, "%lld", (long long)factor);
+        if (addends[i].end < 0) continue;
+        if (factor != 1) text_put(out, " * ");
+        put_sizes(out, program, check, addends[i].end);
+    }
+    if (first) text_put(out, "0");
+}
+
+/* "x.shape[0] == y.shape[0] + 1", "x.shape[1] <= 4096": the sum of the check, compared with 0. */
+static void
+put_comparison(Text *out, const GuardProgram *program, const GuardCheck *check)
+{
+    enum { MOST_TERMS = 64 };
+    Addend addends[MOST_TERMS];
+    bool turned = true; /* there is no length on the left */
+    if (check->nsizes > MOST_TERMS) {
+        put_sizes(out, program, check, check->nsizes - 1);
+        text_put(out, check->low ? " == 0" : " >= 0");
+        return;
+    }
+    int n = collect_addends(check, check->nsizes - 1, addends, 0);
+    for (int i = 0; i < n; i++)
+        if (addends[i].end >= 0 && addends[i].factor > 0) turned = false;
+    put_side(out, program, check, addends, n, turned ? -1 : 1);
+    text_put(out, check->low ? " == " : turned ? " <= " : " >= ");
+    put_side(out, program, check, addends, n, turned ? 1 : -1);
+}
+
+static void
+put_same_size(Text *out, const GuardProgram *program, const GuardCheck *check)
+{
+    guard_put_source(out, program, check->other);
+    text_printf(out, ".shape[%lld] == ", (long long)check->high);
+    guard_put_source(out, program, check->source);
+    text_printf(out, ".shape[%lld]", (long long)check->low);
+}
+
 static void
 put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
 {
+    if (check->kind == GUARD_SAME_SIZE) {
+        put_same_size(out, program, check);
+        return;
+    }
     if (guard_has_other(check->kind)) {
         guard_put_source(out, program, check->other);
         return;
@@ -114,10 +193,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_FILLING:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
-    case GUARD_SIZES:
-        put_sizes(out, program, check, check->nsizes - 1);
-        text_put(out, check->low ? " == 0" : " >= 0");
-        break;
+    case GUARD_SIZES: put_comparison(out, program, check); break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_DIFFERENT:

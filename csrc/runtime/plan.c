@@ -44,13 +44,12 @@ read_dynamic_sizes(Run *run, int64_t *value)
             if (compute_size(size, value) != ANSWER_YES) return ANSWER_NO;
         } else if (size->kind != SIZE_NUMBER) { /* which a step makes known */
             ArrayHeader header;
-            const char *why;
             PyObject *array = run->reached[plan->input_source[size->input]];
             if (array != NULL && PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
                 value[size->id] = PyLong_AsLongLong(array);
                 continue;
             }
-            if (array == NULL || array_read(array, &header, &why) != ANSWER_YES ||
+            if (array == NULL || array_header(array, &header) != ANSWER_YES ||
                 size->axis >= header.rank)
                 return ANSWER_NO;
             value[size->id] = (size->kind == SIZE_DIM ? header.shape : header.stride)[size->axis];
@@ -65,20 +64,26 @@ begin_sizes(Run *run, int64_t *sizes)
 {
     enum { MOST_BITS = 46 }; /* of a size in bytes */
     const Plan *plan = run->plan;
-    int64_t *slot = sizes + plan->nsizes, bytes = plan->arena_bytes, scratch = plan->scratch_bytes;
+    int64_t *slot = sizes + plan->nsizes, scratch = plan->scratch_bytes;
+    int64_t end[] = {[DEVICE_HOST] = plan->arena_bytes, [DEVICE_CUDA] = plan->device_bytes};
     if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return -1;
     run->size = run->measured = sizes;
-    run->slot = slot;
-    for (int i = 0; i < plan->nslots; i++) {
-        int64_t own = sizes[plan->slots[i]];
-        if (own < 0 || own >> MOST_BITS != 0) return -1;
-        slot[i] = bytes;
-        bytes += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    for (int on = 0; on < DEVICE_COUNT; on++) {
+        run->slot[on] = slot;
+        for (int i = 0; i < plan->nslots[on]; i++) {
+            int64_t own = sizes[plan->slots[on][i]];
+            if (own < 0 || own >> MOST_BITS != 0) return -1;
+            *slot++ = end[on];
+            end[on] += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        }
     }
+    for (int i = 0; i < plan->nreaches; i++)
+        if (sizes[plan->reaches[i]] > MOST_REACH) return -1;
     for (int i = 0; i < plan->nrows; i++)
         scratch = Py_MAX(scratch, kernel_scratch(run, plan->rows[i]));
-    run->scratch_at = bytes;
-    return bytes + scratch;
+    run->device_bytes = end[DEVICE_CUDA];
+    run->scratch_at = end[DEVICE_HOST];
+    return end[DEVICE_HOST] + scratch;
 }
 
 void
@@ -192,8 +197,9 @@ place_buffers(Run *run)
             break;
         case BUFFER_CONST: run->data[i] = buffer->data; break;
         case BUFFER_TEMP:
-            run->data[i] = (buffer->slot > 0 ? run->slot[buffer->slot - 1] : buffer->arena_offset) +
-                           (buffer->type.device == DEVICE_HOST ? run->arena : run->device_arena);
+            run->data[i] = (buffer->type.device == DEVICE_HOST ? run->arena : run->device_arena) +
+                           (buffer->slot > 0 ? run->slot[buffer->type.device][buffer->slot - 1]
+                                             : buffer->arena_offset);
             break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
         case BUFFER_OUTPUT: /* by make_arrays */
@@ -766,8 +772,8 @@ begin_device(Run *run)
     }
     run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */
     library->begin(number);
-    if (plan->device_bytes == 0) return ANSWER_YES;
-    run->device_memory = library->memory((size_t)plan->device_bytes, &run->device_arena);
+    if (run->device_bytes == 0) return ANSWER_YES;
+    run->device_memory = library->memory((size_t)run->device_bytes, &run->device_arena);
     return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -840,6 +846,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     }
     /* the scratch of small kernels is behind the arena */
     run.scratch_at = plan->arena_bytes;
+    run.device_bytes = plan->device_bytes;
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     if (plan->ndynamic != 0 &&
         (arena_bytes = begin_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {

@@ -67,7 +67,8 @@ typedef struct {
     bool silent;             /* runs only while these libraries would report none to anybody */
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
-    unsigned blocks[2], threads, shared;
+    SizeId blocks[2]; /* NO_SIZE: no such launch */
+    unsigned threads, shared;
     int32_t nmaps;
     TensorMap *maps;             /* arguments in front of the others */
     struct CudaProduct *product; /* cuda_product.c; NULL: a kernel */
@@ -120,16 +121,23 @@ typedef struct {
 
 /* ---- plan_chain.c ---- */
 
+/* Where and how large an array was when its tensor map was made. */
+typedef struct {
+    uint64_t address;
+    int64_t size[MAP_RANK], stride[MAP_RANK];
+} MappedPlace;
+
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
 typedef struct {
     const PlanKernel *kernel;
     const struct PlanStep *step; /* whose kernel it is; NULL: a commit's */
     uint64_t *words;
-    char *maps;                  /* as the driver made them, MAP_BYTES each … */
-    uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
-    void **arguments;            /* to each map and each word */
-    bool changed;                /* since the graph was told */
-    void *node[2], *function[2]; /* of the graph, as kernel->function */
+    unsigned blocks[2];            /* of the last launch, as kernel->function */
+    char *maps;                    /* as the driver made them, MAP_BYTES each … */
+    MappedPlace mapped[MOST_MAPS]; /* … of these; address 0: not yet */
+    void **arguments;              /* to each map and each word */
+    bool changed;                  /* since the graph was told */
+    void *node[2], *function[2];   /* of the graph, as kernel->function */
 } Launch;
 
 /* Kernels of a device that are launched one after the other.  Changed under the GIL, during which
@@ -259,9 +267,10 @@ struct Plan {
     int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
-    int nslots, nrows;
-    SizeId *slots;           /* Program.slots */
-    const PlanKernel **rows; /* kernels with a scratch_row */
+    int nslots[DEVICE_COUNT], nrows, nreaches;
+    SizeId *slots[DEVICE_COUNT]; /* Program.slots */
+    SizeId *reaches;             /* Program.reaches */
+    const PlanKernel **rows;     /* kernels with a scratch_row */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
     char *spare_state;           /* a run's state, where it is large; likewise */
@@ -291,8 +300,9 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena, *scratch;
-    int64_t scratch_at;  /* behind the beginning of the arena */
-    const int64_t *slot; /* where each begins behind the arena */
+    int64_t scratch_at;                /* behind the beginning of the arena */
+    const int64_t *slot[DEVICE_COUNT]; /* where each begins, from the arena's beginning */
+    int64_t device_bytes;              /* Plan.device_bytes, and slots behind them */
     char *device_arena;
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */
@@ -343,7 +353,7 @@ PyObject *run_box(Run *run, int box);
 /* ---- plan_chain.c ---- */
 /* Needs steps, commits and lifetimes. */
 int plan_chains(Plan *plan);
-/* Sets the words of all launches of a run. */
+/* Sets words and grids of all launches of a run. */
 void chain_fill(const Run *run, Chain *chain);
 
 /* ---- plan.c ---- */

@@ -173,13 +173,26 @@ fill_table(const Run *run, Launch *launch)
     }
 }
 
+static void
+fill_grid(const Run *run, Launch *launch)
+{
+    const PlanKernel *kernel = launch->kernel;
+    for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
+        unsigned blocks = (unsigned)run_size(run, kernel->blocks[part]);
+        launch->changed = launch->changed || launch->blocks[part] != blocks;
+        launch->blocks[part] = blocks;
+    }
+}
+
 void
 chain_fill(const Run *run, Chain *chain)
 {
     for (int i = 0; i < chain->nlaunches; i++) {
-        if (chain->launches[i].kernel->members > 0)
-            fill_table(run, &chain->launches[i]);
+        Launch *launch = &chain->launches[i];
+        if (launch->kernel->members > 0)
+            fill_table(run, launch);
         else
-            fill_arguments(run, &chain->launches[i]);
+            fill_arguments(run, launch);
+        fill_grid(run, launch);
     }
 }

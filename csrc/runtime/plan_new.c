@@ -192,8 +192,8 @@ make_launch(Code *code, const KernelStep *from, PlanKernel *out)
     if ((out->function[0] = find_kernel(code, name)) == NULL) return -1;
     out->threads = (unsigned)from->threads;
     out->shared = (unsigned)from->shared;
-    for (int i = 0; i < 2; i++) out->blocks[i] = (unsigned)from->blocks[i];
-    if (from->blocks[1] == 0) return 0;
+    for (int i = 0; i < 2; i++) out->blocks[i] = from->blocks[i];
+    if (from->blocks[1] == NO_SIZE) return 0;
     PyOS_snprintf(name, sizeof(name), "k%d_done", (int)from->kernel);
     return (out->function[1] = find_kernel(code, name)) != NULL ? 0 : -1;
 }
@@ -657,10 +657,16 @@ static int
 make_slots(Maker *m)
 {
     Plan *plan = m->plan;
-    plan->nslots = m->program->slots.len;
-    plan->slots = copy_of(plan, m->program->slots.at, sizeof(SizeId) * (size_t)plan->nslots);
+    for (int on = 0; on < DEVICE_COUNT; on++) {
+        plan->nslots[on] = m->program->slots[on].len;
+        plan->slots[on] =
+            copy_of(plan, m->program->slots[on].at, sizeof(SizeId) * (size_t)plan->nslots[on]);
+        if (plan->slots[on] == NULL) return -1;
+    }
+    plan->nreaches = m->program->reaches.len;
+    plan->reaches = copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
     plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
-    if (plan->slots == NULL || plan->rows == NULL) return -1;
+    if (plan->reaches == NULL || plan->rows == NULL) return -1;
     for (int i = 0; i < plan->nsteps; i++)
         if (plan->steps[i].kind == STEP_KERNEL && plan->steps[i].kernel.scratch_each > 0)
             plan->rows[plan->nrows++] = &plan->steps[i].kernel;
@@ -744,7 +750,10 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)(plan->nsizes + plan->nslots) * sizeof(int64_t) : 0);
+        (plan->ndynamic
+             ? (size_t)(plan->nsizes + plan->nslots[DEVICE_HOST] + plan->nslots[DEVICE_CUDA]) *
+                   sizeof(int64_t)
+             : 0);
     return plan;
 }
 

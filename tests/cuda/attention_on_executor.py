@@ -12,6 +12,8 @@ import pytest
 from calls_on_executor import CALLS, by_numpy
 from deviceless import cp, device, header, host, once
 
+import pycompile
+
 BF16 = np.dtype(ml_dtypes.bfloat16)
 cp.arange = by_numpy("arange", np.arange)
 cp.tri = by_numpy("tri", np.tri)
@@ -89,10 +91,13 @@ def check(function, *args, given=None, calls=(), hopper=HOPPER):
     before = MAPS.value
     made = run(function, *(given or map(device, args)), calls=calls)
     assert (MAPS.value > before) == hopper
-    right = wanted(function, *args)
-    assert made.shape == right.shape
+    agrees(function, made, *args)
+
+
+def agrees(function, made, *args):
     error = 2.0 ** (-8 if args[0].dtype == BF16 else -11)
-    np.testing.assert_allclose(made, right, rtol=2 * error, atol=3 * error)
+    right = wanted(function, *args)
+    np.testing.assert_allclose(made, right, rtol=2 * error, atol=3 * error, strict=True)
 
 
 @pytest.mark.parametrize("dtype", ["f2", BF16], ids=str)
@@ -107,6 +112,20 @@ def test_attention(function, dtype):
 def test_lengths(queries, keys):
     q = values((queries, 64), "f2", 1)
     check(plain, q, *(values((keys, 64), "f2", k) for k in (2, 3)))
+
+
+@pytest.mark.parametrize("function", [plain, causal, window])
+def test_lengths_that_vary(function):
+    """They have a plan, whose tensor maps are made again for other lengths at the same place."""
+    compiled = pycompile.compile(function, options={"plan_always": True})
+    room = [device(values((200, 64), "f2", 9)) for _ in range(3)]
+    for i, (queries, keys) in enumerate(((70, 90), (3, 200), (129, 65), (127, 129))):
+        given = [each[:n] for each, n in zip(room, (queries, keys, keys), strict=True)]
+        made = host(compiled(cp, *given)).astype("f8")
+        agrees(function, made, *map(host, given))
+        assert i < 2 or CALLS == []
+        CALLS.clear()
+    assert compiled.stats()["plans"] == 2 and compiled.stats()["deopts"] == 0
 
 
 @pytest.mark.skipif(not HOPPER, reason="other devices have heads of 64")

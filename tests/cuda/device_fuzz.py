@@ -1,6 +1,7 @@
 """Random programs over CuPy arrays (device_programs.py), compiled and plain.
 
 python tests/cuda/device_fuzz.py --programs 20000 --jobs 8     # many; a failing program is printed
+python tests/cuda/device_fuzz.py --programs 5000 --sizes       # called with other lengths, too
 
 On a device plain is CuPy.  Without one kernels are executed on the CPU (executor.cpp), and plain is
 what device_programs.py says that CuPy does; statements that end a graph are left out then, because
@@ -28,6 +29,11 @@ CHUNK = 100  # programs of one process
 ORDER = (0, 0, 1, 2, 0)  # which arguments a program is called with
 LEAST = 0.6  # of the statements are compared: three quarters are at present
 OPTIONS = {"recompile_limit": 1000, "plan_always": True}
+
+
+def dynamic(draft):
+    """Half of the programs that are called with other lengths have symbols in the first plan."""
+    return True if programs.SIZES and draft.seed % 2 else None
 
 
 def has_device():
@@ -212,7 +218,9 @@ def without_breaks(draft, ours):
 
     while True:
         function = function_of(draft.text(), ours.xp)
-        compiled = pycompile.compile(function, fullgraph=True, options=OPTIONS)
+        compiled = pycompile.compile(
+            function, fullgraph=True, dynamic=dynamic(draft), options=OPTIONS
+        )
         try:
             for number in range(programs.SETS):
                 compiled(*Arguments(draft.recipes, number, ours).all())
@@ -274,7 +282,8 @@ def fails(draft, ours, plain):
         if ours.deviceless:
             compiled = without_breaks(draft, ours)
         else:
-            compiled = pycompile.compile(function_of(draft.text(), ours.xp), options=OPTIONS)
+            function = function_of(draft.text(), ours.xp)
+            compiled = pycompile.compile(function, dynamic=dynamic(draft), options=OPTIONS)
         return differences(draft.text(), draft.recipes, compiled, ours, plain)
     except Exception:
         return [traceback.format_exc()]
@@ -290,10 +299,11 @@ def smaller(draft, ours, plain):
     return draft
 
 
-def fuzz(first, count):
-    """Returns how many of the programs fail, which are printed."""
+def fuzz(first, count, sizes=False):
+    """Returns how many of the programs fail, which are printed; `sizes`: called with other lengths."""
     import pycompile
 
+    programs.SIZES = sizes
     ours = ByCupy()
     plain = ByNumpy() if ours.deviceless else ours
     failed = drafted = kept = 0
@@ -319,11 +329,12 @@ def main():
     parser.add_argument("--programs", type=int, default=CHUNK)
     parser.add_argument("--first", type=int, default=0, help="the number of the first program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
     parser.add_argument("--seconds", type=float, default=1e9, help="none is begun later")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
-        return fuzz(options.first, options.programs) > 0
+        return fuzz(options.first, options.programs, options.sizes) > 0
     with tempfile.TemporaryDirectory() as cache:
         return many(options, cache) > 0
 
@@ -344,7 +355,7 @@ def many(options, cache):
         if time.monotonic() > end:
             return 0, 0, ""
         command = [sys.executable, "-P", str(Path(__file__).absolute()), "--here"]
-        command += ["--first", str(first), "--programs", str(count)]
+        command += ["--first", str(first), "--programs", str(count), *["--sizes"] * options.sizes]
         try:
             done = subprocess.run(
                 command, env=env, cwd=here, capture_output=True, text=True, timeout=1200

@@ -330,10 +330,22 @@ def laid_out(array: np.ndarray, how: str) -> np.ndarray:
     return array
 
 
+SIZES = False  # whether sets differ in lengths, too
+
+
+def length_in(number: int, length: int) -> int:
+    """What the length is in the set `number`: equal ones stay equal."""
+    if not SIZES or length < 2:
+        return length
+    return (length, 2 * length + 1, max(length - 1, 2))[number]
+
+
 def arguments(recipes: list[Recipe], number: int) -> list[Any]:
     """The set `number` of arguments: arrays, and two numbers."""
     arrays = [
-        laid_out(source(shape, dtype, seed + 100 * number), how)
+        laid_out(
+            source(tuple(length_in(number, n) for n in shape), dtype, seed + 100 * number), how
+        )
         for shape, dtype, seed, how in recipes
     ]
     return [*arrays, (1.5, -0.5, 2.5)[number], (3, 2, 5)[number]]
@@ -410,7 +422,7 @@ class Draft:
         if name.isidentifier() and not all(isinstance(s[name], Array) for s in self.scopes):
             return False
         largest = max(v.a.size for v in self.scopes[0].values() if isinstance(v, Array))
-        return largest <= LIMIT and all(shape == shapes[0] for shape in shapes)
+        return largest <= LIMIT and (SIZES or all(shape == shapes[0] for shape in shapes))
 
     def try_(self, text: str) -> bool:
         """Runs it, and keeps it where that is sure."""

@@ -408,6 +408,7 @@ def executor():
         "gathers_on_executor.py",
         "found_on_executor.py",
         "puts_on_executor.py",
+        "sizes_on_executor.py",
         "turned_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
@@ -441,9 +442,8 @@ FIRST = (sys.version_info.minor - 11) * PROGRAMS
 def test_programs_cannot_be_told_from_cupy(executor, tmp_path, first):
     env = executor_environment(executor, tmp_path)
     command = [sys.executable, str(HERE / "device_fuzz.py"), "--here", "--first", str(first)]
-    done = subprocess.run(
-        [*command, "--programs", "100"], env=env, cwd=executor, capture_output=True, text=True
-    )
+    command += ["--programs", "100", *["--sizes"] * (first == FIRST + 100)]
+    done = subprocess.run(command, env=env, cwd=executor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 

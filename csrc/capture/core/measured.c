@@ -274,7 +274,7 @@ static Value *
 value_of_symbol(Interp *in, const Size *size)
 {
     Value *length, *array = in->memory.inputs.at[graph_node(in->graph, size->node)->attrs.index];
-    if (!value_is_array(in, array)) return array;
+    if (graph_node(in->graph, array->node)->type.form != FORM_ARRAY) return array; /* an int */
     return array_size(in, array, size->axis, &length) == ANSWER_YES ? length : NULL;
 }
 

@@ -170,25 +170,65 @@ strides_are_open(const ArrayHeader *header)
     return open;
 }
 
+/* The symbol of a device's array is 2 or more: so is every length there that is no number
+   (device_lengths_hold), so that no rule need ask where CuPy treats an axis of one element in a way
+   of its own. */
+static int
+device_symbol(Interp *in, const Value *value, int axis, int64_t length, SizeId *out, int64_t *least)
+{
+    enum { LEAST = 2 };
+    if (symbol_make(in, value, axis, length, out) < 0) return -1;
+    (void)size_lower(in->graph, *out, least);
+    if (*least >= LEAST) return 0;
+    SizeId bound = size_const(in->graph, *least = LEAST);
+    if (bound == NO_SIZE) return -1;
+    in->graph->sizes.at[*out].a = bound;
+    return sizes_refresh(in->graph);
+}
+
+/* Lengths and strides of an array on a device, as they are guarded; of `symbols` the lengths are
+   symbols. */
+static int
+device_sizes(Interp *in, const Value *value, const ArrayHeader *header, unsigned symbols,
+             Guard *guard)
+{
+    Graph *g = in->graph;
+    SizeId shape[MAX_RANK];
+    Type type;
+    for (int axis = 0; axis < header->rank; axis++) {
+        guard->array.shape[axis] = header->shape[axis];
+        guard->array.stride[axis] = header->stride[axis];
+        if (symbols >> axis & 1) {
+            if (device_symbol(in, value, axis, header->shape[axis], &shape[axis],
+                              &guard->array.shape[axis]) < 0)
+                return -1;
+        } else if ((shape[axis] = size_const(g, header->shape[axis])) == NO_SIZE) {
+            return -1;
+        }
+    }
+    if (type_contiguous(g, &type, header->dtype, header->rank, shape) < 0) return -1;
+    for (int axis = 0; axis < header->rank && guard->array.known_stride != 0; axis++)
+        if ((type.stride[axis] = size_const(g, header->stride[axis])) == NO_SIZE) return -1;
+    Type *to = &graph_node(g, value->node)->type;
+    type.device = to->device;
+    type.unaligned = to->unaligned;
+    *to = type;
+    return 0;
+}
+
 /* An array of a library whose memory is a device's: its shape and layout are guarded at once. */
 static Value *
 device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *library,
              const ArrayHeader *header)
 {
-    SizeId shape[MAX_RANK];
-    Type type;
-    bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0, exact = strides_are_open(header);
-    for (int axis = 0; axis < header->rank; axis++)
-        if ((shape[axis] = size_const(in->graph, header->shape[axis])) == NO_SIZE) return NULL;
-    if (type_contiguous(in->graph, &type, header->dtype, header->rank, shape) < 0) return NULL;
-    for (int axis = 0; axis < header->rank && exact; axis++)
-        if ((type.stride[axis] = size_const(in->graph, header->stride[axis])) == NO_SIZE)
-            return NULL;
+    Type type = type_scalar(header->dtype, FORM_ARRAY);
+    bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0;
     type.device = (uint8_t)library->device;
     type.unaligned = !(header->flags & ARRAY_ALIGNED_16);
     Value *value = input_add(in, source, object, &type);
     if (value == NULL) return NULL;
     value->kind = V_DEVICE;
+    unsigned symbols = symbols_of(in, value, header);
     Guard guard = {.kind = GUARD_ARRAY, .source = source, .other = NO_SOURCE};
     guard.array.dtype = header->dtype;
     guard.array.rank = (uint8_t)header->rank;
@@ -197,11 +237,10 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
     guard.array.flags =
         ARRAY_ALIGNED | (contiguous ? ARRAY_C_CONTIGUOUS : 0) | (header->flags & ARRAY_ALIGNED_16);
     guard.array.known_shape = (uint8_t)((1u << header->rank) - 1);
-    if (exact) guard.array.known_stride = guard.array.known_shape;
-    for (int axis = 0; axis < header->rank; axis++) {
-        guard.array.shape[axis] = header->shape[axis];
-        guard.array.stride[axis] = header->stride[axis];
-    }
+    guard.array.least_shape = (uint8_t)symbols;
+    if (symbols == 0 && strides_are_open(header))
+        guard.array.known_stride = guard.array.known_shape;
+    if (device_sizes(in, value, header, symbols, &guard) < 0) return NULL;
     int number = guard_add(in, &guard);
     if (number < 0) return NULL;
     value->guard = number + 1;

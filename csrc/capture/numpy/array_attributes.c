@@ -101,7 +101,7 @@ number_attribute(Interp *in, const Type *type, const char *name, Value **out)
     bool bytes = strcmp(name, "nbytes") == 0;
     if ((strcmp(name, "size") == 0 || bytes) && type_varies(in, type)) {
         SizeId all = size_const(in->graph, bytes ? (int64_t)dtype_size((DType)type->dtype) : 1);
-        for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
+        all = size_mul(in->graph, all, type_count(in->graph, type));
         return all == NO_SIZE ? ANSWER_ERROR : number_of_size(in, all, out);
     }
     int64_t elements = type_elements(in->graph, type);

@@ -139,11 +139,13 @@ device_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
 
 /* The op on operands that are cast to the dtypes `ins`. */
 static Answer
-device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, DType dtype,
+device_node(Interp *in, Op op, int nargs, const NodeId *given, const DType *ins, DType dtype,
             NodeId *out)
 {
-    NodeId cast[MAX_ARGS];
+    NodeId args[MAX_ARGS], cast[MAX_ARGS];
     Type type;
+    memcpy(args, given, sizeof(NodeId) * (size_t)nargs);
+    TRY(lengths_agree(in, nargs, args));
     Device device = device_of(in->graph, nargs, args);
     DType loop = ins[nargs - 1];
     for (int i = op == OP_where; i < nargs; i++)
@@ -376,46 +378,50 @@ device_diff(Interp *in, const Rule *rule, Value *const *args, Value **out)
 }
 
 #define REDUCE(name, kinds, data)                                                                  \
-    {name, kinds, DONE_BY_RULE, device_reduce, 1, "a axis dtype! out! keepdims", data, 0}
+    {name, kinds, DONE_BY_RULE, device_reduce, 1, "a axis dtype! out! keepdims", data, FN_SYMBOLS}
 static const Rule rules[] = {
     REDUCE("sum", "fm", "sum"),
     REDUCE("prod", "fm", "prod"),
     REDUCE("mean", "fm", "mean"),
-    {"var", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "v", 0},
-    {"std", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "s", 0},
-    {"ptp", "fm", DONE_BY_RULE, device_ptp, 1, "a axis out! keepdims", "", 0},
-    {"max", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
-    {"min", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
-    {"amax", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
-    {"amin", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
-    {"all", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "all", 0},
-    {"any", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "any", 0},
-    {"argmax", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmax", 0},
-    {"argmin", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmin", 0},
-    {"argmax", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmax", 0},
-    {"argmin", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmin", 0},
+    {"var", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "v", FN_SYMBOLS},
+    {"std", "fm", DONE_BY_RULE, device_var, 1, "a axis dtype! out! ddof keepdims", "s", FN_SYMBOLS},
+    {"ptp", "fm", DONE_BY_RULE, device_ptp, 1, "a axis out! keepdims", "", FN_SYMBOLS},
+    {"max", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", FN_SYMBOLS},
+    {"min", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", FN_SYMBOLS},
+    {"amax", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", FN_SYMBOLS},
+    {"amin", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", FN_SYMBOLS},
+    {"all", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "all", FN_SYMBOLS},
+    {"any", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "any", FN_SYMBOLS},
+    {"argmax", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmax",
+     FN_SYMBOLS},
+    {"argmin", "f", DONE_BY_RULE, device_arg_reduce, 1, "a axis dtype! out! keepdims", "argmin",
+     FN_SYMBOLS},
+    {"argmax", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmax",
+     FN_SYMBOLS},
+    {"argmin", "m", DONE_BY_RULE, device_arg_reduce, 1, "a axis out! dtype! keepdims", "argmin",
+     FN_SYMBOLS},
     {"astype", "m", DONE_BY_RULE, device_astype, 2, "self dtype order! casting! subok! copy!", "",
-     0},
-    {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
-    {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", 0},
-    {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
-    {"diff", "f", DONE_BY_RULE, device_diff, 1, "a n axis prepend! append!", "", 0},
-    {"fill", "m", DONE_BY_RULE, device_fill, 2, "self value", "", 0},
-    {"conj", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
-    {"conjugate", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", 0},
-    {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", 0},
-    {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", 0},
-    {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", 0},
-    {"moveaxis", "f", DONE_BY_RULE, do_moveaxis, 3, "a source destination", "", 0},
-    {"reshape", "m", DONE_BY_RULE, do_reshape, 1, "self *shape order | copy!", "", 0},
-    {"reshape", "f", DONE_BY_RULE, do_reshape, 2, "a newshape order | copy!", "", 0},
-    {"ravel", "fm", DONE_BY_RULE, do_ravel, 1, "a order", "", 0},
-    {"squeeze", "fm", DONE_BY_RULE, do_squeeze, 1, "a axis", "", 0},
-    {"expand_dims", "f", DONE_BY_RULE, do_expand_dims, 2, "a axis", "", 0},
-    {"broadcast_to", "f", DONE_BY_RULE, do_broadcast_to, 2, "array shape", "", 0},
-    {"flip", "f", DONE_BY_RULE, do_flip, 1, "a axis", "", 0},
-    {"flipud", "f", DONE_BY_RULE, do_flip, 1, "a", "0", 0},
-    {"fliplr", "f", DONE_BY_RULE, do_flip, 1, "a", "1", 0},
+     FN_SYMBOLS},
+    {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", FN_SYMBOLS},
+    {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", FN_SYMBOLS},
+    {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", FN_SYMBOLS},
+    {"diff", "f", DONE_BY_RULE, device_diff, 1, "a n axis prepend! append!", "", FN_SYMBOLS},
+    {"fill", "m", DONE_BY_RULE, device_fill, 2, "self value", "", FN_SYMBOLS},
+    {"conj", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", FN_SYMBOLS},
+    {"conjugate", "m", DONE_BY_RULE, device_conjugate, 1, "self", "", FN_SYMBOLS},
+    {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", FN_SYMBOLS},
+    {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", FN_SYMBOLS},
+    {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", FN_SYMBOLS},
+    {"moveaxis", "f", DONE_BY_RULE, do_moveaxis, 3, "a source destination", "", FN_SYMBOLS},
+    {"reshape", "m", DONE_BY_RULE, do_reshape, 1, "self *shape order | copy!", "", FN_SYMBOLS},
+    {"reshape", "f", DONE_BY_RULE, do_reshape, 2, "a newshape order | copy!", "", FN_SYMBOLS},
+    {"ravel", "fm", DONE_BY_RULE, do_ravel, 1, "a order", "", FN_SYMBOLS},
+    {"squeeze", "fm", DONE_BY_RULE, do_squeeze, 1, "a axis", "", FN_SYMBOLS},
+    {"expand_dims", "f", DONE_BY_RULE, do_expand_dims, 2, "a axis", "", FN_SYMBOLS},
+    {"broadcast_to", "f", DONE_BY_RULE, do_broadcast_to, 2, "array shape", "", FN_SYMBOLS},
+    {"flip", "f", DONE_BY_RULE, do_flip, 1, "a axis", "", FN_SYMBOLS},
+    {"flipud", "f", DONE_BY_RULE, do_flip, 1, "a", "0", FN_SYMBOLS},
+    {"fliplr", "f", DONE_BY_RULE, do_flip, 1, "a", "1", FN_SYMBOLS},
 };
 #undef REDUCE
 

@@ -130,6 +130,24 @@ refuse_output(Interp *in, const Called *called, int nargs, Value *const *args, P
                : interp_break(in, BREAK_DEVICE, "'%s' of %d arguments", called->name, nargs);
 }
 
+/* What becomes a kernel where lengths are known (passes/gathers.c, scans.c) makes them known,
+   unless the program has declared that they vary. */
+static Answer
+know_lengths(Interp *in, PyObject *callable, int nargs, Value *const *args)
+{
+    if (!device_has_kernel(callable)) return ANSWER_YES;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i]->kind != V_DEVICE) continue;
+        Type type = node_type(in, args[i]->node);
+        bool declared = false;
+        for (int axis = 0; axis < type.rank; axis++)
+            declared = declared || symbol_dim(in, type.shape[axis]) != NULL;
+        Answer answer = declared ? ANSWER_NO : sizes_specialise(in, &type, "a scan or a gather");
+        if (answer != ANSWER_NO) return answer;
+    }
+    return ANSWER_YES;
+}
+
 /* A step that calls `callable`, kept. */
 static Answer
 call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Value *const *args,
@@ -142,6 +160,7 @@ call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Val
         return interp_break(in, BREAK_DEVICE, "'%s' of %s", name, any_library()->array);
     }
     TRY(refuse_output(in, called, nargs, args, kwnames));
+    TRY(know_lengths(in, callable, nargs, args));
     WholeCall call = {
         .callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames, .device = true};
     Answer answer = call_whole(in, &call, out);
@@ -298,7 +317,7 @@ device_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
 {
     Value *both[2] = {left, right};
     Answer answer = device_binary(in, operator_, left, right, out);
-    if (operator_ < 0 || operator_ >= IN_PLACE) return answer;
+    if (answer != ANSWER_BREAK || operator_ < 0 || operator_ >= IN_PLACE) return answer;
     const Operator *plain = &operators[operator_];
     return device_or_call(in, answer, plain->symbol, 2, operator_named(in, plain->function), 2,
                           both, NULL, out);
@@ -310,6 +329,7 @@ device_comparison(Interp *in, int operator_, Value *left, Value *right, Value **
     static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     Value *both[2] = {left, right};
     Answer answer = device_compare(in, operator_, left, right, out);
+    if (answer != ANSWER_BREAK) return answer;
     return device_or_call(in, answer, names[operator_], 2, operator_named(in, names[operator_]), 2,
                           both, NULL, out);
 }
@@ -321,6 +341,7 @@ device_unary_operator(Interp *in, int operator_, Value *operand, Value **out)
                        : operator_ == I_UNARY_POSITIVE ? "pos"
                                                        : "invert";
     Answer answer = device_unary(in, operator_, operand, out);
+    if (answer != ANSWER_BREAK) return answer;
     return device_or_call(in, answer, name, 1, operator_named(in, name), 1, &operand, NULL, out);
 }
 

@@ -5,7 +5,7 @@
 typedef struct {
     int n, axes[MAX_RANK]; /* ascending */
     bool keepdims;
-    int64_t count; /* elements that become one */
+    SizeId count; /* elements that become one */
 } Reduced;
 
 static Answer
@@ -20,13 +20,13 @@ parse_reduced(Interp *in, const Rule *rule, Value *const *args, Value *array, Re
     for (int i = 0; i < (r->n < 0 ? type.rank : r->n); i++)
         reduced[r->n < 0 ? i : r->axes[i]] = true;
     r->n = 0;
-    r->count = 1;
+    r->count = size_const(in->graph, 1);
     for (int axis = 0; axis < type.rank; axis++) {
         if (!reduced[axis]) continue;
         r->axes[r->n++] = axis;
-        r->count *= size_value(in->graph, type.shape[axis]);
+        r->count = size_mul(in->graph, r->count, type.shape[axis]);
     }
-    return ANSWER_YES;
+    return r->count == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* CUB, with which CuPy reduces the first axes of an array in Fortran order (cub.pyx,
@@ -125,14 +125,35 @@ summed_as(DType dtype)
 
 /* The ufunc of the node and a number of Python's. */
 static Answer
-with_number(Interp *in, const char *ufunc, NodeId node, double number, NodeId *out)
+with_number(Interp *in, const char *ufunc, NodeId node, Value *number, NodeId *out)
 {
     NodeId both[2] = {node};
-    Type weak = type_scalar(DT_F64, FORM_PYTHON);
-    PyObject *object = keep(in, PyFloat_FromDouble(number));
-    if (object == NULL) return ANSWER_ERROR;
-    TRY_NODE(both[1], graph_const(in->graph, in->region, object, &weak));
+    TRY(device_operand(in, number, &both[1]));
     return device_named(in, ufunc, 2, both, out);
+}
+
+static Answer
+divide_by(Interp *in, NodeId node, SizeId count, NodeId *out)
+{
+    Value *number;
+    TRY(number_of_size(in, count, &number));
+    return with_number(in, "divide", node, number, out);
+}
+
+/* 1 / (count - ddof), or NaN where that is not positive. */
+static Answer
+scale_of(Interp *in, SizeId count, int64_t ddof, Value **out)
+{
+    bool none;
+    Graph *g = in->graph;
+    SizeId rest = size_sub(g, count, size_const(g, ddof));
+    TRY(size_decide(in, size_sub(g, rest, size_const(g, 1)), &none));
+    if ((*out = value_const_new(in, PyFloat_FromDouble(none ? Py_NAN : 1))) == NULL)
+        return ANSWER_ERROR;
+    if (none) return ANSWER_YES;
+    Value *number;
+    TRY(number_of_size(in, rest, &number));
+    return operate_binary(in, OPERATOR_DIV, *out, number, out);
 }
 
 /* The rule's array, and what of it is reduced. */
@@ -167,7 +188,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (half && dtype == given) dtype = DT_F32;
     Type own = node_type(in, args[0]->node);
     TRY(reduce_node(in, op, node, &own, dtype, &r, &node));
-    if (mean) TRY(with_number(in, "divide", node, (double)r.count, &node));
+    if (mean) TRY(divide_by(in, node, r.count, &node));
     if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, given, &node));
     return push_node(in, node, out);
 }
@@ -193,11 +214,12 @@ device_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Reduced kept = r;
     kept.keepdims = true;
     TRY(reduce_node(in, OP_sum, pair[0], NULL, dtype, &kept, &pair[1]));
-    TRY(with_number(in, "divide", pair[1], (double)r.count, &pair[1]));
+    TRY(divide_by(in, pair[1], r.count, &pair[1]));
     TRY(device_named(in, "subtract", 2, pair, &pair[0]));
     TRY(device_named(in, "square", 1, pair, &node));
     TRY(reduce_node(in, OP_sum, node, NULL, dtype, &r, &node));
-    double scale = ddof < r.count ? 1.0 / (double)(r.count - ddof) : Py_NAN;
+    Value *scale;
+    TRY(scale_of(in, r.count, ddof, &scale));
     TRY(with_number(in, "multiply", node, scale, &node));
     if (rule->data[0] == 's') TRY(device_named(in, "sqrt", 1, &node, &node));
     return push_node(in, node, out);

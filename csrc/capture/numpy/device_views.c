@@ -9,10 +9,8 @@ static Answer
 sizes_of(Interp *in, int n, const SizeId *sizes, Value **out)
 {
     Value *tuple = value_sequence(in, V_TUPLE, n, NULL);
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        tuple->items[i] = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, sizes[i])));
-        if (tuple->items[i] == NULL) return ANSWER_ERROR;
-    }
+    for (int i = 0; tuple != NULL && i < n; i++)
+        TRY(number_of_size(in, sizes[i], &tuple->items[i]));
     *out = tuple;
     return tuple == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -36,20 +34,18 @@ transposed(Interp *in, Value *array, bool last_two, Value **out)
 static Answer
 number_of(Interp *in, const Type *type, const char *name, Value **out)
 {
-    int64_t elements = type_elements(in->graph, type), number;
-    int64_t item = (int64_t)dtype_size((DType)type->dtype);
+    SizeId item = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype)), number;
     if (strcmp(name, "ndim") == 0)
-        number = type->rank;
+        number = size_const(in->graph, type->rank);
     else if (strcmp(name, "size") == 0)
-        number = elements;
+        number = type_count(in->graph, type);
     else if (strcmp(name, "itemsize") == 0)
         number = item;
     else if (strcmp(name, "nbytes") == 0)
-        number = elements * item;
+        number = size_mul(in->graph, type_count(in->graph, type), item);
     else
         return ANSWER_NO;
-    *out = value_const_new(in, PyLong_FromLongLong(number));
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return number == NO_SIZE ? ANSWER_ERROR : number_of_size(in, number, out);
 }
 
 Answer
@@ -78,6 +74,15 @@ device_find(Interp *in, Value *array, PyObject *name, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+Answer
+device_lengths_hold(Interp *in, NodeId node)
+{
+    Type type = node_type(in, node);
+    for (int i = 0; i < type.rank; i++)
+        if (!size_is_const(in->graph, type.shape[i])) TRY(length_is_some(in, type.shape[i], 2));
+    return ANSWER_YES;
+}
+
 /* ---- parts ---- */
 
 static bool
@@ -99,7 +104,7 @@ device_part(Interp *in, Value *array, Value *key, NodeId *out)
         return device_break(in, array, "a part, not by known numbers and slices,");
     if (answer != ANSWER_YES) return answer;
     Type type = node_type(in, *out);
-    return type_elements(in->graph, &type) > 0 ? ANSWER_YES
+    return type_elements(in->graph, &type) > 0 ? device_lengths_hold(in, *out)
                                                : device_break(in, array, "a part without elements");
 }
 

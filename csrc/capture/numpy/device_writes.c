@@ -137,8 +137,10 @@ stores_by_integers(const Interp *in)
 }
 
 static Answer
-write_place(Interp *in, Value *array, const Type *place, NodeId value)
+write_place(Interp *in, Value *array, const Type *given, NodeId value)
 {
+    Type fit = *given;
+    const Type *place = &fit;
     const Node *write = last_write(in, array->node);
     DType from = (DType)node_type(in, value).dtype, to = (DType)place->dtype;
     Device device = (Device)place->device;
@@ -154,6 +156,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     if (!op_is_on(OP_cast, from, device) || !op_is_on(OP_cast, to, device))
         return device_break(in, array, "a write of this dtype");
     TRY(write_allowed(in, array));
+    TRY(lengths_fit(in, &value, &fit));
     if (node_type(in, value).form == FORM_ARRAY)
         TRY(node_cast(in, value, to, &value));
     else
@@ -209,6 +212,8 @@ store_by_mask(Interp *in, Value *array, Value *key, Value *value)
     if (key->kind != V_DEVICE || node_type(in, key->node).dtype != DT_BOOL) return ANSWER_NO;
     TRY(device_array(in, array, &whole));
     Type place = node_type(in, whole), chosen = node_type(in, key->node);
+    if (chosen.rank == place.rank) TRY(lengths_fit(in, &(NodeId){key->node}, &place));
+    chosen = node_type(in, key->node);
     if (!type_same_shape(&place, &chosen) || type_elements(in->graph, &place) == 0 ||
         !takes_number(in, (DType)place.dtype, value))
         return ANSWER_NO;

@@ -201,6 +201,8 @@ Answer device_fill(Interp *in, const Rule *rule, Value *const *args, Value **out
 Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);
 /* The view array[key] of basic indexing. */
 Answer device_part(Interp *in, Value *array, Value *key, NodeId *out);
+/* Every length of a device's array that is no number is 2 or more: guards that. */
+Answer device_lengths_hold(Interp *in, NodeId node);
 Answer subscript_of_device(Interp *in, Value *array, Value *key, Value **out);
 
 /* ---- numpy_python.c: NumPy's functions and classes written in Python ---- */
@@ -228,6 +230,11 @@ bool value_is_loose_number(Interp *in, const Value *value);
 Answer operand(Interp *in, Value *value, NodeId *out);
 /* As operand, for an array or array scalar only. */
 Answer array_operand(Interp *in, Value *value, NodeId *out);
+/* The node's lengths, where it is no axis of one element, are those of `with`, which may be others
+   afterwards: guarded or asserted; and the node is then a view that has them. */
+Answer lengths_fit(Interp *in, NodeId *node, Type *with);
+/* The same of all operands of an operation. */
+Answer lengths_agree(Interp *in, int nargs, NodeId *args);
 /* Applies the ufunc to nodes, which are read as they are: not in their storage's current version.
    `dtype` -1: as NumPy decides. */
 Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,

@@ -128,8 +128,9 @@ push_node(Interp *in, NodeId node, Value **out)
     if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
-    if (node_type(in, node).device != DEVICE_HOST) (*out)->kind = V_DEVICE;
-    return ANSWER_YES;
+    if (node_type(in, node).device == DEVICE_HOST) return ANSWER_YES;
+    (*out)->kind = V_DEVICE;
+    return device_lengths_hold(in, node);
 }
 
 /* ---- arrays whose lengths change from turn to turn ---- */
@@ -150,27 +151,32 @@ varies_well(Interp *in, int op, DType loop, int nargs, const NodeId *args, const
     return real && !backwards && op != OP_fmax && op != OP_fmin;
 }
 
-/* Lengths that cannot be shown to be equal are asserted to be: an operand becomes a view that has
-   those of the one before it. */
-static Answer
-lengths_agree(Interp *in, int nargs, NodeId *args)
+Answer
+lengths_fit(Interp *in, NodeId *node, Type *with)
 {
     Graph *g = in->graph;
+    Type type = node_type(in, *node);
+    bool changed = false;
+    for (int i = 1; i <= type.rank && i <= with->rank; i++) {
+        SizeId *own = &type.shape[type.rank - i], to = with->shape[with->rank - i];
+        if (*own == to || size_is_one(g, *own) || size_is_one(g, to)) continue;
+        if (size_is_const(g, *own) && size_is_const(g, to)) continue;
+        TRY(sizes_assert_same(in, *own, to));
+        if (type_now(g, &type) < 0 || type_now(g, with) < 0) return ANSWER_ERROR;
+        to = with->shape[with->rank - i];
+        changed = changed || *own != to;
+        *own = to;
+    }
+    return changed ? node_view(in, OP_as_strided, *node, &type, 0, NULL, node) : ANSWER_YES;
+}
+
+Answer
+lengths_agree(Interp *in, int nargs, NodeId *args)
+{
     for (int k = 1; k < nargs; k++)
         for (int m = 0; m < k; m++) {
-            Type type = node_type(in, args[k]), with = node_type(in, args[m]);
-            bool changed = false;
-            for (int i = 1; i <= type.rank && i <= with.rank; i++) {
-                SizeId *own = &type.shape[type.rank - i], to = with.shape[with.rank - i];
-                if (*own == to || size_is_one(g, *own) || size_is_one(g, to)) continue;
-                if (size_is_const(g, *own) && size_is_const(g, to)) continue;
-                TRY(sizes_assert_same(in, *own, to));
-                if (type_now(g, &type) < 0 || type_now(g, &with) < 0) return ANSWER_ERROR;
-                to = with.shape[with.rank - i];
-                changed = changed || *own != to;
-                *own = to;
-            }
-            if (changed) TRY(node_view(in, OP_as_strided, args[k], &type, 0, NULL, &args[k]));
+            Type with = node_type(in, args[m]);
+            TRY(lengths_fit(in, &args[k], &with));
         }
     return ANSWER_YES;
 }

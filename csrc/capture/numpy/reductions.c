@@ -313,8 +313,7 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(value_as_axis(in, given, type.rank, &axis));
     } else if (type.rank > 1) {
         if (type_is_measured(in, &type)) return break_length(in);
-        SizeId flat = size_const(in->graph, 1);
-        for (int i = 0; i < type.rank; i++) flat = size_mul(in->graph, flat, type.shape[i]);
+        SizeId flat = type_count(in->graph, &type);
         TRY(node_reshape(in, node, 1, &flat, &node));
     }
     DType from = (DType)type.dtype, to = sum_dtype(from);

@@ -83,14 +83,6 @@ complete_shape(Interp *in, SizeId count, int rank, SizeId *sizes)
     return product == NO_SIZE ? ANSWER_ERROR : shape_fits(in, product, count);
 }
 
-static SizeId
-elements_of(Interp *in, const Type *type)
-{
-    SizeId all = size_const(in->graph, 1);
-    for (int i = 0; i < type->rank; i++) all = size_mul(in->graph, all, type->shape[i]);
-    return all;
-}
-
 static Answer
 reshape_in(Interp *in, NodeId node, int rank, const SizeId *sizes, char order, NodeId *out)
 {
@@ -133,7 +125,7 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
         shape[i] = size_value(in->graph, sizes[i]);
         same = same && size_same(in->graph, sizes[i], type.shape[i]);
     }
-    TRY(complete_shape(in, elements_of(in, &type), rank, sizes));
+    TRY(complete_shape(in, type_count(in->graph, &type), rank, sizes));
     if (same) /* NumPy's shortcut, which keeps the strides of axes of length 1 */
         TRY(node_view(in, OP_reshape, node, &type, rank, shape, &node));
     else
@@ -146,7 +138,7 @@ static Answer
 ravel_on_device(Interp *in, NodeId node, char order, Value **out)
 {
     Type type = node_type(in, node);
-    SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    SizeId flat = type_count(in->graph, &type);
     if (order == 'K') return interp_break(in, BREAK_DEVICE, "ravel in order K");
     TRY(reshape_in(in, node, 1, &flat, order, &node));
     type = node_type(in, node);
@@ -171,7 +163,7 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         order = c ? 'C' : 'F';
     }
     if (type_is_measured(in, &type) && type.rank > 1) return break_length(in);
-    SizeId flat = elements_of(in, &type);
+    SizeId flat = type_count(in->graph, &type);
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
     } else {

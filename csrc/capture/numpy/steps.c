@@ -15,11 +15,12 @@ typedef struct {
     int n;
     Value *of[MAX_HOLES];
     NodeId node[MAX_HOLES];
-    int depth;   /* nesting of containers, which may contain themselves */
-    bool nested; /* a hole lies inside a container */
-    bool sized;  /* an unknown int, which may be a length */
-    bool placed; /* WholeCall.placed */
-    bool device; /* arrays on a device may be among them */
+    SizeId length[MAX_HOLES]; /* Attempt.lengths */
+    int depth;                /* nesting of containers, which may contain themselves */
+    bool nested;              /* a hole lies inside a container */
+    bool sized;               /* an unknown int, which may be a length */
+    bool placed;              /* WholeCall.placed */
+    bool device;              /* arrays on a device may be among them */
 } Holes;
 
 /* ---- arguments as templates ---- */
@@ -108,10 +109,21 @@ hole(Holes *h, Value *value, NodeId node, PyObject **out)
     if (number == MAX_HOLES) return interp_break(h->in, BREAK_NUMPY, "a call of many arguments");
     if (number == h->n) {
         h->of[h->n] = value;
+        h->length[h->n] = NO_SIZE;
         h->node[h->n++] = node;
     }
     *out = template_hole(h->in, number);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An int that is a length: the trials are of several. */
+static Answer
+length_hole(Holes *h, Value *value, SizeId length, PyObject **out)
+{
+    TRY(hole(h, value, value->node, out));
+    for (int i = 0; i < h->n; i++)
+        if (h->of[i] == value) h->length[i] = length;
+    return ANSWER_YES;
 }
 
 static Answer
@@ -127,7 +139,12 @@ node_template(Holes *h, Value *value, PyObject **out)
     Type type = node_type(in, value->node);
     bool integer = type.dtype == DT_BOOL || dtype_is_integer((DType)type.dtype);
     if (type.form == FORM_PYTHON && integer) {
-        Answer answer = value_known(in, value, out);
+        SizeId length;
+        Answer answer = h->device ? size_of_length(in, value, &length) : ANSWER_NO;
+        if (answer == ANSWER_YES && !size_is_const(in->graph, length))
+            return length_hole(h, value, length, out);
+        if (answer_stops(answer)) return answer;
+        answer = value_known(in, value, out);
         if (answer != ANSWER_NO) return answer;
     }
     NodeId node;
@@ -574,6 +591,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     TRY(changed_holes(&h, call, call->nargs, &attempt.changed));
     attempt.n = h.n;
     attempt.holes = h.node;
+    attempt.lengths = h.length;
     TRY(trial_run(in, &attempt, &value, &callable));
     Leaves leaves = {.h = &h};
     TRY(changed_types(&leaves, attempt.changed));

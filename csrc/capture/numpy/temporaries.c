@@ -225,9 +225,8 @@ is_large(const Interp *in, const Type *type)
 static SizeId
 bytes_of(Interp *in, const Type *type)
 {
-    SizeId bytes = size_const(in->graph, (int64_t)dtype_size((DType)type->dtype));
-    for (int i = 0; i < type->rank; i++) bytes = size_mul(in->graph, bytes, type->shape[i]);
-    return bytes;
+    return size_mul(in->graph, type_count(in->graph, type),
+                    size_const(in->graph, (int64_t)dtype_size((DType)type->dtype)));
 }
 
 /* Only the run shows whether NumPy writes into it: by lengths of arrays from outside, of which it

@@ -56,13 +56,23 @@ lengths_now(const Graph *g, int rank, const SizeId *sizes)
     return tuple;
 }
 
+/* NO_SIZE: it is no int that is a length. */
+static SizeId
+length_of_hole(const Attempt *attempt, int number)
+{
+    return attempt->lengths != NULL ? attempt->lengths[number] : NO_SIZE;
+}
+
 /* The graph's description of a hole; a new reference. */
 static PyObject *
-value_of(Interp *in, NodeId node)
+value_of(Interp *in, const Attempt *attempt, int number)
 {
     enum { COUNT = COUNT_OF(value_fields) - 1 };
     PyObject *parts[COUNT] = {NULL};
     StepForm form = STEP_OPAQUE;
+    NodeId node = attempt->holes[number];
+    SizeId length = length_of_hole(attempt, number);
+    if (length != NO_SIZE) parts[PART_sample] = PyLong_FromLongLong(size_value(in->graph, length));
     const Opaque *opaque = opaque_of(in, node);
     Type type = node_type(in, node);
     if (opaque != NULL) {
@@ -90,7 +100,7 @@ asked_new(Interp *in, const Attempt *attempt)
 {
     PyObject *values = PyList_New(attempt->n);
     for (int i = 0; values != NULL && i < attempt->n; i++) {
-        PyObject *value = value_of(in, attempt->holes[i]);
+        PyObject *value = value_of(in, attempt, i);
         if (value == NULL)
             Py_CLEAR(values);
         else
@@ -225,7 +235,6 @@ typedef struct {
     const Attempt *attempt;
     Lengths lengths;
     PyObject *value[TRIALS];
-    bool vary; /* lengths of a result do */
 } Trials;
 
 static int
@@ -233,11 +242,11 @@ note_lengths(Trials *t)
 {
     for (int i = 0; i < t->attempt->n; i++) {
         Type type = node_type(t->in, t->attempt->holes[i]);
-        SizeId all = size_const(t->in->graph, 1);
-        for (int axis = 0; type.form == FORM_ARRAY && axis < type.rank; axis++) {
-            length_note(&t->lengths, type.shape[axis]);
-            all = size_mul(t->in->graph, all, type.shape[axis]);
-        }
+        if (length_of_hole(t->attempt, i) != NO_SIZE)
+            length_note(&t->lengths, length_of_hole(t->attempt, i));
+        if (type.form != FORM_ARRAY) continue;
+        for (int axis = 0; axis < type.rank; axis++) length_note(&t->lengths, type.shape[axis]);
+        SizeId all = type_count(t->in->graph, &type);
         if (all == NO_SIZE) return -1;
         length_note(&t->lengths, all);
     }
@@ -284,6 +293,14 @@ tuple_of_sizes(int rank, const SizeId *sizes)
 }
 
 static Answer
+dtype_of_part(PyObject *value, DType *out)
+{
+    PyObject *dtype = step_part(value, PART_dtype);
+    return step_form(value) == STEP_DEVICE ? array_device_dtype(dtype, out)
+                                           : array_dtype_from_object(dtype, out);
+}
+
+static Answer
 array_follows(Trials *t, PyObject *const *values, PyObject **out)
 {
     Type type;
@@ -291,9 +308,7 @@ array_follows(Trials *t, PyObject *const *values, PyObject **out)
     DType dtype;
     int rank = (int)PyTuple_GET_SIZE(step_part(values[0], PART_shape));
     bool c = true, fortran = true;
-    if (array_dtype_from_object(step_part(values[0], PART_dtype), &dtype) != ANSWER_YES ||
-        rank > MAX_RANK)
-        return ANSWER_NO;
+    if (dtype_of_part(values[0], &dtype) != ANSWER_YES || rank > MAX_RANK) return ANSWER_NO;
     for (int k = 0; k < TRIALS; k++) {
         if (PyTuple_GET_SIZE(step_part(values[k], PART_shape)) != rank) return ANSWER_NO;
         c = c && lies_natural(values[k], true, (int64_t)dtype_size(dtype));
@@ -305,7 +320,6 @@ array_follows(Trials *t, PyObject *const *values, PyObject **out)
         for (int k = 0; k < TRIALS; k++)
             wanted[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(step_part(values[k], PART_shape), i));
         TRY(length_follows(&t->lengths, wanted, &shape[i]));
-        t->vary = t->vary || !size_is_const(t->in->graph, shape[i]);
         turned[rank - 1 - i] = shape[i];
     }
     if (type_contiguous(t->in->graph, &type, dtype, rank, c ? shape : turned) < 0)
@@ -358,11 +372,13 @@ value_follows(Trials *t, PyObject *const *values, PyObject **out)
     TRY(part_is_steady(values, PART_form));
     TRY(part_is_steady(values, PART_dtype));
     TRY(part_is_steady(values, PART_owns));
+    TRY(part_is_steady(values, PART_aligned));
     TRY(part_is_steady(values, PART_hole));
     TRY(part_is_steady(values, PART_views));
     *out = values[0];
     switch (step_form(values[0])) {
-    case STEP_ARRAY: return array_follows(t, values, out);
+    case STEP_ARRAY:
+    case STEP_DEVICE: return array_follows(t, values, out);
     case STEP_TUPLE:
     case STEP_LIST:
     case STEP_NAMED: return items_follow(t, values, out);
@@ -412,9 +428,29 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     }
     lengths_set(g, kept, nsizes, 0);
     TRY(answer);
-    TRY(value_follows(&t, t.value, value));
-    /* Another callable than the function checks the results itself, as they are in this call. */
-    return t.vary && *callable != attempt->callable ? ANSWER_NO : ANSWER_YES;
+    return value_follows(&t, t.value, value);
+}
+
+/* Lengths of arguments that are equal in this call, and no numbers, become one: many calls take no
+   others (a square matrix, factors of a product).  *any: some have. */
+static Answer
+unite_equal_lengths(Interp *in, const Attempt *attempt, bool *any)
+{
+    SizeId seen[MOST_KNOWN];
+    int count = 0;
+    for (int i = 0; i < attempt->n; i++)
+        for (int axis = 0; axis < node_type(in, attempt->holes[i]).rank; axis++) {
+            SizeId length = node_type(in, attempt->holes[i]).shape[axis];
+            if (size_is_const(in->graph, length) || symbol_dim(in, length) != NULL) continue;
+            int k = 0;
+            while (k < count && size_value(in->graph, seen[k]) != size_value(in->graph, length))
+                k++;
+            if (k == count && count < MOST_KNOWN) seen[count++] = length;
+            if (k == count || size_now(in->graph, seen[k]) == size_now(in->graph, length)) continue;
+            TRY(symbols_unite(in, seen[k], length));
+            *any = true;
+        }
+    return ANSWER_YES;
 }
 
 /* Are lengths of its arguments no numbers? */
@@ -424,7 +460,7 @@ attempt_varies(const Interp *in, const Attempt *attempt)
     bool varies = false;
     for (int i = 0; i < attempt->n; i++) {
         Type type = node_type(in, attempt->holes[i]);
-        varies = varies || type_varies(in, &type);
+        varies = varies || type_varies(in, &type) || length_of_hole(attempt, i) != NO_SIZE;
     }
     return varies;
 }
@@ -434,9 +470,13 @@ static Answer
 know_lengths(Interp *in, const Attempt *attempt)
 {
     for (int i = 0; i < attempt->n; i++) {
+        static const char why[] = "an argument of a call that is tried";
         Type given = node_type(in, attempt->holes[i]);
-        if (!type_varies(in, &given)) continue;
-        Answer answer = sizes_specialise(in, &given, "an argument of a call that is tried");
+        SizeId length = length_of_hole(attempt, i);
+        Answer answer = ANSWER_NO;
+        if (length != NO_SIZE) answer = size_specialise(in, length, why);
+        if (answer == ANSWER_NO && type_varies(in, &given))
+            answer = sizes_specialise(in, &given, why);
         if (answer != ANSWER_NO) return answer;
     }
     return break_length(in);
@@ -447,9 +487,10 @@ trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **calla
 {
     PyObject *pair;
     if (attempt_varies(in, attempt)) {
-        Answer answer = in->loop == NULL && in->turn == NULL
-                            ? trial_of_symbols(in, attempt, value, callable)
-                            : ANSWER_NO;
+        bool open = in->loop == NULL && in->turn == NULL, united = false;
+        Answer answer = open ? trial_of_symbols(in, attempt, value, callable) : ANSWER_NO;
+        if (answer == ANSWER_NO && open) TRY(unite_equal_lengths(in, attempt, &united));
+        if (united) answer = trial_of_symbols(in, attempt, value, callable);
         return answer != ANSWER_NO ? answer : know_lengths(in, attempt);
     }
     Answer answer = trial_ask(in, attempt, &pair);
@@ -481,11 +522,9 @@ Answer
 trial_array_type(Interp *in, PyObject *value, Type *out)
 {
     DType number;
-    PyObject *dtype = step_part(value, PART_dtype), *shape = step_part(value, PART_shape);
-    bool known = step_form(value) == STEP_DEVICE
-                     ? array_device_dtype(dtype, &number) == ANSWER_YES
-                     : array_dtype_from_object(dtype, &number) == ANSWER_YES;
-    if (!known) return break_dtype(in, dtype);
+    PyObject *shape = step_part(value, PART_shape);
+    if (dtype_of_part(value, &number) != ANSWER_YES)
+        return break_dtype(in, step_part(value, PART_dtype));
     if (PyTuple_GET_SIZE(shape) > MAX_RANK)
         return interp_break(in, BREAK_RANK, "more than 8 dimensions");
     *out = type_scalar(number, FORM_ARRAY);

@@ -23,7 +23,8 @@ typedef struct {
     PyObject *callable, *args, *kwargs;
     int n;
     const NodeId *holes;
-    PyObject *changed; /* tuple of the numbers of the holes that are changed */
+    const SizeId *lengths; /* per hole: what length the int is, or NO_SIZE; NULL: none is */
+    PyObject *changed;     /* tuple of the numbers of the holes that are changed */
     bool opaque, untyped, direct, fresh;
 } Attempt;
 

@@ -72,10 +72,12 @@ length_of_array(const BuiltinCall *call)
     }
     if (value->kind == V_PART) return in->above->part_length(in, value, call->out);
     if (array_is_unpinned(in, value)) return array_size(in, value, 0, call->out);
-    if (!value_is_array(in, value)) return ANSWER_NO;
-    NodeId node;
-    VARYING(in, answer, value_as_node(in, value, &node));
-    if (answer != ANSWER_YES) return answer;
+    NodeId node = value->node;
+    if (!value_is_on_device(value)) {
+        if (!value_is_array(in, value)) return ANSWER_NO;
+        VARYING(in, answer, value_as_node(in, value, &node));
+        if (answer != ANSWER_YES) return answer;
+    }
     const Type *type = &graph_node(in->graph, node)->type;
     if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
     return number_of_size(in, type->shape[0], call->out);
@@ -89,7 +91,7 @@ builtin_len(const BuiltinCall *call)
     if (value->kind == V_PURE) return of_text(call, python_builtin("len"));
     if (value->kind == V_CONST)
         return fold_call(in, python_builtin("len"), 1, call->args, call->out);
-    if (value->kind == V_NODE || value->kind == V_PART) {
+    if (value->kind == V_NODE || value->kind == V_PART || value_is_on_device(value)) {
         Answer answer = length_of_array(call);
         if (answer != ANSWER_NO) return answer;
     }
