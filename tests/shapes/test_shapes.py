@@ -129,8 +129,17 @@ def sections(x):
     for i in range(len(y)):
         y[i:] *= 0.5
         y[i * i :: i + 1] += 1
-        sums[i] = y[-i:].sum() + x[i : i + 2].max()
+        sums[i] = y[-i:].sum() + x[i : i + 2].sum()
     return y, sums
+
+
+def largest(x):
+    y = x * 2
+    found = np.empty(len(y))
+    for i in range(len(y)):
+        y[i:] *= 0.5
+        found[i] = y[i:].max() + x[: i + 1].mean()
+    return y, found
 
 
 def distances(a, b):
@@ -159,6 +168,7 @@ CASES = [
     (selected, (vector,)),
     (loop, (vector,)),
     (sections, (vector,)),
+    (largest, (vector,)),
     (distances, (floats, floats)),
     (of_ints, (integers,)),
 ]
