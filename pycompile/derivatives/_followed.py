@@ -2,8 +2,8 @@
 so that forward pass, pullback and what comes after them are one graph.
 
 The function runs on leaves of its own: values of the graph that it cannot reach another way. `mark`,
-`leaf`, `returned`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not have it
-all, the call is no part of one, and a tape (_tape.py) does it.
+`leaf`, `returned`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not
+have it all, the call is no part of one, and a tape (_tape.py) does it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
             refused("argnums names an argument that is not there")
         own = [leaf(value) for _, value in _trees.leaves(args[number])]
         trees.append(args[number])
-        args[number] = in_place(args[number], own)
+        args[number] = with_leaves(args[number], own)
         copies.append(args[number])
         leaves += own
     since = mark(leaves)
@@ -105,11 +105,11 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
         gradients = []
         for tree in trees:
             found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
-            gradients.append(in_place(tree, found))
+            gradients.append(with_leaves(tree, found))
     return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
 
-def in_place(tree: Any, values: list[Any]) -> Any:
+def with_leaves(tree: Any, values: list[Any]) -> Any:
     """The container with these for its leaves."""
     rest = iter(values)
     return _trees.rebuild(tree, lambda: next(rest))

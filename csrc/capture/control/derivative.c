@@ -12,7 +12,7 @@ typedef struct {
     int references; /* to the leaves */
 } Mark;
 
-/* A number has no identity that could be seen: a tape gives the function a number of its own, too.
+/* Numbers do not count: their identity tells nothing, and a tape gives the function its own, too.
  */
 static int
 leaf_references(Interp *in, const Value *leaves, int *count)
@@ -75,8 +75,7 @@ no_leaf(Interp *in, Value *value)
                         value_describe(in, value));
 }
 
-/* A node of its own for what is differentiated: the function may reach the same array as a
- * constant. */
+/* A node of its own for what is differentiated: the function may reach the array by itself, too. */
 static Answer
 follow_leaf(const Call *c, const void *Py_UNUSED(row))
 {
@@ -113,8 +112,7 @@ leaves_are_read(Interp *in, const Value *leaves, int first)
     return ANSWER_YES;
 }
 
-/* returned(mark, leaves): what the function did besides, and whether a tape knows what that means
- */
+/* returned(mark, leaves): the graph ends where the function did what only a tape can judge. */
 static Answer
 follow_returned(const Call *c, const void *Py_UNUSED(row))
 {
@@ -125,8 +123,8 @@ follow_returned(const Call *c, const void *Py_UNUSED(row))
     TRY(leaves_are_read(in, c->args[1], before.writes));
     if (now.drawn != before.drawn)
         return interp_break(in, BREAK_DERIVATIVE, "the function draws random numbers");
-    if (now.references !=
-        before.references) /* the program would see that a leaf is no object of its */
+    /* The program would see that a leaf is no object of its own. */
+    if (now.references != before.references)
         return interp_break(in, BREAK_DERIVATIVE, "the function keeps what is differentiated");
     return given(c->out, value_const(in, Py_None));
 }
