@@ -459,10 +459,10 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     return push_node(in, result, out);
 }
 
-/* The type of a view that unknown_place() found, but for its place.  ANSWER_NO: it is no such
-   view. */
+/* The type of the view that a key of integers and slices names.  *placed: but for its place, which
+   only the run tells.  ANSWER_NO: it is another key. */
 static Answer
-placed_view(Interp *in, Value *array, Value *key, Type *part)
+view_of_key(Interp *in, Value *array, Value *key, bool *placed, Type *part)
 {
     if (!value_is_array(in, array)) return ANSWER_NO;
     NodeId node;
@@ -473,14 +473,14 @@ placed_view(Interp *in, Value *array, Value *key, Type *part)
     int n;
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
-    if (!type_is_known(in->graph, &from) || unknown_place(in, &from, items, n) == NULL)
-        return ANSWER_NO;
+    *placed = unknown_place(in, &from, items, n) != NULL;
+    if (advanced && (!*placed || !type_is_known(in->graph, &from))) return ANSWER_NO;
     for (int i = 0; i < n; i++)
         if (items[i].kind == ITEM_ARRAY)
             items[i] = (Item){.kind = ITEM_INT, .start = size_const(in->graph, 0)};
     TRY(basic_index(in, &from, items, n, &index));
     *part = index.type;
-    part->offset = NO_SIZE;
+    if (*placed) part->offset = NO_SIZE;
     return ANSWER_YES;
 }
 
@@ -497,11 +497,12 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     Type part;
     BreakNote note = break_take(in);
     in->memory.varies = VARIES_SYMBOLS; /* it only looks */
-    Answer view = placed_view(in, array, key, &part);
+    bool placed;
+    Answer view = view_of_key(in, array, key, &placed, &part);
     in->memory.varies = varied_;
     if (view == ANSWER_ERROR) return view;
     break_take(in);
-    call.placed = view == ANSWER_YES;
+    call.placed = view == ANSWER_YES && placed;
     call.fixed = key_gathers(in, key);
     break_put(in, &note);
     answer = call_whole_instead(in, &call, out);
@@ -599,6 +600,9 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
     if (is_that_place(in, value, in->memory.storages.at[storage].version, place)) return ANSWER_YES;
+    Copy copy = {
+        .target = array->node, .value = value, .to = *place, .from = node_type(in, value)};
+    TRY(copy_allowed(in, &copy));
     if (held != (DType)place->dtype)
         return write_through(in, array, place, in->memory.storages.at[storage].version, value);
     if (!stores_as_cast(in, value, (DType)place->dtype))
@@ -764,11 +768,32 @@ store_or_step(Interp *in, Value *array, Value *key, Value *value)
     return call_whole_instead(in, &call, &none);
 }
 
+/* A value that is a view of the array, where only the run tells the place of one of the two. */
+static Answer
+placed_store_allowed(Interp *in, Value *array, Value *key, Value *value)
+{
+    const Opaque *view = value_is_opaque(in, value) ? opaque_of(in, value->node) : NULL;
+    if (!value_is_array(in, array) || (view != NULL ? view->of == NULL : !value_is_array(in, value)))
+        return ANSWER_YES;
+    Copy copy = {.target = array->node, .value = value->node, .placed = true};
+    if (view != NULL) copy.value = view->of->node;
+    copy.from = view != NULL ? view->part : node_type(in, value->node);
+    if (storage_of(in, copy.target) != storage_of(in, copy.value)) return ANSWER_YES;
+    bool placed;
+    uint8_t varied = in->memory.varies;
+    in->memory.varies = VARIES_SYMBOLS; /* it only looks */
+    Answer answer = view_of_key(in, array, key, &placed, &copy.to);
+    in->memory.varies = varied;
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
+    return placed || view != NULL ? copy_allowed(in, &copy) : ANSWER_YES;
+}
+
 Answer
 emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
 {
     Value *at = NULL, *stored = NULL;
     NodeId copy;
+    TRY(placed_store_allowed(in, array, key, value));
     Answer copied = place_copy(in, value, &copy);
     if (answer_stops(copied)) return copied;
     if (copied == ANSWER_YES && (value = value_node(in, copy)) == NULL) return ANSWER_ERROR;

@@ -327,9 +327,20 @@ int writes_commit(Interp *in, int place);
 /* The target of a write and an operand of NumPy's loop that writes it: breaks, or guards, where the
    operand is another view whose memory reaches into the target's. */
 Answer write_beside(Interp *in, NodeId target, NodeId operand);
+/* Are two views of one storage known to share nothing? */
+bool views_apart(const Graph *g, const Type *a, const Type *b);
 /* At the end, when the other effects are built: adds NO_OVERLAP guards and the other EFFECT_WRITEs,
    and tells the graph which outputs they are.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
+
+/* ---- crossing.c: copies between views of one array ---- */
+typedef struct {
+    NodeId target, value; /* in whose memory they lie */
+    Type to, from;
+    bool placed; /* only the run tells where: places.c */
+} Copy;
+/* Breaks, guards or asserts where NumPy reads elements of the value that it has written. */
+Answer copy_allowed(Interp *in, const Copy *copy);
 
 /* ---- reductions.c ---- */
 /* Axis arguments: absent or None, an int, or a tuple of ints; normalised, unsorted.  *n is -1 for

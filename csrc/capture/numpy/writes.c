@@ -91,8 +91,7 @@ overlap_hint(const Interp *in, const Value *a, const Value *b)
     return view ? HINT_TAKEN : HINT_OF_CODE;
 }
 
-/* Of two views of one storage. */
-static bool
+bool
 views_apart(const Graph *g, const Type *a, const Type *b)
 {
     const Type *both[2] = {a, b};
