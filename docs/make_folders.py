@@ -76,7 +76,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Rules for NumPy's functions, methods, operators, indexing, views, writes and steps.",
         [
             ("Functions", "numpy_names function_table numpy_functions numpy_python"),
-            ("Elements and places", "ops int_bounds casts index places masked views writes crossing"),
+            (
+                "Elements and places",
+                "ops int_bounds casts index places masked views writes crossing",
+            ),
             (
                 "Functions by subject",
                 "reductions products creation shape_functions array_attributes array_methods temporaries",

@@ -425,10 +425,8 @@ goes_at_commit(const Writes *w, NodeId id)
 {
     const Node *node = graph_node(w->g, id), *value = graph_node(w->g, node->args[1]);
     const Node *old = graph_node(w->g, storage_of(w, node->args[0]));
-    if (op_info(old->op)->kind != KIND_INPUT || read_by_nodes(w, id) ||
-        value->type.dtype != old->type.dtype || fact(w, id)->noutputs == 0)
-        return false;
-    return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
+    return op_info(old->op)->kind == KIND_INPUT && !read_by_nodes(w, id) &&
+           value->type.dtype == old->type.dtype && fact(w, id)->noutputs > 0;
 }
 
 /* Readers of parts of the old version that come behind the scatter, in the same arm, read copies of
@@ -663,13 +661,14 @@ give_memory(Writes *w, NodeId scatter, NodeId old)
     return 0;
 }
 
-/* Does the scatter's value lie in an input on a device that this graph writes?  Kernels that copy
-   values at commit run in any order. */
+/* Has the scatter's value gone by the time of the commit?  A library's array may have been written,
+   and an input on a device, where kernels that copy values at commit run in any order. */
 static bool
-reads_written_device(const Writes *w, NodeId scatter)
+value_goes(const Writes *w, NodeId scatter)
 {
     const Graph *g = w->g;
     NodeId from = storage_of(w, graph_node(g, scatter)->args[1]);
+    if (is_library(w, fact(w, from)->root)) return written_after(w, from, scatter);
     if (graph_node(g, from)->type.device == DEVICE_HOST ||
         op_info(graph_node(g, from)->op)->kind != KIND_INPUT)
         return false;
@@ -686,7 +685,7 @@ prepare_scatter(Writes *w, NodeId id)
 {
     Graph *g = w->g;
     if (goes_at_commit(w, id)) {
-        if (reads_written_device(w, id) && copy_value(w, id) == NO_NODE) return -1;
+        if (value_goes(w, id) && copy_value(w, id) == NO_NODE) return -1;
         graph_node(g, id)->attrs.index = WRITE_AT_COMMIT;
         fact(w, storage_of(w, graph_node(g, id)->args[1]))->committed = true;
         return 0;

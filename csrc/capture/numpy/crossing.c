@@ -17,7 +17,8 @@ enum { NO_END = INT32_MAX };
 static Answer
 break_crossing(Interp *in)
 {
-    return break_hinted(in, BREAK_OVERLAP, HINT_COPY, "a copy between views of one array that cross");
+    return break_hinted(in, BREAK_OVERLAP, HINT_COPY,
+                        "a copy between views of one array that cross");
 }
 
 static int64_t
@@ -80,7 +81,8 @@ assert_diagonal(Interp *in, const Line *row, const Line *column, SizeId item, Si
     SizeId in_row = size_quotient(g, SIZE_FLOOR_DIV, bytes, item);
     SizeId above = size_quotient(g, SIZE_FLOOR_DIV, between, column->stride);
     SizeId to_end = size_extreme(g, SIZE_MOST, size_sub(g, length, in_row), zero);
-    SizeId apart = size_mul(g, size_add(g, in_row, above), size_quotient(g, SIZE_FLOOR_DIV, between, item));
+    SizeId apart =
+        size_mul(g, size_add(g, in_row, above), size_quotient(g, SIZE_FLOOR_DIV, between, item));
     SizeId safe = size_mul(g, apart, to_end);
     if (safe == NO_SIZE || PyErr_Occurred()) return ANSWER_ERROR;
     if (!size_is_const(g, safe)) return sizes_assert_at_most(in, zero, safe);
@@ -96,14 +98,13 @@ lines_allowed(Interp *in, const Line *target, const Line *value, int64_t item, S
     if (size_is_const(g, ahead) && size_is_const(g, target->stride) &&
         size_is_const(g, value->stride)) {
         Equation equation = {.ahead = size_value(g, ahead),
-                     .target = size_value(g, target->stride),
-                     .value = size_value(g, value->stride),
-                     .length = Py_MIN(size_most(g, length), NO_END)};
+                             .target = size_value(g, target->stride),
+                             .value = size_value(g, value->stride),
+                             .length = Py_MIN(size_most(g, length), NO_END)};
         if (!reads_written(&equation)) return ANSWER_YES;
         if (size_is_const(g, length)) return break_crossing(in);
     }
-    if (size_same(g, target->stride, size))
-        return assert_diagonal(in, target, value, size, length);
+    if (size_same(g, target->stride, size)) return assert_diagonal(in, target, value, size, length);
     if (size_same(g, value->stride, size)) return assert_diagonal(in, value, target, size, length);
     return break_crossing(in);
 }

@@ -600,8 +600,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
     if (is_that_place(in, value, in->memory.storages.at[storage].version, place)) return ANSWER_YES;
-    Copy copy = {
-        .target = array->node, .value = value, .to = *place, .from = node_type(in, value)};
+    Copy copy = {.target = array->node, .value = value, .to = *place, .from = node_type(in, value)};
     TRY(copy_allowed(in, &copy));
     if (held != (DType)place->dtype)
         return write_through(in, array, place, in->memory.storages.at[storage].version, value);
@@ -773,7 +772,8 @@ static Answer
 placed_store_allowed(Interp *in, Value *array, Value *key, Value *value)
 {
     const Opaque *view = value_is_opaque(in, value) ? opaque_of(in, value->node) : NULL;
-    if (!value_is_array(in, array) || (view != NULL ? view->of == NULL : !value_is_array(in, value)))
+    if (!value_is_array(in, array) ||
+        (view != NULL ? view->of == NULL : !value_is_array(in, value)))
         return ANSWER_YES;
     Copy copy = {.target = array->node, .value = value->node, .placed = true};
     if (view != NULL) copy.value = view->of->node;
