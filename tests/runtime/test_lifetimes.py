@@ -64,6 +64,19 @@ class E(enum.Enum):
     def twice(self):
         return self.value * 2
 
+class N(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+    def twice(self):
+        return 2 * self
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 2
+    def low(self):
+        return self & Bits.LOW
+
+way, bits, pair, by_number = N.TWO, Bits.LOW | Bits.HIGH, (N.ONE, 2.0), {N.TWO: 3.0}
 by_class, by_member = {Token: 2.0, (Token, float): 4.0}, {E.ONE: 2.0}
 by_function, a_set, frozen = {helper: 2.0}, {Token, E.ONE}, frozenset([helper, (Token, 1)])
 union, ufunc = Token | float, np.frompyfunc(helper, 1, 1)
@@ -86,6 +99,8 @@ BODIES = {
     "union": "x + isinstance(token, union)",
     "ufunc of a function": "x * (ufunc is not np.sin)",
     "members of an enum": "x + E['ONE'].value + E(2.0).value + sum(m.value for m in E) + (E.ONE in E)",
+    "members of an enum of ints": "x + N.ONE + (way is N.TWO) + by_number[way] + pair[0] + (way in {N.ONE, N.TWO})",
+    "members that leave": "x + (bits is not None) + len([bits, N.ONE, pair]) + (bits & Bits.LOW)",
     "methods of an enum": "x + E.ONE.twice() + len(E) + E.__members__['TWO'].value",
 }
 
