@@ -1,9 +1,9 @@
 /* Objects of the program that a plan refers to.  CPython would have freed them, so plans must not
    keep them alive.
 
-   - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
-   callback makes the guard program dead: it never holds again, and none of its objects is
-   accessed any more.  What only the watch borrows ends the watch instead.
+   - Weakly: instances, functions, what compile and disable return, code, classes and modules.  Each
+   gets a weak reference, whose callback makes the guard program dead: it never holds again, and
+   none of its objects is accessed any more.  What only the watch borrows ends the watch instead.
    - By what they hold: tuples and sets of such are copied, and the copies borrow what is in them
    (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
    parts.
@@ -88,7 +88,8 @@ is_mortal(PyObject *object)
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     if (!PyType_SUPPORTS_WEAKREFS(type)) return false;
     return PyFunction_Check(object) || PyMethod_Check(object) || PyModule_Check(object) ||
-           PyCode_Check(object) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+           PyCode_Check(object) || guard_of_wrapper(object) ||
+           (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
 static bool
@@ -108,8 +109,8 @@ mortal_of(PyObject *object)
 {
     PyObject *class = (PyObject *)Py_TYPE(object);
     if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || !is_enum_member(object)) return object;
-    bool listed = is_listed(class, "_member_map_", object) ||
-                  is_listed(class, "_value2member_map_", object);
+    bool listed =
+        is_listed(class, "_member_map_", object) || is_listed(class, "_value2member_map_", object);
     return listed ? class : object;
 }
 

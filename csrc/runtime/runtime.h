@@ -114,6 +114,9 @@ extern const char guard_of_turns[];
    with the error set. */
 int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
 bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
+/* In a build with assertions: does what they keep alive reach nothing of the program?  0, or -1
+   with the error set. */
+int guards_verify_kept(const GuardProgram *guards);
 /* An object referred to weakly is gone: the guards never hold again. */
 bool guards_are_dead(const GuardProgram *guards);
 /* Has an array no elements whose lengths are symbols?  There is next to nothing to compute. */

@@ -21,6 +21,7 @@ X = np.arange(4.0)
 NAMESPACE = """
 import enum
 import numpy as np
+import pycompile
 
 class Token:
     pass
@@ -51,6 +52,14 @@ def default(x, w=np.ones(4), k=2):
 
 def keyword(x, *, w=np.ones(4)):
     return x * w
+
+@pycompile.disable
+def plain(x):
+    return x * A
+
+@pycompile.compile
+def decorated(x):
+    return x * A
 
 def power(x, n):
     return x if n == 0 else power(x, n - 1) * 2
@@ -91,6 +100,8 @@ BODIES = {
     "library": "np.sum(x) + len(x)",
     "containers": "many[0] * x + table['k']",
     "containers of a class": "Holder.many[0] * x + Holder.table['k']",
+    "a function that is not followed": "x + plain(x)",
+    "a decorated function": "x + decorated(x)",
     "recursion": "power(x, 3)",
     "break": "(x + len(str(A.shape))) * A",
     "keys": "x + by_class[Token] + by_class[Token, float] + by_member[E.ONE] + by_function[helper]",
