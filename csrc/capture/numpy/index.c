@@ -780,10 +780,7 @@ placed_store_allowed(Interp *in, Value *array, Value *key, Value *value)
     copy.from = view != NULL ? view->part : node_type(in, value->node);
     if (storage_of(in, copy.target) != storage_of(in, copy.value)) return ANSWER_YES;
     bool placed;
-    uint8_t varied = in->memory.varies;
-    in->memory.varies = VARIES_SYMBOLS; /* it only looks */
-    Answer answer = view_of_key(in, array, key, &placed, &copy.to);
-    in->memory.varies = varied;
+    VARYING(in, answer, view_of_key(in, array, key, &placed, &copy.to)); /* as the store does */
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
     return placed || view != NULL ? copy_allowed(in, &copy) : ANSWER_YES;
 }
