@@ -73,7 +73,9 @@ def transposed(x):
 
 
 def slices(x):
-    return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2
+    turned = np.full(x.shape, 0.5)
+    turned[::-1] = x * 0.5
+    return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2, turned
 
 
 def views(x):
