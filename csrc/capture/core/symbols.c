@@ -672,12 +672,26 @@ lengths_are_some(Interp *in, int rank, const SizeId *shape)
     return ANSWER_YES;
 }
 
+static Answer
+lengths_are_several(Interp *in, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
+    return ANSWER_YES;
+}
+
 Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    if (type_is_contiguous(in->graph, type)) return lengths_are_some(in, type->rank, type->shape);
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
-    return ANSWER_YES;
+    return type_is_contiguous(in->graph, type) ? lengths_are_some(in, type->rank, type->shape)
+                                               : lengths_are_several(in, type);
+}
+
+Answer
+layout_has_order(Interp *in, const Type *type, char order, bool *has)
+{
+    *has = order == 'C' ? type_is_contiguous(in->graph, type) : type_is_fortran(in->graph, type);
+    return *has || type->rank < 2 || type_is_measured(in, type) ? ANSWER_YES
+                                                                 : lengths_are_several(in, type);
 }
