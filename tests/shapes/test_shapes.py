@@ -248,6 +248,26 @@ def test_what_decides_is_guarded_or_known():
     assert compiled.stats()["plans"] == 2
 
 
+def test_what_is_for_nothing_is_python_s():
+    """Whichever plan was used last."""
+    compiled = pycompile.compile(transposed, dynamic=True, **PLANS)
+    for n, m in ((5, 6), (1, 9), (9, 1)):
+        agree(transposed, compiled, (matrix,), [(n, m), (0, 3), (3, 0), (0, 0), (0, 1)])
+    assert compiled.stats()["plans"] == 3
+
+
+def test_an_order_is_that_of_rows_of_one_element():
+    """Where they make an array of rows one of columns, too, that is another plan's."""
+
+    def ordered(x):
+        turned = np.concatenate([x.T, x.T]).strides, x.T.flags.c_contiguous, x.flags.fnc
+        same = np.ascontiguousarray(x.T).base is x, x.astype(x.dtype, "F", copy=False) is x
+        return np.asarray(turned[0]), *same, *turned[1:], np.asfortranarray(x) is x, x * 2
+
+    compiled = pycompile.compile(ordered, dynamic=True, **PLANS)
+    agree(ordered, compiled, (matrix,), [*SIZES[:3], *SMALL])
+
+
 def test_lengths_that_have_to_be_equal():
     compiled = pycompile.compile(elementwise, dynamic=True, **PLANS)
     for n, m in ((5, 5), (7, 7), (1, 6), (6, 1), (4, 5), (8, 8)):
