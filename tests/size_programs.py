@@ -65,13 +65,23 @@ class Writer:
             return f"{self.vector(bounds)}.{self.one('sum', 'sum', 'mean')}()"
         if kind < 0.85:  # never of nothing
             return f"z[{self.one(':i + 1', '-i - 1:', 'i // 2:i + 1', ':')}].{self.one('max', 'min')}()"
-        return self.one(f"np.dot({self.vector(bounds, 2)}, {self.vector(bounds, 2)})", "a[i % n].sum()", f"len(z[{bounds}])")
+        return self.one(
+            f"np.dot({self.vector(bounds, 2)}, {self.vector(bounds, 2)})",
+            "a[i % n].sum()",
+            f"len(z[{bounds}])",
+        )
 
     def statement(self, indent: str) -> None:
-        kind, bounds, target = self.random.random(), self.bounds(), self.one("z", "z", "z", "x", "y")
+        kind, bounds, target = (
+            self.random.random(),
+            self.bounds(),
+            self.one("z", "z", "z", "x", "y"),
+        )
         sign = self.one("=", "+=", "-=", "*=", "+=")
         if kind < 0.4:
-            text = f"{target}[{bounds}] {sign} {self.one(self.vector(bounds), '0.5', self.number())}"
+            text = (
+                f"{target}[{bounds}] {sign} {self.one(self.vector(bounds), '0.5', self.number())}"
+            )
         elif kind < 0.6:
             text = f"{target}[{self.place()}] {sign} {self.number()}"
         elif kind < 0.7:
@@ -81,7 +91,9 @@ class Writer:
         elif kind < 0.85:
             text = f"a[{bounds}, {self.one('0', '-1')}] {sign} {self.vector(bounds)}"
         elif kind < 0.93:
-            self.lines.append(f"{indent}if {self.number()} > {self.one('0.5', 'i', 'n // 2', self.number())}:")
+            self.lines.append(
+                f"{indent}if {self.number()} > {self.one('0.5', 'i', 'n // 2', self.number())}:"
+            )
             text = f"    {self.one('z', 'y')}[{self.place()}] {sign} {self.one('1', self.number())}"
         else:
             text = f"z = {self.one('z * 0.5', 'z + y', 'np.abs(z)', 'z + x[i % n]')}"

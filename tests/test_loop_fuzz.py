@@ -250,7 +250,13 @@ def main() -> int:
 
     def apart(first: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(first)]
-        command += ["--programs", str(BLOCK), "--variants", options.variants, *["--sizes"] * options.sizes]
+        command += [
+            "--programs",
+            str(BLOCK),
+            "--variants",
+            options.variants,
+            *["--sizes"] * options.sizes,
+        ]
         environment = dict(os.environ)
         if options.quick and first // BLOCK % QUICKLY != 0:
             command += ["--quick"]

@@ -586,8 +586,8 @@ Answer lengths_are_some(Interp *in, int rank, const SizeId *shape);
  * count.
  */
 Answer layout_is_fixed(Interp *in, const Type *type);
-/* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of one
-   element more does. */
+/* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of
+   one element more does. */
 Answer layout_has_order(Interp *in, const Type *type, char order, bool *has);
 /* Has the array a length or stride that a turn of a loop tells? */
 bool type_is_measured(const Interp *in, const Type *type);

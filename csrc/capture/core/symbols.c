@@ -693,5 +693,5 @@ layout_has_order(Interp *in, const Type *type, char order, bool *has)
 {
     *has = order == 'C' ? type_is_contiguous(in->graph, type) : type_is_fortran(in->graph, type);
     return *has || type->rank < 2 || type_is_measured(in, type) ? ANSWER_YES
-                                                                 : lengths_are_several(in, type);
+                                                                : lengths_are_several(in, type);
 }
