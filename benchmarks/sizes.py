@@ -60,7 +60,7 @@ def transformer_block(x, wq, wk, wv, wo, w1, w2, gain):
         return y / np.sqrt((y * y).mean(axis=-1, keepdims=True) + 1e-5) * gain
 
     def heads(y):
-        return y.reshape(*y.shape[:2], 4, -1).transpose(0, 2, 1, 3)
+        return y.reshape(*y.shape[:2], 4, y.shape[2] // 4).transpose(0, 2, 1, 3)
 
     y = normalized(x)
     q, k, v = heads(y @ wq), heads(y @ wk), heads(y @ wv)

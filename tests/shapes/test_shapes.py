@@ -88,7 +88,11 @@ def products(a, b):
 
 
 def reshaped(x):
-    copies = x.transpose(0, 2, 1).reshape(len(x), -1), x.T.ravel(), x.transpose(1, 0, 2).reshape(-1, 3)
+    copies = (
+        x.transpose(0, 2, 1).reshape(len(x), -1),
+        x.T.ravel(),
+        x.transpose(1, 0, 2).reshape(-1, x.shape[2]),
+    )
     return x.reshape(-1) * 2, x.reshape(x.shape[0], -1) + 1, *copies, (x[1:] + 1).reshape(-1)
 
 

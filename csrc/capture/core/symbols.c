@@ -672,7 +672,7 @@ lengths_are_some(Interp *in, int rank, const SizeId *shape)
     return ANSWER_YES;
 }
 
-static Answer
+Answer
 lengths_are_several(Interp *in, const Type *type)
 {
     for (int i = 0; i < type->rank; i++)
@@ -689,9 +689,37 @@ layout_is_fixed(Interp *in, const Type *type)
 }
 
 Answer
+size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
+{
+    Graph *g = in->graph;
+    *more = size_value(g, a) > size_value(g, b);
+    SizeId most = *more ? a : b, least = *more ? b : a;
+    int64_t bound;
+    if (size_lower(g, size_sub(g, most, least), &bound) && bound > 0) return ANSWER_YES;
+    SizeId ratio = size_ratio(g, most, least);
+    if (ratio == NO_SIZE) return ANSWER_ERROR;
+    if (size_value(g, ratio) < 2 || !size_is_times(g, most, ratio, least)) return ANSWER_NO;
+    return length_is_some(in, ratio, 2);
+}
+
+Answer
 layout_has_order(Interp *in, const Type *type, char order, bool *has)
 {
-    *has = order == 'C' ? type_is_contiguous(in->graph, type) : type_is_fortran(in->graph, type);
-    return *has || type->rank < 2 || type_is_measured(in, type) ? ANSWER_YES
-                                                                : lengths_are_several(in, type);
+    Graph *g = in->graph;
+    SizeId step = size_const(g, (int64_t)dtype_size((DType)type->dtype));
+    *has = order == 'C' ? type_is_contiguous(g, type) : type_is_fortran(g, type);
+    if (*has || type_is_measured(in, type)) return ANSWER_YES;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = order == 'C' ? type->rank - 1 - i : i;
+        SizeId length = type->shape[axis], stride = type->stride[axis];
+        bool more;
+        if (size_is_const(g, length) && size_value(g, length) == 1) continue;
+        if (!size_same(g, stride, step)) {
+            TRY(length_is_some(in, length, 2));
+            Answer answer = size_is_more(in, stride, step, &more);
+            return answer == ANSWER_NO ? lengths_are_several(in, type) : answer;
+        }
+        step = size_mul(g, step, length);
+    }
+    return ANSWER_YES;
 }

@@ -88,22 +88,6 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
     return node_view(in, host ? OP_broadcast : OP_as_strided, array, &type, 0, NULL, out);
 }
 
-/* Which of two sizes is more, for all lengths that the plan serves; ANSWER_NO: that is not known.
- */
-static Answer
-size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
-{
-    Graph *g = in->graph;
-    *more = size_value(g, a) > size_value(g, b);
-    SizeId most = *more ? a : b, least = *more ? b : a;
-    int64_t bound;
-    if (size_lower(g, size_sub(g, most, least), &bound) && bound > 0) return ANSWER_YES;
-    SizeId ratio = size_ratio(g, most, least);
-    if (ratio == NO_SIZE) return ANSWER_ERROR;
-    if (size_value(g, ratio) < 2 || !size_is_times(g, most, ratio, least)) return ANSWER_NO;
-    return length_is_some(in, ratio, 2);
-}
-
 /* The strides with which `from`'s memory has the new shape, as NumPy's _attempt_nocopy_reshape
    finds them for C order.  `fits` false: a copy is needed.  ANSWER_NO: lengths decide that which
    are not known. */
@@ -138,6 +122,8 @@ reshape_strides(Interp *in, const Type *from, int rank, const SizeId *shape, Siz
         for (int k = oi; k < oj - 1; k++) {
             SizeId covered = size_mul(g, old_shape[k + 1], old_stride[k + 1]);
             if (size_same(g, old_stride[k], covered)) continue;
+            TRY(length_is_some(in, old_shape[k], 2));
+            TRY(length_is_some(in, old_shape[k + 1], 2));
             return size_is_more(in, old_stride[k], covered, &more);
         }
         stride[nj - 1] = old_stride[oj - 1];
@@ -148,7 +134,7 @@ reshape_strides(Interp *in, const Type *from, int rank, const SizeId *shape, Siz
     SizeId last = ni >= 1 ? stride[ni - 1] : size_const(g, (int64_t)dtype_size((DType)from->dtype));
     for (int k = ni; k < rank; k++) stride[k] = last;
     *fits = true;
-    return ANSWER_YES;
+    return lengths_are_several(in, from); /* the strides of others follow other ones */
 }
 
 /* CuPy (_routines_manipulation.pyx, _get_strides_for_nocopy_reshape) gives an axis of length 1 the
