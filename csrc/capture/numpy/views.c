@@ -165,10 +165,11 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
         return node_view(in, OP_reshape, array, &from, rank, ints, out);
     bool fits = contiguous;
     if (!fits) {
+        static const char why[] = "a reshape of an array with gaps";
         Answer answer = reshape_strides(in, &from, rank, shape, stride, &fits);
-        if (answer == ANSWER_NO)
-            answer = sizes_specialise(in, &from, "a reshape of an array with gaps");
-        if (answer != ANSWER_YES) return answer == ANSWER_NO ? break_length(in) : answer;
+        if (answer == ANSWER_NO) answer = sizes_specialise(in, &from, why);
+        if (answer == ANSWER_NO) return interp_break(in, BREAK_SHAPE, "%s", why);
+        TRY(answer);
     }
     if (!fits && !host) return interp_break(in, BREAK_DEVICE, "a reshape that makes a copy");
     if (!host && !contiguous) lend_strides(g, rank, shape, stride);
