@@ -586,6 +586,14 @@ Answer lengths_are_some(Interp *in, int rank, const SizeId *shape);
  * count.
  */
 Answer layout_is_fixed(Interp *in, const Type *type);
+/* Which of two sizes is more, for all lengths that the plan serves; ANSWER_NO: that is not known.
+ */
+Answer size_is_more(Interp *in, SizeId a, SizeId b, bool *more);
+/* Guards that each of its lengths is two or more. */
+Answer lengths_are_several(Interp *in, const Type *type);
+/* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of
+   one element more does. */
+Answer layout_has_order(Interp *in, const Type *type, char order, bool *has);
 /* Has the array a length or stride that a turn of a loop tells? */
 bool type_is_measured(const Interp *in, const Type *type);
 /* Does it depend on nothing but lengths of arrays from outside? */
