@@ -148,8 +148,7 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
         snprintf(call, 40, "call_matmul_%s", t);
         return x->nargs == 2 + x->out && (arg->dtype == DT_F64 || arg->dtype == DT_F32) &&
                x->arg_types[1].dtype == arg->dtype && result->dtype == arg->dtype &&
-               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && arg->rank <= 2 &&
-               x->arg_types[1].rank >= 1 && x->arg_types[1].rank <= 2;
+               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && x->arg_types[1].rank >= 1;
     }
     const char *ufunc = strcmp(name, "accumulate") == 0 ? accumulated(x->callable) : NULL;
     if (ufunc != NULL) {

@@ -8,10 +8,10 @@ _MISSING = np._NoValue
 
 # NumPy's own functions: a graph break, with NumPy's answer or error.
 _original_diff = np.diff._implementation
-_original_fftfreq = np.fft.fftfreq
 _original_meshgrid = np.meshgrid._implementation
-_original_rfftfreq = np.fft.rfftfreq
 _original_roll = np.roll._implementation
+_original_fftfreq = np.fft.fftfreq
+_original_rfftfreq = np.fft.rfftfreq
 
 
 def _is_axis(axis, rank):
