@@ -398,6 +398,8 @@ def needs(*programs):
     for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"there is no {program}")
+        if subprocess.run([program, "--version"], capture_output=True).returncode != 0:
+            pytest.skip(f"{program} does not run")  # a shim without a version
 
 
 def test_a_program_in_c_calls_it(path, tmp_path):
@@ -512,121 +514,6 @@ def test_equations_are_the_lapacks(tmp_path):
     with pytest.raises(RuntimeError, match="singular"):
         made.solved(np.zeros((5, 5)), *args[1:])
     assert any("the LAPACK's" in text for _, text in reasons_of(solved, *given))
-
-
-@pytest.mark.slow
-def test_networks_and_their_derivatives_are_exported(tmp_path):
-    needs("nm", "objdump")
-    blas = numpys_blas()
-
-    def perceptron(w, b, v, x, y):
-        return ((np.tanh(x @ w + b) @ v - y) ** 2).mean()
-
-    def attention(q, k, v):
-        scores = q @ k.T / np.sqrt(np.float32(q.shape[1]))
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return (weights / weights.sum(axis=1, keepdims=True)) @ v
-
-    trained = pycompile.value_and_grad(perceptron, (0, 1, 2))
-    given = (Array((5, 8)), Array(8), Array(8), Array(("n", 5)), Array("n"))
-    row = Array(("n", 16), np.float32)
-    path = pycompile.export(
-        trained,
-        str(tmp_path / "net"),
-        given,
-        functions={"attention": (attention, (row, row, row))},
-        blas=str(blas),
-    )
-    made, rng = loaded(path), np.random.default_rng(5)
-    for n in (2, 9, 130):
-        args = [rng.standard_normal([n if k == "n" else k for k in each.shape]) for each in given]
-        assert same(made.net(*args), trained(*args))
-        args = [rng.standard_normal((n, 16)).astype(np.float32) for _ in range(3)]
-        assert same(made.attention(*args), attention(*args))
-    assert path.stat().st_size < 200_000
-
-
-@pytest.mark.slow
-def test_a_program_in_cpp_finds_it_by_cmake(path, tmp_path):
-    needs("c++", "cmake")
-    if subprocess.run(["cmake", "--version"], capture_output=True).returncode != 0:
-        pytest.skip("cmake does not run")
-    (tmp_path / "main.cpp").write_text(
-        C.replace("{.data = z, .device = {1, 0}}", "{z, {1, 0}}").replace(
-            "{.data = w, .device = {1, 0}}", "{w, {1, 0}}"
-        )
-    )
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.10)\nproject(caller CXX)\nfind_package(all REQUIRED)\n"
-        "add_executable(main main.cpp)\ntarget_link_libraries(main all::all)\n"
-    )
-    ran("cmake", f"-Dall_DIR={path.parent}", ".", cwd=tmp_path)
-    ran("cmake", "--build", ".", cwd=tmp_path)
-    printed(ran(tmp_path / "main"))
-
-
-RUST = r"""
-#[repr(C)]
-struct Tensor {
-    data: *mut f64, device: [i32; 2], ndim: i32, code: u8, bits: u8, lanes: u16,
-    shape: *mut i64, strides: *mut i64, byte_offset: u64,
-}
-extern "C" {
-    fn all_sweep(input: *const Tensor, nin: i32, output: *mut Tensor, nout: i32) -> i32;
-}
-fn main() {
-    let (mut a, mut b, mut c) = ([1.0, 2.0, 3.0], [0.5, 0.25, 3.0], [0.0; 3]);
-    let mut three = [3i64];
-    let shape = three.as_mut_ptr();
-    let tensor = |data: &mut [f64; 3]| Tensor {
-        data: data.as_mut_ptr(), device: [1, 0], ndim: 1, code: 2, bits: 64, lanes: 1,
-        shape, strides: std::ptr::null_mut(), byte_offset: 0,
-    };
-    let input = [tensor(&mut a), tensor(&mut b)];
-    let mut output = [tensor(&mut c)];
-    assert_eq!(unsafe { all_sweep(input.as_ptr(), 2, output.as_mut_ptr(), 1) }, 0);
-    println!("{:?}", c);
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_program_in_rust_calls_it(path, tmp_path):
-    needs("rustc")
-    if subprocess.run(["rustc", "--version"], capture_output=True).returncode != 0:
-        pytest.skip("rustc does not run")
-    (tmp_path / "main.rs").write_text(RUST)
-    ran(
-        "rustc",
-        "-L",
-        path.parent,
-        "-l",
-        "all",
-        f"-Clink-arg=-Wl,-rpath,{path.parent}",
-        tmp_path / "main.rs",
-        "-o",
-        tmp_path / "main",
-    )
-    wanted = FUNCTIONS["sweep"][0](np.array([1.0, 2, 3]), np.array([0.5, 0.25, 3]))
-    assert ran(tmp_path / "main").strip() == repr(wanted.tolist())
-
-
-@pytest.mark.slow
-def test_nothing_leaks(tmp_path):
-    needs("valgrind", "cc")
-    pycompile.export(pointwise, str(tmp_path / "all"), FUNCTIONS["pointwise"][1], cpu="x86-64-v2")
-    (tmp_path / "main.c").write_text(C)
-    ran(
-        "cc",
-        tmp_path / "main.c",
-        "-o",
-        tmp_path / "main",
-        f"-I{tmp_path}",
-        f"-L{tmp_path}",
-        "-lall",
-        f"-Wl,-rpath,{tmp_path}",
-    )
-    printed(ran("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", tmp_path / "main"))
 
 
 @pytest.mark.slow

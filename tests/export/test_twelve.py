@@ -18,16 +18,11 @@ from test_export import needs, numpys_blas, ran  # noqa: E402
 from twelve import TWELVE  # noqa: E402
 
 CALLERS = Path(__file__).parent / "callers"
-LENGTHS = (3, 8, 100, 1001)
 NAMES = ["twelve", *(f"twelve_{name}" for name in list(TWELVE)[1:])]
 
 
 def packed(*numbers):
     return struct.pack(f"{len(numbers)}q", *numbers)
-
-
-def flat(results):
-    return [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
 
 
 def a_call(number, args, nresults):
@@ -39,39 +34,63 @@ def a_call(number, args, nresults):
     return b"".join(parts)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    """The library; calls of it, and what plain functions give."""
-    folder = tmp_path_factory.mktemp("twelve")
+def exported(folder, **how):
+    """The library in the folder, and its functions' names for the callers."""
     functions = {name: (function, given) for name, (function, given, _) in TWELVE.items()}
     first, given = functions.pop("pointwise")
+    blas = str(numpys_blas())
     path = pycompile.export(
-        first, str(folder / "twelve"), given, functions=functions, blas=str(numpys_blas())
+        first, str(folder / "twelve"), given, functions=functions, blas=blas, **how
     )
     (folder / "names.h").write_text("".join(f"F({name})\n" for name in NAMES))
     declared = "".join(
-        f"    fn {n}(a: *const DLTensor, b: i32, c: *mut DLTensor, d: i32) -> c_int;\n"
+        f"    fn {each}(a: *const DLTensor, b: i32, c: *mut DLTensor, d: i32) -> c_int;\n"
         for name in NAMES
-        for n in (name, f"{name}_shapes")
+        for each in (name, f"{name}_shapes")
     )
     pairs = "".join(f"    ({name}, {name}_shapes),\n" for name in NAMES)
-    (folder / "names.rs").write_text(
-        f'extern "C" {{\n{declared}}}\nstatic FUNCTIONS: [(Function, Function); {len(NAMES)}] = [\n{pairs}];\n'
-    )
+    table = f"static FUNCTIONS: [(Function, Function); {len(NAMES)}] = [\n{pairs}];\n"
+    (folder / "names.rs").write_text(f'extern "C" {{\n{declared}}}\n{table}')
+    return path
+
+
+def calls(*lengths):
+    """What a caller reads, and what it has to write."""
     given, wanted = [], []
     for number, (function, _, make) in enumerate(TWELVE.values()):
-        for n in LENGTHS:
+        for n in lengths:
             args = make(np.random.default_rng(n), n)
             results = flat(function(*args))
             given.append(a_call(number, args, len(results)))
             wanted.append(packed(0))
             wanted += [packed(r.ndim, *r.shape) + r.tobytes() for r in results]
-    return path, packed(len(given)) + b"".join(given), b"".join(wanted)
+    return packed(len(given)) + b"".join(given), b"".join(wanted)
 
 
-def in_c(folder):
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    needs("nm", "objdump")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        return exported(tmp_path_factory.mktemp("twelve"))
+
+
+def answered(command, given):
+    done = subprocess.run(command, input=given, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def flat(results):
+    """The arrays of the results, a list of gradients among them."""
+    if isinstance(results, (tuple, list)):
+        return [array for each in results for array in flat(each)]
+    return [np.asarray(results)]
+
+
+def in_c(folder, *flags):
     needs("cc")
-    flags = ["-I", folder, "-L", folder, "-ltwelve", f"-Wl,-rpath,{folder}"]
+    flags = [*flags, "-I", folder, "-L", folder, "-ltwelve", f"-Wl,-rpath,{folder}"]
     ran("cc", "-Wall", "-Werror", CALLERS / "caller.c", "-o", folder / "in_c", *flags)
     return folder / "in_c"
 
@@ -96,7 +115,30 @@ def in_rust(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("built", [in_c, in_cpp, in_rust], ids=["c", "cpp", "rust"])
 def test_callers_get_the_bits_of_the_plain_functions(built, library):
-    path, given, wanted = library
-    done = subprocess.run([built(path.parent)], input=given, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == wanted
+    given, wanted = calls(3, 8, 100, 1001)
+    assert answered([built(library.parent)], given) == wanted
+
+
+# Each of the 24 calls comes after so many wrong ones.
+WRONG = "42"
+
+
+@pytest.mark.slow
+def test_a_thousand_wrong_calls_find_nothing_with_sanitizers(tmp_path, monkeypatch):
+    needs("cc", "nm", "objdump")
+    flags = "-O0 -fsanitize=address,undefined -fno-sanitize-recover=all"
+    (tmp_path / "cc").write_text(f'#!/bin/sh\nexec cc "$@" {flags}\n')
+    (tmp_path / "cc").chmod(0o700)
+    monkeypatch.setenv("CC", str(tmp_path / "cc"))
+    exported(tmp_path)
+    given, wanted = calls(3, 30)
+    assert answered([in_c(tmp_path, *flags.split()), WRONG], given) == wanted
+
+
+@pytest.mark.slow
+def test_a_thousand_wrong_calls_leave_nothing_behind(tmp_path, monkeypatch):
+    needs("valgrind", "cc")
+    monkeypatch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+    exported(tmp_path, cpu="x86-64-v2", elementary="libm")
+    watched = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", in_c(tmp_path), WRONG]
+    assert answered(watched, calls(3, 30)[0])

@@ -44,7 +44,7 @@ def mlp(x):
 
 
 def attention(q, k, v):
-    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.dtype.type(q.shape[-1]))
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return scores / scores.sum(axis=-1, keepdims=True) @ v
 
@@ -77,8 +77,8 @@ def settled(grid, tolerance):
         u = new
 
 
-def loss(w, x, y):
-    return ((np.tanh(x @ w) - y) ** 2).mean()
+def loss(w, b, v, x, y):
+    return ((np.tanh(x @ w + b) @ v - y) ** 2).mean()
 
 
 def selected(x, low):
@@ -113,12 +113,8 @@ TWELVE = {
     "mlp": (mlp, (Array(("n", 16)),), lambda rng, n: (rng.random((n, 16)),)),
     "attention": (
         attention,
-        (Array((2, "n", 8)), Array((2, "m", 8)), Array((2, "m", 8))),
-        lambda rng, n: (
-            rng.random((2, n, 8)),
-            rng.random((2, n + 1, 8)),
-            rng.random((2, n + 1, 8)),
-        ),
+        (Array((2, "n", 8), f32), Array((2, "m", 8), f32), Array((2, "m", 8), f32)),
+        lambda rng, n: tuple(rng.random((2, k, 8)).astype(f32) for k in (n, n + 1, n + 1)),
     ),
     "low_pass": (
         low_pass,
@@ -136,9 +132,9 @@ TWELVE = {
         lambda rng, n: (rng.random((n, 9)), 1e-3),
     ),
     "gradient": (
-        pycompile.value_and_grad(loss),
-        (Array((5,)), Array(("n", 5)), Array(N)),
-        lambda rng, n: (rng.random(5), rng.random((n, 5)), rng.random(n)),
+        pycompile.value_and_grad(loss, (0, 1, 2)),
+        (Array((5, 8)), Array(8), Array(8), Array(("n", 5)), Array(N)),
+        lambda rng, n: tuple(rng.random(k) for k in ((5, 8), 8, 8, (n, 5), n)),
     ),
     "selected": (selected, (Array(N), float), lambda rng, n: (rng.random(n), 0.5)),
     "quantized": (
