@@ -125,6 +125,9 @@ def test_what_the_program_raises_is_a_status_and_changes_nothing(library):
         library.rooted(np.array([1.0, -1]))
     assert line < int(re.search(r"py:(\d+)", str(caught.value))[1]) <= line + 2
     indptr = np.array([0, 2, 2])
+    for k in (3, -4):
+        with pytest.raises(RuntimeError, match="index out of bounds"):
+            library.gathered(np.ones((3, 3), np.float32), np.array([0, k], np.int32))
     with pytest.raises(RuntimeError, match="index out of bounds"):
         library.csr_product(indptr, np.array([0, 7]), np.ones(2), np.ones(3))
     assert csr_product(indptr, np.array([0, 2]), np.ones(2), np.ones(3)).tolist() == [2, 0]
@@ -466,15 +469,23 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
 def test_products_are_those_of_the_blas_that_is_named(tmp_path):
     blas = numpys_blas()
 
-    def products(a, b, v):
+    def products(a, b, v, stack):
         hidden = np.maximum(a @ b - 1, 0)
-        return hidden, hidden @ v, a @ a.T + 0, v @ v + 0, (v @ b.T) * 1
+        one = hidden, hidden @ v, a @ a.T + 0, v @ v + 0, (v @ b.T) * 1
+        turned = stack.swapaxes(-1, -2)
+        return (
+            *one,
+            stack @ b + 0,
+            stack @ turned + 0,
+            turned[:, None] @ stack + 0,
+            b.T @ turned + 0,
+        )
 
-    lengths = Array(("n", "k")), Array(("k", "m")), Array(("m",))
+    lengths = Array(("n", "k")), Array(("k", "m")), Array(("m",)), Array((3, "n", "k"))
     made = loaded(pycompile.export(products, str(tmp_path / "products"), lengths, blas=str(blas)))
     rng = np.random.default_rng(5)
     for n, k, m in ((2, 3, 4), (5, 1, 7), (100, 50, 60), (1, 9, 3), (65, 129, 1)):
-        args = rng.random((n, k)), rng.random((k, m)), rng.random(m)
+        args = rng.random((n, k)), rng.random((k, m)), rng.random(m), rng.random((3, n, k))
         assert same(made.products(*args), products(*args)), (n, k, m)
     assert reasons_of(products, *lengths)[0][1].startswith("a product of matrices is the BLAS's")
 
