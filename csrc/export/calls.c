@@ -98,7 +98,7 @@ is_foreign(PyObject *callable, const char *name)
     return foreign;
 }
 
-/* Is it array[index] by one array of ints, as capture makes it a step? */
+/* Is it array[index] by ints, as capture makes it a step? */
 static bool
 is_gather(const Export *e, const ExternStep *x, const char *name)
 {
@@ -113,7 +113,7 @@ is_gather(const Export *e, const ExternStep *x, const char *name)
     const Type *array = &x->arg_types[1], *index = &x->arg_types[2];
     return template != NULL && PyTuple_CheckExact(template) && PyTuple_GET_SIZE(template) == 1 &&
            array->form == FORM_ARRAY && array->rank > 0 && array->dtype != DT_OBJECT &&
-           index->form == FORM_ARRAY && dtype_is_integer((DType)index->dtype);
+           index->form != FORM_OBJECT && dtype_is_integer((DType)index->dtype);
 }
 
 /* Which function of calls.c it is: false, none.  *axis is set. */

@@ -110,7 +110,7 @@ def in_order(keys, found, k):
 def interpolated(x, xs, ys):
     k = np.clip(np.searchsorted(xs, x) - 1, 0, len(xs) - 2)
     t = (x - xs[k]) / (xs[k + 1] - xs[k])
-    return ys[k] + t * (ys[k + 1] - ys[k])
+    return ys[k] + t * (ys[k + 1] - ys[k]), ys[np.abs(xs).argmax()]
 
 
 def gathered(x, k):

@@ -457,11 +457,13 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
     needs("cc", "pkg-config")
     page = (Path(pycompile.__file__).parent.parent / "docs" / "export.md").read_text()
     monkeypatch.chdir(tmp_path)
-    exec(compile(re.search(r"```python\n(.*?)```", page, re.S)[1], "export.md", "exec"), {})
-    (tmp_path / "main.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
-    where = os.environ | {"PKG_CONFIG_PATH": "build"}
-    flags = ran("pkg-config", "--cflags", "--libs", "pricer", env=where).split()
-    ran("cc", "main.c", "-o", "main", *flags)
+    names = {}
+    for text in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(text, "export.md", "exec"), names)
+    main, allocated = re.findall(r"```c\n(.*?)```", page, re.S)
+    at = main.index("int main")
+    (tmp_path / "main.c").write_text(f"#include <stdlib.h>\n{main[:at]}{allocated}{main[at:]}")
+    ran("sh", "-c", re.search(r"```sh\n(cc .*?)```", page, re.S)[1])
     assert ran("./main") == "0.5 2 3.5, 6\n"
 
 
