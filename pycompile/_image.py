@@ -28,6 +28,7 @@ from pycompile._errors import JobError
 _log = logging.getLogger("pycompile.cache")
 _SECTIONS = ("graph", "schedule")  # what is computed, and how
 _OF_A_CPU = "schedule"
+_SHARED = 50_000  # ns of work for which threads are started, and timed once in a process
 # What is not compared: places in files, and the parts that threads take.
 _ELSEWHERE = re.compile(r"  # (?:(?!  # ).)*\d$|, grain \d+", re.MULTILINE)
 
@@ -94,6 +95,7 @@ class Image:
                 name = getattr(call.function, "__qualname__", repr(call.function))
                 raise JobError(worker, name, self._place, difference + self._other_versions())
             call.function.precompile(*call.args, **call.kwargs)
+        _C.threads_helpers(_SHARED)
 
     def _difference(self, call: _Call) -> str:
         """The first one between what is made of the call here and what was made there; or nothing."""

@@ -64,8 +64,8 @@ raised(const Run *run)
     const ExportedStep *step = run->drive.step < 0 ? NULL : &run->f->steps[run->drive.step];
     const ExportedKernel *kernel = step != NULL ? step->kernel : NULL;
     if (step != NULL && step->call != NULL)
-        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an array without elements or of a "
-                                 "matrix that is singular or not positive",
+        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an index out of bounds, an array without "
+                                 "elements, or a matrix that is singular or not positive",
                     step->call->file, (int)step->call->line);
     return fail(CALL_RAISED,
                 "%s:%d: what the program raises here: an exception, an index out of bounds, a "

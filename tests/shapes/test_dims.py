@@ -75,7 +75,7 @@ def together(x, y):
             "'n' (1 or more) decides a branch, by which it would be 50 or less; change the",
         ),
         (by_number, "'n' (1 or more) is needed as a number, 10 in this call: "),
-        (by_index, "'n' (1 or more) has to be 4 or more; change the code"),
+        (by_index, "'n' (1 or more) has to be 4 or more (a `Dim` says so); change the code"),
         (of_five, "'n' (1 or more) has to be related to others"),
         (together, "'m' (1 or more) has to be equal to 'n' (1 or more); give both one name"),
     ],

@@ -149,6 +149,31 @@ def largest(x):
     return y, found
 
 
+def smoothed(x):
+    for _ in range(5):
+        y = x.copy()
+        y[1:-1] = 0.5 * x[1:-1] + 0.25 * (x[2:] + x[:-2])
+        x = y
+    return x
+
+
+def settled(x):
+    y = np.abs(x)
+    while True:
+        halved = np.where(y > 1, y - 1, y * 0.5)
+        if halved.max() < 0.25:
+            return halved, y
+        y = halved
+
+
+def either(x):
+    if x[0] > 0:
+        y = x * 2
+    else:
+        y = x - 1
+    return y + 1, x[::-1] if x[-1] > 0 else y
+
+
 def distances(a, b):
     return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))
 
@@ -176,6 +201,9 @@ CASES = [
     (loop, (vector,)),
     (sections, (vector,)),
     (largest, (vector,)),
+    (smoothed, (vector,)),
+    (settled, (vector,)),
+    (either, (vector,)),
     (distances, (floats, floats)),
     (of_ints, (integers,)),
 ]

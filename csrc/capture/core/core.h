@@ -225,6 +225,8 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
    constants become const nodes.  Read an array's type only after this call. ANSWER_NO when it is no
    array or scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
+/* The same, but lengths that arrays from outside have may be symbols. */
+Answer value_as_sized_node(Interp *in, Value *value, NodeId *out);
 /* As value_as_node, without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_unpinned_node(Interp *in, Value *value, NodeId *out);
 /* A known int of 64 bits without a sign as a node, also outside of loops; ANSWER_NO: others. */

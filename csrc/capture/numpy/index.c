@@ -698,6 +698,60 @@ write_masked(Interp *in, Value *array, NodeId node, const Item *items, int n, co
     return write_mask(in, array, node, mask, elements);
 }
 
+/* The only advanced item, where it is a mask: its place among them. */
+static Answer
+mask_among_slices(Interp *in, const Item *items, int n, int *at, NodeId *mask)
+{
+    *at = -1;
+    for (int i = 0; i < n; i++) {
+        if (items[i].kind < ITEM_MASK) continue;
+        if (items[i].kind == ITEM_ARRAY || *at >= 0) return ANSWER_NO;
+        *at = i;
+    }
+    return *at < 0 ? ANSWER_NO : only_mask(in, items + *at, 1, mask);
+}
+
+/* How many axes a view has of such items, an Ellipsis's not counted. */
+static int
+axes_of_items(const Item *items, int n, bool *ellipsis)
+{
+    int axes = 0;
+    for (int i = 0; i < n; i++) {
+        axes += items[i].kind == ITEM_SLICE || items[i].kind == ITEM_NEW;
+        *ellipsis = *ellipsis || items[i].kind == ITEM_ELLIPSIS;
+    }
+    return axes;
+}
+
+/* x[1:, mask] = value, of a number: a mask of some axes of x[1:, :]. */
+static Answer
+write_mask_among_slices(Interp *in, Value *array, NodeId node, const Item *items, int n,
+                        NodeId value)
+{
+    int at, count = 0;
+    NodeId mask, view, result;
+    TRY(mask_among_slices(in, items, n, &at, &mask));
+    Type from = node_type(in, node), by = node_type(in, mask);
+    const Item whole = {.kind = ITEM_SLICE, .start = NO_SIZE, .stop = NO_SIZE, .step = 1};
+    Item basic[MAX_ITEMS + MAX_RANK];
+    BasicIndex index;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < (i == at ? by.rank : 1); k++)
+            basic[count++] = i == at ? whole : items[i];
+    TRY(basic_index(in, &from, basic, count, &index));
+    bool before = false, behind = false;
+    int front = axes_of_items(items, at, &before);
+    int rest = axes_of_items(items + at + 1, n - at - 1, &behind);
+    if (before) front = index.type.rank - by.rank - rest;
+    for (int i = 0; i < by.rank; i++)
+        if (by.shape[i] != index.type.shape[front + i]) return ANSWER_NO;
+    TRY(node_view(in, OP_as_strided, node, &index.type, 0, NULL, &view));
+    TRY(mask_widened(in, mask, index.type.rank - front, &mask));
+    TRY(node_cast(in, value, (DType)from.dtype, &value));
+    TRY(node_where(in, mask, value, view, &result));
+    return write_place(in, array, &index.type, result);
+}
+
 static Answer
 advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *items, int n,
                NodeId value)
@@ -714,6 +768,10 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     bool casts = given.form != FORM_PYTHON || stores_as_cast(in, value, (DType)type.dtype);
     if (masked == ANSWER_YES && node_type(in, mask).rank <= type.rank && casts)
         return write_mask(in, array, node, mask, value);
+    if (n > 1 && given.rank == 0 && casts) {
+        Answer answer = write_mask_among_slices(in, array, node, items, n, value);
+        if (answer != ANSWER_NO) return answer;
+    }
     NodeId args[MAX_ITEMS + 3], result;
     PyObject *template;
     int narrays;
