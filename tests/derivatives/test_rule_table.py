@@ -45,6 +45,7 @@ EXAMPLES = {
     "linalg.matrix_power": "np.linalg.matrix_power(s, 3) + np.linalg.matrix_power(s, -1)",
     "linalg.norm": "np.linalg.norm(x) + np.linalg.norm(x, axis={axis}).sum()",
     "linalg.cond": "np.linalg.cond(s)",
+    "astype": "x.astype('c16') * 1j",
     "trace": "np.trace(x)",
     "sort": "np.sort(x, axis={axis})",
     "partition": "np.sort(np.partition(v, 1))",
