@@ -24,7 +24,7 @@ UNARY = {
     "copy_p": "np.copy({})",
 } | {
     name: f"np.{name}({{}})"
-    for name in "floor ceil exp exp2 expm1 log log1p tanh sin cos tan sinh cosh sqrt cbrt square sign real "
+    for name in "floor ceil exp exp2 expm1 log log2 log1p tanh sin cos tan sinh cosh sqrt cbrt square sign real "
     "imag conj".split()
 }
 BINARY = {
@@ -119,9 +119,6 @@ class Form:
             results = self.write(params[INLINED[name]], args)
             self.names |= zip(equation.outvars, results, strict=True)
             return
-        if len(equation.outvars) != 1:
-            raise NoForm(name)
-        (out,) = equation.outvars
         kinds = {np.dtype(atom.aval.dtype).kind for atom in equation.invars}
         if name in UNARY:
             text = UNARY[name].format(*args)
@@ -135,8 +132,11 @@ class Form:
             text = getattr(self, name)(args, equation, **params)
         else:
             raise NoForm(name)
-        self.names[out] = var = f"v{len(self.lines)}"
-        self.lines.append(f"{var} = {text}")
+        for out, part in zip(
+            equation.outvars, [text] if isinstance(text, str) else text, strict=True
+        ):
+            self.names[out] = var = f"v{len(self.lines)}"
+            self.lines.append(f"{var} = {part}")
 
     def scan(self, text: str, x: str, axis: int, reverse: bool) -> str:
         turn = f"np.flip({{}}, {axis})" if reverse else "{}"
@@ -256,6 +256,30 @@ class Form:
                     side[i] = next(letters)
                     out.append(side[i])
         return f"np.einsum('{''.join(a)},{''.join(b)}->{''.join(out)}', {args[0]}, {args[1]})"
+
+    def unstack(self, args: Any, equation: Any, axis: int) -> list[str]:
+        return [f"{args[0]}[{':, ' * axis}{i}]" for i in range(len(equation.outvars))]
+
+    def svd(
+        self, args: Any, equation: Any, full_matrices: bool, compute_uv: bool, **rest: Any
+    ) -> list[str]:
+        if not compute_uv:
+            return [f"np.linalg.svd({args[0]}, compute_uv=False)"]
+        self.lines.append(f"svd = np.linalg.svd({args[0]}, full_matrices={full_matrices})")
+        return ["svd[1]", "svd[0]", "svd[2]"]
+
+    def eigh(self, args: Any, equation: Any, lower: bool, **rest: Any) -> list[str]:
+        self.lines.append(f"eigh = np.linalg.eigh({args[0]}, {'L' if lower else 'U'!r})")
+        return ["eigh[1]", "eigh[0]"]
+
+    def qr(
+        self, args: Any, equation: Any, full_matrices: bool, pivoting: bool, **rest: Any
+    ) -> list[str]:
+        if pivoting:
+            raise NoForm("qr with pivots")
+        mode = "complete" if full_matrices else "reduced"
+        self.lines.append(f"qr = np.linalg.qr({args[0]}, {mode!r})")
+        return ["qr[0]", "qr[1]"]
 
     def cholesky(self, args: Any, equation: Any, **rest: Any) -> str:
         return f"np.linalg.cholesky({args[0]})"
