@@ -378,7 +378,8 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
 def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     from pycompile.derivatives import _run
 
-    for value in (*args, *function.plain.__globals__.values()):
+    kept = [value for arg in args for value in (arg if isinstance(arg, tuple) else (arg,))]
+    for value in (*kept, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     # No plan shall take the value of a number for granted that depends on what is differentiated.
