@@ -14,13 +14,10 @@ import collections
 import copy
 import itertools
 import linecache
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
-
-os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import numpy as np
@@ -30,6 +27,7 @@ import pycompile
 from conformance.jax_forms import Form, NoForm
 from conformance.lists import exceptions
 
+jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_enable_x64", True)
 warnings.simplefilter("ignore")
 LEAST = 0.95

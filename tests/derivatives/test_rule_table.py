@@ -39,7 +39,7 @@ EXAMPLES = {
     "linalg.eig": "np.linalg.eig(s)[0].sum()",
     "linalg.eigvals": "np.linalg.eigvals(s).sum()",
     "linalg.svd": "np.linalg.svd(s, compute_uv=False)",
-    "linalg.qr": "np.abs(np.linalg.qr(s)[1])",
+    "linalg.qr": "np.abs(np.linalg.qr(s)[1]).sum() + np.abs(np.linalg.qr(s[:2])[0] @ s[:2]).sum()",
     "linalg.pinv": "np.linalg.pinv(s)",
     "linalg.lstsq": "np.linalg.lstsq(s, s[0], rcond=None)[0]",
     "linalg.matrix_power": "np.linalg.matrix_power(s, 3) + np.linalg.matrix_power(s, -1)",
