@@ -17,7 +17,7 @@ from pycompile.derivatives._activity import is_real_valued
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
 from pycompile.derivatives._called import Called, called, function_of, has_others, holes_in
-from pycompile.derivatives._elementwise import ROWS
+from pycompile.derivatives._elementwise import MATH, ROWS
 from pycompile.derivatives._text import Names, Node, Text, no_rule
 from pycompile.derivatives._writer import Writer, dtype_text
 
@@ -85,6 +85,8 @@ class Calls(Ops):
             and not {*call.kwargs} - _TYPES
         ):
             self.pull_ufunc_of(node, function, g or "", self.operands(call))
+        elif isinstance(function, Hashable) and (function, len(call.args)) in MATH:
+            self.pull_row(node, g or "", MATH[function, len(call.args)], self.operands(call))
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:

@@ -93,6 +93,9 @@ def number_text(value: Any) -> str:
     return "[()]" if isinstance(value, np.generic) else ".item()"
 
 
+WRITTEN = -1  # no array's print
+
+
 class Tape:
     is_batch = False  # or else it is of a derivative
     broken = False  # of a batch: the other items are gone through one by one
@@ -191,6 +194,12 @@ class Tape:
                 continue
             if not any(np.may_share_memory(value, target) for target in targets):
                 self.prints[id(value)] = _print_of(value)
+
+    def note_written(self, target: Any) -> None:
+        """The array will have been written, whatever is in it then."""
+        for value, _ in list(self.known.values()):
+            if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
+                self.prints[id(value)] = WRITTEN
 
     def watch_constants(self, most: int) -> None:
         """Notes what is in the arrays that were there before, those of at most so many bytes."""
@@ -369,7 +378,8 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
 def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     from pycompile.derivatives import _run
 
-    for value in (*args, *function.plain.__globals__.values()):
+    kept = [value for arg in args for value in (arg if isinstance(arg, tuple) else (arg,))]
+    for value in (*kept, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     # No plan shall take the value of a number for granted that depends on what is differentiated.

@@ -319,6 +319,11 @@ def test_complex_numbers() -> None:
             check(lambda z, f=f, weigh=weigh: weigh(f(z)), z, h=0.01, complex_steps=True)
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_complex_numbers_made_real() -> None:
+    check(lambda z: (z.astype(float) * z.imag).sum(), np.array([0.5 + 1j, 0.7 - 2j]))
+
+
 def test_float32_stays() -> None:
     x = np.array([0.5, 1.5, 2.5], np.float32)
     for expression in (
