@@ -140,6 +140,16 @@ def sections(x):
     return y, sums
 
 
+def extremes(x):
+    total = 0.0
+    for i, value in enumerate(x[::-1], 3):
+        total += value * i
+    sums = np.empty(max(len(x) - 2, 0), x.dtype)
+    for i in range(len(sums)):
+        sums[i] = x[i : i + 3].sum()
+    return total, sums, np.ones(min(50, len(x), 2 * len(x) - 1))
+
+
 def largest(x):
     y = x * 2
     found = np.empty(len(y))
@@ -200,6 +210,7 @@ CASES = [
     (selected, (vector,)),
     (loop, (vector,)),
     (sections, (vector,)),
+    (extremes, (vector,)),
     (largest, (vector,)),
     (smoothed, (vector,)),
     (settled, (vector,)),

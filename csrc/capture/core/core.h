@@ -551,6 +551,8 @@ bool dim_allows(const Dim *dim, int64_t length);
 bool dim_is_same(const Dim *a, const Dim *b);
 /* "'batch' (1 or more)" */
 void dim_put(Text *out, const Dim *dim);
+/* An axis that is declared of an argument and that its array of `rank` axes has not; -1: none. */
+long dim_beyond(const Interp *in, const Value *array, int rank, const char **name);
 
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
 enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
@@ -559,6 +561,8 @@ enum { MOST_TRIES = 12 };  /* attempts with symbols */
 const Dim *symbol_dim(const Interp *in, SizeId size);
 /* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
 Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
+/* That an array from outside has the axes that are declared of it: 0, or -1 with DimensionError. */
+int dims_require(Interp *in, const Value *array, int rank);
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);

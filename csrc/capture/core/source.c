@@ -126,6 +126,7 @@ input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
     value->object = object;
     value->type = Py_TYPE(object);
     RegionId top = 0;
+    if (type->form == FORM_ARRAY && dims_require(in, value, type->rank) < 0) return NULL;
     value->node = graph_input(in->graph, top, type);
     if (value->node == NO_NODE) return NULL;
     if (VEC_PUSH(in->arena, &in->out->input_source, source) < 0) return NULL;

@@ -238,12 +238,20 @@ put_line(const Interp *in, Text *out)
     text_printf(out, "%s:%d", file != NULL ? file : "?", line);
 }
 
+/* Raises DimensionError of a text that begins with the line. */
+static void
+raise_here(Interp *in, Text *text)
+{
+    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
+    if (class != NULL)
+        PyErr_SetString(class, text->data != NULL ? text->data : "a declared length");
+    text_free(text);
+}
+
 Answer
 dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
 {
     Text text = {0};
-    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
-    if (class == NULL) return ANSWER_ERROR;
     put_line(in, &text);
     text_put(&text, ": the length ");
     dim_put(&text, dim);
@@ -252,9 +260,22 @@ dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
     if (other != NULL) dim_put(&text, other);
     text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
                                   : "; change the code, or take the name out of `dynamic`");
-    PyErr_SetString(class, text.data != NULL ? text.data : "a declared length");
-    text_free(&text);
+    raise_here(in, &text);
     return ANSWER_ERROR;
+}
+
+int
+dims_require(Interp *in, const Value *array, int rank)
+{
+    const char *name;
+    long axis = dim_beyond(in, array, rank, &name);
+    if (axis < 0) return 0;
+    Text text = {0};
+    put_line(in, &text);
+    text_printf(&text, ": `dynamic` names axis %ld of '%s', an array of %d dimensions", axis, name,
+                rank);
+    raise_here(in, &text);
+    return -1;
 }
 
 /* ---- what is learnt ---- */
