@@ -297,6 +297,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->callable = from->callable;
     out->kwnames = from->kwnames;
     out->backend = from->backend;
+    out->sends = from->sends;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);
