@@ -15,22 +15,30 @@ class Lane:
     def __init__(self):
         # before kernels that have begun later
         self.stream = cupy.cuda.Stream(non_blocking=True, priority=-5)
+        self.events = []  # of no use now
+
+    def _event(self):
+        try:
+            return self.events.pop()
+        except IndexError:
+            return cupy.cuda.Event(disable_timing=True)
 
     def begin(self):
         """Puts it behind what the current stream has."""
-        self.stream.wait_event(cupy.cuda.get_current_stream().record(_event()))
+        event = self._event()
+        cupy.cuda.get_current_stream().record(event)
+        self.stream.wait_event(event)
+        self.events.append(event)
 
     def end(self):
         """What to wait for."""
-        return self.stream.record(_event())
+        event = self._event()
+        self.stream.record(event)
+        return event
 
-    @staticmethod
-    def wait(event):
+    def wait(self, event):
         cupy.cuda.get_current_stream().wait_event(event)
-
-
-def _event():
-    return cupy.cuda.Event(disable_timing=True)
+        self.events.append(event)
 
 
 _lanes: dict[int, Lane] = {}
@@ -45,7 +53,7 @@ def lane():
 
 
 class Pending:
-    """A collective under way.  Its memory is used on the current stream again: that waits first."""
+    """A collective under way, whose memory the current stream may use again when it has waited."""
 
     __slots__ = ("arrays", "event", "lane", "out")
 
@@ -80,19 +88,30 @@ class Collective:
         self.__name__ = self.__qualname__ = name
         self.__module__ = __name__
         self.written = written
+        self.awaited = self._on_current_stream  # one object, as plans keep it
 
     def __call__(self, communicator, *args):
-        args, out = list(args), None
-        arrays = [each for each in args if isinstance(each, cupy.ndarray)]
-        if self.written is not None:
-            old = args[self.written]
-            out = args[self.written] = cupy.empty_like(old)
-            if not self._writes_all(communicator, args):
-                cupy.copyto(out, old)
         side = lane()
+        args, out = self._with_output(communicator, args)
         side.begin()
-        getattr(communicator, self.__name__)(*args, side.stream)
+        getattr(communicator, self.__name__)(*args, stream=side.stream)
+        arrays = [each for each in args if isinstance(each, cupy.ndarray)]
         return Pending(side, side.end(), out, arrays)
+
+    def _on_current_stream(self, communicator, *args):
+        """What a plan calls where nothing could overlap with it."""
+        args, out = self._with_output(communicator, args)
+        getattr(communicator, self.__name__)(*args)
+        return Pending(None, None, out, None)
+
+    def _with_output(self, communicator, args):
+        if self.written is None:
+            return args, None
+        args, old = list(args), args[self.written]
+        out = args[self.written] = cupy.ndarray(old.shape, old.dtype)
+        if not self._writes_all(communicator, args):
+            cupy.copyto(out, old)
+        return args, out
 
     def _writes_all(self, communicator, args):
         """Is each element of the output written, and none read?"""

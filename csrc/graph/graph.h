@@ -260,6 +260,10 @@ typedef enum {
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
 
+/* attrs.index of a `collective`: nothing is between it and its `arrive` that it could overlap with
+ */
+enum { COLLECTIVE_AWAITED = 1 };
+
 /* attrs.index of a `product`: what is done with an element before it is rounded and stored.  The
    last two exclude one another. */
 enum {

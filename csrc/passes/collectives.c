@@ -1,7 +1,8 @@
 /* Collectives overlap with what does not need them.  In: the top region in program order.  Out:
    each collective as early as its arguments allow, but behind those before it, since other
    processes send in the program's order; its result, with views and writes of that, in front of the
-   first node that reads it.
+   first node that reads it.  One that is waited for at once is marked: it needs no stream of its
+   own.
 
    Neither moves beyond a jump or a kept loop. */
 #include "rewrite.h"
@@ -13,8 +14,9 @@ typedef struct {
     int32_t *place; /* per node: where it is in `to`, from 1; 0: not yet */
     bool *late;     /* per node: waits for its first reader */
     NodeId
-        *behind;  /* per place in `from`: the first collective that follows it there, or NO_NODE */
-    NodeId *next; /* per collective: the next one of the same place */
+        *behind;   /* per place in `from`: the first collective that follows it there, or NO_NODE */
+    NodeId *next;  /* per collective: the next one of the same place */
+    NodeId worked; /* the last node in `to` that takes time */
 } Order;
 
 static bool
@@ -28,6 +30,12 @@ static bool
 is_constant(const Order *o, NodeId id)
 {
     return graph_node(o->g, id)->op == OP_const;
+}
+
+static bool
+is_commit(const Node *node)
+{
+    return op_info(node->op)->kind == KIND_SCATTER && node->attrs.index == WRITE_AT_COMMIT;
 }
 
 /* ---- as early as possible ---- */
@@ -65,9 +73,7 @@ static bool
 is_late(const Order *o, NodeId id)
 {
     const Node *node = graph_node(o->g, id);
-    OpKind kind = op_info(node->op)->kind;
-    bool follows =
-        kind == KIND_VIEW || (kind == KIND_SCATTER && node->attrs.index == WRITE_AT_COMMIT);
+    bool follows = op_info(node->op)->kind == KIND_VIEW || is_commit(node);
     if (node->op == OP_arrive) return true;
     for (int k = 0; follows && k < node->nargs; k++)
         if (o->late[node->args[k]]) return true;
@@ -83,6 +89,10 @@ put(Order *o, NodeId id)
     for (int k = 0; k < node->nargs; k++)
         if ((o->late[node->args[k]] || is_constant(o, node->args[k])) && put(o, node->args[k]) < 0)
             return -1;
+    if (node->op == OP_arrive && node->args[0] == o->worked)
+        graph_node(o->g, o->worked)->attrs.index = COLLECTIVE_AWAITED;
+    if (op_info(node->op)->kind != KIND_VIEW && !is_constant(o, id) && !is_commit(node))
+        o->worked = id;
     return top_put(o->g, &o->to, id);
 }
 
@@ -120,7 +130,7 @@ pass_collectives(Graph *g)
     for (int i = 0; i < top->nodes.len; i++)
         any = any || graph_node(g, top->nodes.at[i])->op == OP_collective;
     if (!any) return 0;
-    Order o = {.g = g, .from = top, .to = *top};
+    Order o = {.g = g, .from = top, .to = *top, .worked = NO_NODE};
     o.to.nodes.at = NULL;
     o.to.nodes.len = o.to.nodes.cap = 0;
     o.place = arena_alloc(g->arena, n * sizeof *o.place);

@@ -290,6 +290,16 @@ divide_extern(Maker *m, PlanExtern *out)
     return failed;
 }
 
+/* Calls an attribute of the callable instead. */
+static int
+use_attribute(Maker *m, PlanExtern *out, const char *name)
+{
+    out->callable = PyObject_GetAttrString(out->callable, name);
+    int failed = out->callable == NULL ? -1 : keep_object(m, out->callable);
+    Py_XDECREF(out->callable); /* it is kept */
+    return failed;
+}
+
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
@@ -298,6 +308,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->kwnames = from->kwnames;
     out->backend = from->backend;
     out->sends = from->sends;
+    if (from->awaited && use_attribute(m, out, "awaited") < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);

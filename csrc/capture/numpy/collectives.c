@@ -146,6 +146,20 @@ take_arguments(Sent *s, Value **bound)
 
 /* ---- the nodes ---- */
 
+/* An array that the graph has made, and is all of its memory, is what has arrived. */
+static Answer
+write_arrived(Interp *in, Value *array, NodeId arrived)
+{
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    Type type = node_type(in, array->node);
+    Type whole = node_type(in, in->memory.storages.at[storage].version);
+    if (input_of(in, array->node) != NULL || !type_same_place(in->graph, &type, &whole))
+        return device_write_result(in, array, arrived, &array);
+    TRY(write_allowed(in, array));
+    return storage_write(in, array->node, arrived) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static Answer
 emit(Sent *s)
 {
@@ -163,9 +177,7 @@ emit(Sent *s)
     s->nodes[0] = sent; /* with the arrays, whose memory stays as it is until then */
     TRY_NODE(arrived,
              graph_add(in->graph, in->region, OP_arrive, 1 + s->arrays, s->nodes, &type, &ends));
-    if (s->written == NULL) return ANSWER_YES;
-    Value *ignored;
-    return device_write_result(in, s->written, arrived, &ignored);
+    return s->written == NULL ? ANSWER_YES : write_arrived(in, s->written, arrived);
 }
 
 /* NCCL takes the dtype and, of a reduction, the length of what it reads for both. */
