@@ -3,8 +3,8 @@
     python benchmarks/gpu_ranks.py [--torch]
 
 An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself.  The
-training step is that of tests/gpu/ranks.py, with batches of BATCH on each of two devices, and of twice as many
-on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile, with its
+training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
+size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile, with its
 fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
 
 import os
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-WIDTH, LAYERS, BATCH = 4096, 4, 8192
+WIDTH, LAYERS, BATCHES = 4096, 4, (8192, 16384)
 CALLS, ROUNDS = 10, 9
 SIZES = [1 << n for n in range(20, 31, 2)]
 TESTS = Path(__file__).resolve().parents[1] / "tests" / "gpu"
@@ -35,6 +35,13 @@ def time_of(function, wait, together, calls=CALLS):
         wait()
         times.append((time.perf_counter() - begin) * 1e6 / calls)
     return statistics.median(times)
+
+
+def tell_step(tell, whose, batch, two, one, rest=""):
+    tell(
+        f"training step, {whose:5}   two devices, {batch:5} each {two:9.1f}   one, {2 * batch:5} "
+        f"{one:9.1f}: {one / two:.2f} times{rest}"
+    )
 
 
 # ---- ours ----
@@ -81,12 +88,8 @@ def step_time(reduce, batch, wait, together):
     params = ranks.weights([WIDTH] * (LAYERS + 1))
     state = [params, *([cp.zeros_like(w) for w in params] for _ in range(2))]
     data = [ranks.values(batch, WIDTH, seed=n) for n in range(2)]
-    made = {}
-    for name in ("plain", "compiled"):
-        step = ranks.training_step(reduce)
-        run = step if name == "plain" else pycompile.compile(step, fullgraph=True)
-        made[name] = time_of(lambda: run(*state, *data), wait, together)
-    return made
+    step = pycompile.compile(ranks.training_step(reduce), fullgraph=True)
+    return time_of(lambda: step(*state, *data), wait, together)
 
 
 def ours(rank, port):
@@ -104,14 +107,11 @@ def ours(rank, port):
         comm.all_reduce(token, token)
         wait()
 
-    two = step_time(lambda g: comm.all_reduce(g, g), BATCH, wait, together)
-    none = step_time(lambda g: None, BATCH, wait, together)
-    one = step_time(lambda g: None, 2 * BATCH, wait, together)
-    for name in two:
-        tell(
-            f"training step, {name:8}   two devices {two[name]:9.1f}   one, batch twice as large "
-            f"{one[name]:9.1f}: {one[name] / two[name]:.2f} times   without all-reduce {none[name]:9.1f}"
-        )
+    for batch in BATCHES:
+        two = step_time(lambda g: comm.all_reduce(g, g), batch, wait, together)
+        none = step_time(lambda g: None, batch, wait, together)
+        one = step_time(lambda g: None, 2 * batch, wait, together)
+        tell_step(tell, "ours", batch, two, one, f"   without all-reduce {none:9.1f}")
     comm.barrier()
 
 
@@ -152,13 +152,10 @@ def torchs(rank, port):
 
         return time_of(step, torch.cuda.synchronize, distributed.barrier)
 
-    two = timed(DistributedDataParallel(Perceptron().cuda(), device_ids=[rank]), BATCH)
-    one = timed(Perceptron().cuda(), 2 * BATCH)
-    if rank == 0:
-        print(
-            f"training step, torch      two devices {two:9.1f}   one, batch twice as large {one:9.1f}: "
-            f"{one / two:.2f} times"
-        )
+    for batch in BATCHES:
+        two = timed(DistributedDataParallel(Perceptron().cuda(), device_ids=[rank]), batch)
+        one = timed(Perceptron().cuda(), 2 * batch)
+        tell_step(print if rank == 0 else lambda text: None, "torch", batch, two, one)
     distributed.barrier()
     distributed.destroy_process_group()
 

@@ -81,37 +81,48 @@ def arrived(pending, *arrays):
 class Collective:
     """Begins a method of a communicator: gives a Pending.
 
-    `written` is the number of the argument that is written, or None; the result is in new memory.
+    `written` is the number of the argument that is written, or None.  The result is in new memory, or
+    `in_place`.  An `awaited` one is on the current stream: nothing could overlap with it.
     """
 
     def __init__(self, name, written):
         self.__name__ = self.__qualname__ = name
         self.__module__ = __name__
         self.written = written
-        self.awaited = self._on_current_stream  # one object, as plans keep it
+        # one object each, as plans keep them
+        self.in_place = self._begin
+        self.awaited = self._call_apart
+        self.awaited_in_place = self._call
 
     def __call__(self, communicator, *args):
+        return self._begin(communicator, *self._apart(communicator, args))
+
+    def _call_apart(self, communicator, *args):
+        return self._call(communicator, *self._apart(communicator, args))
+
+    def _begin(self, communicator, *args):
         side = lane()
-        args, out = self._with_output(communicator, args)
         side.begin()
         getattr(communicator, self.__name__)(*args, stream=side.stream)
         arrays = [each for each in args if isinstance(each, cupy.ndarray)]
-        return Pending(side, side.end(), out, arrays)
+        return Pending(side, side.end(), self._out(args), arrays)
 
-    def _on_current_stream(self, communicator, *args):
-        """What a plan calls where nothing could overlap with it."""
-        args, out = self._with_output(communicator, args)
+    def _call(self, communicator, *args):
         getattr(communicator, self.__name__)(*args)
-        return Pending(None, None, out, None)
+        return Pending(None, None, self._out(args), None)
 
-    def _with_output(self, communicator, args):
+    def _out(self, args):
+        return None if self.written is None else args[self.written]
+
+    def _apart(self, communicator, args):
+        """The arguments with a new array for the result."""
         if self.written is None:
-            return args, None
+            return args
         args, old = list(args), args[self.written]
         out = args[self.written] = cupy.ndarray(old.shape, old.dtype)
         if not self._writes_all(communicator, args):
             cupy.copyto(out, old)
-        return args, out
+        return args
 
     def _writes_all(self, communicator, args):
         """Is each element of the output written, and none read?"""

@@ -2,7 +2,7 @@
    each collective as early as its arguments allow, but behind those before it, since other
    processes send in the program's order; its result, with views and writes of that, in front of the
    first node that reads it.  One that is waited for at once is marked: it needs no stream of its
-   own.
+   own; where the arrays are of no other use, it writes there.
 
    Neither moves beyond a jump or a kept loop. */
 #include "rewrite.h"
@@ -90,7 +90,7 @@ put(Order *o, NodeId id)
         if ((o->late[node->args[k]] || is_constant(o, node->args[k])) && put(o, node->args[k]) < 0)
             return -1;
     if (node->op == OP_arrive && node->args[0] == o->worked)
-        graph_node(o->g, o->worked)->attrs.index = COLLECTIVE_AWAITED;
+        graph_node(o->g, o->worked)->attrs.index |= COLLECTIVE_AWAITED;
     if (op_info(node->op)->kind != KIND_VIEW && !is_constant(o, id) && !is_commit(node))
         o->worked = id;
     return top_put(o->g, &o->to, id);
@@ -121,6 +121,72 @@ reorder(Order *o)
     return put_all_late(o, from->nodes.len);
 }
 
+/* ---- in place ---- */
+
+/* By storage: how many reads there are, by views too, and outputs. */
+static void
+count_uses(Order *o, int32_t *uses)
+{
+    const Graph *g = o->g;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        for (int k = 0; k < node->nargs; k++) uses[graph_node(g, node->args[k])->storage]++;
+    }
+    for (int i = 0; i < g->outputs.len; i++) uses[graph_node(g, g->outputs.at[i].node)->storage]++;
+}
+
+/* Memory that a kernel or the device's library of products makes for this value alone. */
+static bool
+is_made(const Node *node)
+{
+    switch (op_info(node->op)->kind) {
+    case KIND_POINTWISE:
+    case KIND_UFUNC:
+    case KIND_REDUCTION:
+    case KIND_SCAN:
+    case KIND_PRODUCT: return true;
+    default: return false;
+    }
+}
+
+/* How often the node has the storage as an argument. */
+static int
+reads_of(const Node *node, NodeId storage)
+{
+    int count = 0;
+    for (int k = 0; k < node->nargs; k++) count += node->args[k] == storage;
+    return count;
+}
+
+/* Is the memory of all arrays that arrive's collective has its own? */
+static bool
+is_private(const Order *o, const Node *arrive, const int32_t *uses)
+{
+    const Node *collective = graph_node(o->g, arrive->args[0]);
+    for (int k = 1; k < arrive->nargs; k++) {
+        NodeId array = arrive->args[k];
+        const Node *node = graph_node(o->g, array);
+        int own = reads_of(arrive, array) + reads_of(collective, array);
+        if (node->storage != array || !is_made(node) || uses[array] != own) return false;
+    }
+    return arrive->nargs > 1 && arrive->type.form == FORM_ARRAY;
+}
+
+static int
+find_in_place(Order *o)
+{
+    int32_t *uses = arena_alloc(o->g->arena, sizeof(int32_t) * (size_t)o->g->nodes.len);
+    if (uses == NULL) return -1;
+    count_uses(o, uses);
+    for (int i = 0; i < o->from->nodes.len; i++) {
+        Node *node = graph_node(o->g, o->from->nodes.at[i]);
+        if (node->op != OP_arrive || !is_private(o, node, uses)) continue;
+        graph_node(o->g, node->args[0])->attrs.index |= COLLECTIVE_IN_PLACE;
+        node->nargs = 1; /* the result is this memory */
+    }
+    return 0;
+}
+
 int
 pass_collectives(Graph *g)
 {
@@ -139,6 +205,7 @@ pass_collectives(Graph *g)
     o.next = arena_alloc(g->arena, n * sizeof *o.next);
     if (!o.place || !o.late || !o.behind || !o.next) return -1;
     find_places(&o);
+    if (find_in_place(&o) < 0) return -1;
     if (reorder(&o) < 0) return -1;
     *top = o.to;
     return 0;

@@ -303,12 +303,16 @@ use_attribute(Maker *m, PlanExtern *out, const char *name)
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
+    static const char *const ways[] = {[COLLECTIVE_AWAITED] = "awaited",
+                                       [COLLECTIVE_IN_PLACE] = "in_place",
+                                       [COLLECTIVE_AWAITED | COLLECTIVE_IN_PLACE] =
+                                           "awaited_in_place"};
     Plan *plan = m->plan;
     out->callable = from->callable;
     out->kwnames = from->kwnames;
     out->backend = from->backend;
     out->sends = from->sends;
-    if (from->awaited && use_attribute(m, out, "awaited") < 0) return -1;
+    if (from->how != 0 && use_attribute(m, out, ways[from->how]) < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);

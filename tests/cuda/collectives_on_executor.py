@@ -69,6 +69,7 @@ class Communicator(NCCLBackend):
         getattr(self, "_" + function)(*args)
 
     def _all_reduce(self, given, out, op):
+        self.in_place = given is out
         x = host(given)
         self.put(out, {"sum": x + x, "prod": x * x, "max": x, "min": x}[op])
 
@@ -120,6 +121,7 @@ def test_a_collective_overlaps_with_what_does_not_read_it(told):
     assert told == ["begin", "all_reduce", "wait for all_reduce"]
     np.testing.assert_array_equal(host(g), 4 * x)
     np.testing.assert_array_equal(host(a), 4 * x + 1)
+    assert comm.in_place
     assert compiled.stats()["plans"] == 1
 
 
@@ -156,6 +158,39 @@ def test_a_collective_begins_when_its_array_is_there(told):
     assert told[:5] == ["begin", "all_reduce", "sort", "begin", "all_reduce"]
     assert told[5:] == ["wait for all_reduce"] * 2
     np.testing.assert_allclose(host(made), (4 * x).sum() + np.sort(y) - 1, rtol=1e-4)
+
+
+def test_memory_that_others_see_is_kept(told):
+    comm = Communicator()
+
+    def read(x):
+        y = x * 2
+        z = cp.empty_like(x)
+        comm.all_reduce(y, z)
+        return y, z
+
+    def view(x):
+        y = x * 2
+        part = y[1:]
+        comm.all_reduce(y, y)
+        return part, y + 0
+
+    def written(x):
+        y = x * 2
+        comm.all_reduce(y, y)
+        y += x
+        y[0] = 3
+        return y
+
+    x = values((33, 7))
+    y = 4 * x + x
+    y[0] = 3
+    for function, wanted in (read, (2 * x, 4 * x)), (view, (4 * x[1:], 4 * x)), (written, (y,)):
+        compiled = once(function, device(x))
+        made = compiled(device(x))
+        for a, b in zip(made if isinstance(made, tuple) else (made,), wanted, strict=True):
+            np.testing.assert_array_equal(host(a), b)
+        assert compiled.stats()["deopts"] == 0
 
 
 def test_arrays_from_outside_are_written(told):
