@@ -558,8 +558,7 @@ device_callables(void)
                 add_callable(library, rules[i].name, follow_device, &rules[i]) < 0)
                 return -1;
     }
-    if (add_special() < 0 || device_call_callables() < 0) return -1;
-    return collective_callables();
+    return add_special() < 0 ? -1 : device_call_callables();
 }
 
 const Rule *
