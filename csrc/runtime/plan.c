@@ -879,7 +879,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
     PlanResult result = run_all(&run, outcome);
-    bool undo = result != PLAN_DONE && !run.committed;
+    bool undo = result != PLAN_DONE && !run.committed && !run.sent;
     if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);
