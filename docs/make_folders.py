@@ -87,7 +87,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls of the library", "trial trial_sizes externs steps opaque draws errstate texts"),
             (
                 "Arrays on a device",
-                "device device_reduce device_views device_writes device_calls",
+                "device device_reduce device_views device_writes device_calls collectives",
             ),
         ],
     ),
@@ -152,7 +152,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "For lowering",
                 "functions overwritten arms concatenate writes attention products "
-                "gathers scans copies",
+                "gathers scans copies collectives",
             ),
         ],
     ),

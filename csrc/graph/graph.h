@@ -260,6 +260,12 @@ typedef enum {
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
 
+/* attrs.index of a `collective`, bits */
+enum {
+    COLLECTIVE_AWAITED = 1,  /* nothing is between it and its `arrive` that it could overlap with */
+    COLLECTIVE_IN_PLACE = 2, /* nobody else uses the memory of its arrays, so it writes there */
+};
+
 /* attrs.index of a `product`: what is done with an element before it is rounded and stored.  The
    last two exclude one another. */
 enum {

@@ -89,6 +89,7 @@ typedef struct {
     bool sequence;     /* the results come in a sequence, even a single one */
     bool large;        /* arrays among arguments or results are large: it allocates from the pool */
     PyObject *backend; /* the backend that made it, or NULL */
+    bool sends;        /* to other processes: cannot be taken back */
 } PlanExtern;
 
 typedef struct {
@@ -307,12 +308,14 @@ typedef struct {
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */
     PyObject *saved;         /* restores what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;          /* a write to an array has been made; it is not undone */
-    bool interrupted;        /* a signal came between two steps */
-    bool yielded;            /* other threads may have run since the guards were checked */
-    const char *why;         /* of a deopt, for logs */
-    int step;                /* the step that ran last; nsteps after the last */
-    int met[8]; /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
+    const Roots *roots;
+    bool sent;        /* a step has sent to other processes: a failure raises */
+    bool committed;   /* a write to an array has been made; it is not undone */
+    bool interrupted; /* a signal came between two steps */
+    bool yielded;     /* other threads may have run since the guards were checked */
+    const char *why;  /* of a deopt, for logs */
+    int step;         /* the step that ran last; nsteps after the last */
+    int met[8];       /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
     int born, released; /* how many entries of the plan's lists of that name are done */
 } Run;
 

@@ -290,13 +290,29 @@ divide_extern(Maker *m, PlanExtern *out)
     return failed;
 }
 
+/* Calls an attribute of the callable instead. */
+static int
+use_attribute(Maker *m, PlanExtern *out, const char *name)
+{
+    out->callable = PyObject_GetAttrString(out->callable, name);
+    int failed = out->callable == NULL ? -1 : keep_object(m, out->callable);
+    Py_XDECREF(out->callable); /* it is kept */
+    return failed;
+}
+
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
+    static const char *const ways[] = {[COLLECTIVE_AWAITED] = "awaited",
+                                       [COLLECTIVE_IN_PLACE] = "in_place",
+                                       [COLLECTIVE_AWAITED | COLLECTIVE_IN_PLACE] =
+                                           "awaited_in_place"};
     Plan *plan = m->plan;
     out->callable = from->callable;
     out->kwnames = from->kwnames;
     out->backend = from->backend;
+    out->sends = from->sends;
+    if (from->how != 0 && use_attribute(m, out, ways[from->how]) < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);

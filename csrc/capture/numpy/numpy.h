@@ -144,6 +144,9 @@ Answer device_unary_operator(Interp *in, int operator_, Value *operand, Value **
 /* Adds the functions to the table of core/callables.c. */
 int device_call_callables(void);
 
+/* ---- collectives.c: calls of a communicator ---- */
+int collective_callables(void);
+
 /* ---- device.c: arrays of a library whose memory is a device's ---- */
 bool value_is_on_device(const Value *value);
 /* For messages: what the array is of. */
@@ -439,6 +442,8 @@ Answer object_attribute(Interp *in, Value *object, const char *name, Value **out
 Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
 Answer object_value(Interp *in, NodeId node, PyObject *sample, Value **out);
+/* The program's object as an argument of steps, where it is not changed but by them. */
+Answer object_input(Interp *in, Value *object, PyObject *sample, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
