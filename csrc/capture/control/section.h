@@ -78,18 +78,6 @@ Answer section_element(Interp *in, const SectionReads *reads, Value *value, Valu
 /* The loop's region and its variable, made the current region; `*outer` was it before. */
 Answer section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *outer);
 
-/* A loop inside whose turns store elements of one array. */
-typedef struct {
-    NodeId node, *version; /* the array's version: in the body, and then behind the loop */
-    RegionId region, outer;
-    Type type; /* of the versions */
-} StoreLoop;
-/* `ends`: start, stop and step.  What is followed from here on is the loop's body. */
-Answer section_loop_begin(Interp *in, Value *array, Value *const ends[3], SectionReads *reads,
-                          StoreLoop *loop);
-/* The body's end, with the answer that following it gave. */
-Answer section_loop_end(Interp *in, const StoreLoop *loop, Answer answer);
-
 /* section_select.c: what masks and ints select */
 /* One element of a choice, or of what is gathered. */
 Answer select_element(Interp *in, const Value *value, Value *const *operands, Value **out);

@@ -192,37 +192,3 @@ section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *outer)
     in->region = region;
     return ANSWER_YES;
 }
-
-Answer
-section_loop_begin(Interp *in, Value *array, Value *const ends[3], SectionReads *reads,
-                   StoreLoop *loop)
-{
-    Graph *g = in->graph;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    NodeId args[4];
-    loop->version = loop_array_version(in, array);
-    for (int i = 0; i < 3; i++) TRY(value_as_unpinned_node(in, ends[i], &args[i]));
-    args[3] = *loop->version;
-    TRY_NODE(loop->node, graph_add(g, in->region, OP_loop, 4, args, &none, NULL));
-    TRY(section_region(in, reads, loop->node, &loop->outer));
-    loop->region = in->region;
-    loop->type = graph_node(g, args[3])->type;
-    *loop->version = graph_input(g, loop->region, &loop->type);
-    if (*loop->version != NO_NODE) return ANSWER_YES;
-    in->region = loop->outer;
-    return ANSWER_ERROR;
-}
-
-Answer
-section_loop_end(Interp *in, const StoreLoop *loop, Answer answer)
-{
-    Graph *g = in->graph;
-    in->region = loop->outer;
-    if (answer != ANSWER_YES) return answer;
-    if (VEC_PUSH(g->arena, &g->regions.at[loop->region].results, *loop->version) < 0)
-        return ANSWER_ERROR;
-    loop_to_end(g, in->region, loop->node);
-    TRY_NODE(*loop->version,
-             graph_add(g, in->region, OP_result, 1, &loop->node, &loop->type, NULL));
-    return ANSWER_YES;
-}
