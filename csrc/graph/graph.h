@@ -360,6 +360,8 @@ typedef struct Graph {
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
     bool tunes;                 /* products are tried out for the fastest way */
+    bool saves;                 /* inputs may be written before all is done that can fail, once
+                                   their elements are saved */
     bool sizes_change;          /* another plan of the place did not hold */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
@@ -368,6 +370,8 @@ typedef struct Graph {
 } Graph;
 
 enum { CAPABILITY_HOPPER = 90 };
+
+enum { SAVED_AXES = 4 }; /* arrays with more are not saved */
 
 /* ---- build.c ---- */
 

@@ -28,6 +28,7 @@ each_carried(const CarryStep *step, BufferVisit visit, void *context)
     each_buffer(step->nfresh, step->fresh, visit, context);
     each_buffer(step->npool, step->pool, visit, context);
     each_buffer(step->ndropped, step->dropped, visit, context);
+    each_buffer(step->nsaved, step->saved, visit, context);
 }
 
 void

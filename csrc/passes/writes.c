@@ -773,7 +773,28 @@ prepare_loop(Writes *w, NodeId loop)
 
 /* ---- repeats ---- */
 
-/* The memory that turns write is the plan's own, and nobody else reads it from then on. */
+/* May turns write the input itself, whose elements are saved before the loop (lower/repeat.c)?  Not
+   where code of others runs in a turn, or a kept loop that logs what it writes each time. */
+static bool
+turns_write_input(const Writes *w, NodeId enter, NodeId storage)
+{
+    const Graph *g = w->g;
+    const Region *top = &g->regions.at[0];
+    const Node *input = graph_node(g, storage);
+    bool known = op_info(input->op)->kind == KIND_INPUT && input->type.device == DEVICE_HOST &&
+                 input->type.rank <= SAVED_AXES;
+    if (!g->saves || !known || fact(w, enter)->arm != 0 || fact(w, enter)->loop != 0) return false;
+    for (int i = fact(w, enter)->order; fact(w, top->nodes.at[i])->ends != enter; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        if (op_info(node->op)->kind == KIND_EXTERN) return false;
+        for (int k = 3; node->op == OP_loop && k < node->nargs; k++)
+            if (graph_node(g, node->args[k])->type.form == FORM_ARRAY) return false;
+    }
+    return true;
+}
+
+/* The memory that turns write is the plan's own or an input's, and nobody else reads it from then
+   on. */
 static int
 prepare_enter(Writes *w, NodeId enter)
 {
@@ -781,7 +802,8 @@ prepare_enter(Writes *w, NodeId enter)
     for (int k = node_versions_from(graph_node(g, enter)); k < graph_node(g, enter)->nargs; k++) {
         NodeId old = graph_node(g, enter)->args[k], storage = storage_of(w, old);
         NodeId root = fact(w, storage)->root;
-        bool own = storage_is_fresh(g, root);
+        bool own = storage_is_fresh(g, root) || version_is_turned(w, storage) ||
+                   turns_write_input(w, enter, storage);
         bool inside = fact(w, storage)->loop == fact(w, enter)->loop;
         if (!own || !inside || old != storage || seen_later(w, storage, enter)) {
             Type type = graph_node(g, old)->type;
