@@ -246,14 +246,15 @@ static void
 put_soon(const DriveText *d, const KernelStep *s)
 {
     enum { FEW = 256, AS_TURNS = 8 };
+    const Kernel *k = d->program->kernels.at[s->kernel];
     if (s->nloops == 0) return;
     if (uses_x87(d, s)) {
         text_put(d->out, "    soon = 1;\n");
         return;
     }
     text_printf(d->out, "    left -= %d;\n", AS_TURNS);
-    for (int i = 0; i < s->nsizes; i++)
-        text_printf(d->out, "    soon |= s%d > %d;\n", s->sizes[i], FEW);
+    for (int loop = 0; loop < k->nloops; loop++)
+        text_printf(d->out, "    soon |= s%d > %d;\n", s->sizes[k->size[loop]], FEW);
 }
 
 static void
@@ -346,8 +347,8 @@ put_kernel(DriveText *d, const Step *step, int number)
     text_put(d->out, single ? "    }\n" : "    }\n    }\n");
 }
 
-/* The quick variant of a kept loop.  Where that gives up the plan does the loop, in this turn and in
-   those to come. */
+/* The quick variant of a kept loop.  Where that gives up the plan does the loop, in this turn and
+   in those to come. */
 static void
 put_kept_loop(DriveText *d, const Step *step, int number)
 {
@@ -383,7 +384,8 @@ put_kept_loops_begin(const DriveText *d)
         text_printf(d->out, "    int careful%d = 0;\n", i);
     }
     if (any)
-        text_put(d->out, "    DriveLog log = {{.more = log_nothing, .stop = log_stop}, drive, 0};\n");
+        text_put(d->out,
+                 "    DriveLog log = {{.more = log_nothing, .stop = log_stop}, drive, 0};\n");
 }
 
 /* Sizes come behind those that they are of. */
