@@ -440,9 +440,6 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     if (node_type(in, node).form != FORM_ARRAY)
         return interp_break(in, BREAK_INDEX, "a subscript of a scalar");
     bool element;
-    Answer listed = index_list_read(in, node, key, &result);
-    if (listed == ANSWER_YES) return push_node(in, result, out);
-    if (listed != ANSWER_NO) return listed;
     Answer answer = node_index(in, node, key, &element, &result);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_YES) {
@@ -744,8 +741,6 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
         if (answer != ANSWER_NO) return answer;
     }
     TRY(operand(in, value, &from));
-    Answer listed = index_list_write(in, node, key, from);
-    if (listed != ANSWER_NO) return listed;
     TRY(parse_key(in, key, items, &n, &advanced));
     if (advanced) return advanced_write(in, array, node, key, items, n, from);
     int integers = 0;

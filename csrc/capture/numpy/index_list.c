@@ -45,8 +45,8 @@ view_keys(Interp *in, NodeId array, Value *key, Value **keys, int *count)
 {
     Value *list = list_of(in, key);
     bool computed = false;
-    if (!sizes_may_vary(in) || node_type(in, array).device != DEVICE_HOST || list == NULL ||
-        list->nitems == 0 || list->nitems > MOST_INTS)
+    if (node_type(in, array).device != DEVICE_HOST || list == NULL || list->nitems == 0 ||
+        list->nitems > MOST_INTS)
         return ANSWER_NO;
     TRY(others_are_slices(in, key));
     for (int i = 0; i < list->nitems; i++) {
@@ -80,8 +80,8 @@ take_views(Interp *in, NodeId array, Value *const *keys, int count, NodeId *view
     return ANSWER_YES;
 }
 
-Answer
-index_list_read(Interp *in, NodeId array, Value *key, NodeId *out)
+static Answer
+read_views(Interp *in, NodeId array, Value *key, NodeId *out)
 {
     Value *keys[MOST_INTS];
     NodeId views[MOST_INTS];
@@ -91,8 +91,8 @@ index_list_read(Interp *in, NodeId array, Value *key, NodeId *out)
     return nodes_stack(in, 0, count, views, out);
 }
 
-Answer
-index_list_write(Interp *in, NodeId array, Value *key, NodeId value)
+static Answer
+write_views(Interp *in, NodeId array, Value *key, NodeId value)
 {
     Value *keys[MOST_INTS], *target, *at;
     NodeId views[MOST_INTS], parts[MOST_INTS];
@@ -113,4 +113,35 @@ index_list_write(Interp *in, NodeId array, Value *key, NodeId value)
         TRY(node_write(in, target, parts[i]));
     }
     return ANSWER_YES;
+}
+
+/* What breaks is NumPy's to do, unless capture starts again. */
+static Answer
+or_numpy(Interp *in, Answer answer)
+{
+    if (answer != ANSWER_BREAK || in->attempt.again) return answer;
+    break_take(in);
+    return ANSWER_NO;
+}
+
+Answer
+index_list_read(Interp *in, Value *array, Value *key, Value **out)
+{
+    NodeId node, result;
+    if (list_of(in, key) == NULL || !sizes_may_vary(in)) return ANSWER_NO;
+    TRY(array_operand(in, array, &node));
+    VARYING(in, answer, read_views(in, node, key, &result));
+    return answer == ANSWER_YES ? push_node(in, result, out) : or_numpy(in, answer);
+}
+
+Answer
+index_list_write(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId node, from;
+    if (list_of(in, key) == NULL || !sizes_may_vary(in)) return ANSWER_NO;
+    if (value_is_opaque(in, value)) return ANSWER_NO;
+    TRY(array_operand(in, array, &node));
+    TRY(or_numpy(in, operand(in, value, &from)));
+    VARYING(in, answer, write_views(in, node, key, from));
+    return or_numpy(in, answer);
 }

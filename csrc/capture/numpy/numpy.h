@@ -305,8 +305,8 @@ bool stores_as_cast(Interp *in, NodeId value, DType to);
 PyObject *numpy_step(Interp *in, const char *name);
 
 /* ---- index_list.c: ANSWER_NO where the key is no short list of ints that a turn computes ---- */
-Answer index_list_read(Interp *in, NodeId array, Value *key, NodeId *out);
-Answer index_list_write(Interp *in, NodeId array, Value *key, NodeId value);
+Answer index_list_read(Interp *in, Value *array, Value *key, Value **out);
+Answer index_list_write(Interp *in, Value *array, Value *key, Value *value);
 
 /* ---- views.c: views as nodes; their types follow NumPy's rules, on a device CuPy's ---- */
 Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
