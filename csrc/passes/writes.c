@@ -35,7 +35,8 @@ facts_room(Writes *w)
 {
     for (NodeId id = w->facts.len; id < w->g->nodes.len; id++) {
         Fact alone = {
-            .root = id, .first_result = NO_NODE, .next_result = NO_NODE, .copied_by = NO_NODE};
+            .root = id, .first_result = NO_NODE, .next_result = NO_NODE, .copied_by = NO_NODE,
+            .began = NO_NODE};
         if (VEC_PUSH(w->g->arena, &w->facts, alone) < 0) return -1;
     }
     return 0;
@@ -69,12 +70,13 @@ find_arms(Writes *w)
     const Region *top = &w->g->regions.at[0];
     VEC(int32_t) around = {0}; /* per open cond: the arm that it is in */
     VEC(int32_t) loops = {0};  /* per open repeat: the one around it */
-    int32_t arm = 0, narms = 0, loop = 0;
+    VEC(int32_t) opened = {0}; /* per open cond or repeat: its number */
+    int32_t arm = 0, loop = 0, number = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         Op op = graph_node(w->g, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
-        if (op == OP_join || op == OP_again) arm = around.at[--around.len];
+        if (op == OP_join || op == OP_again) arm = around.at[--around.len], opened.len--;
         if (op == OP_again) fact(w, id)->ends = loop;
         if (op == OP_again) loop = loops.at[--loops.len];
         fact(w, id)->arm = arm;
@@ -82,8 +84,12 @@ find_arms(Writes *w)
         bool enters = op == OP_enter;
         if ((op == OP_branch || enters) && VEC_PUSH(w->g->arena, &around, arm) < 0) return -1;
         if (enters && VEC_PUSH(w->g->arena, &loops, loop) < 0) return -1;
-        if (op == OP_branch || op == OP_otherwise || op == OP_stay) arm = ++narms;
+        if ((op == OP_branch || enters) && VEC_PUSH(w->g->arena, &opened, ++number) < 0) return -1;
         if (enters) loop = id;
+        if (op != OP_branch && op != OP_otherwise && op != OP_stay) continue;
+        Arm made = {.around = around.at[around.len - 1], .number = opened.at[opened.len - 1]};
+        if (VEC_PUSH(w->g->arena, &w->arms, made) < 0) return -1;
+        arm = w->arms.len;
     }
     return 0;
 }
@@ -174,6 +180,15 @@ replace_argument(Writes *w, NodeId id, int k, NodeId value)
     args[k] = value;
     node->args = args;
     return add_read(w, id, value);
+}
+
+NodeId
+result_of(const Writes *w, NodeId of, int index)
+{
+    NodeId id = fact(w, of)->first_result;
+    while (id != NO_NODE && graph_node(w->g, id)->attrs.index != index)
+        id = fact(w, id)->next_result;
+    return id;
 }
 
 /* ---- insertion ---- */
@@ -489,6 +504,11 @@ goes_in_place(Writes *w, NodeId id)
 {
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value;
+    if (fact(w, id)->turned) {
+        NodeId from = storage_of(w, graph_node(w->g, id)->args[1]);
+        bool apart = fact(w, from)->root != fact(w, old)->root;
+        return apart || copy_value(w, id) != NO_NODE ? ANSWER_YES : ANSWER_ERROR;
+    }
     bool library = is_library(w, fact(w, old)->root);
     bool own = version_is_turned(w, old) ||
                storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
@@ -705,16 +725,6 @@ prepare_scatter(Writes *w, NodeId id)
 
 /* ---- loops ---- */
 
-/* The loop's result node number `index`, or NO_NODE. */
-static NodeId
-result_of(const Writes *w, NodeId loop, int index)
-{
-    NodeId id = fact(w, loop)->first_result;
-    while (id != NO_NODE && graph_node(w->g, id)->attrs.index != index)
-        id = fact(w, id)->next_result;
-    return id;
-}
-
 /* Is the storage read once the loop has begun, by anything but one argument of the loop? A virtual
    node counts, since it reads where it is used, and so does a write at commit that copies it. */
 static bool
@@ -812,7 +822,9 @@ prepare_enter(Writes *w, NodeId enter)
             if (root == NO_NODE || replace_argument(w, enter, k, root) < 0) return -1;
         }
         NodeId result = result_of(w, enter, k);
-        if (result != NO_NODE) fact(w, result)->root = root;
+        if (result == NO_NODE) continue;
+        fact(w, result)->root = root;
+        if (turn_stays(w, enter, result) < 0) return -1;
     }
     return 0;
 }
