@@ -34,9 +34,11 @@ static int
 facts_room(Writes *w)
 {
     for (NodeId id = w->facts.len; id < w->g->nodes.len; id++) {
-        Fact alone = {
-            .root = id, .first_result = NO_NODE, .next_result = NO_NODE, .copied_by = NO_NODE,
-            .began = NO_NODE};
+        Fact alone = {.root = id,
+                      .first_result = NO_NODE,
+                      .next_result = NO_NODE,
+                      .copied_by = NO_NODE,
+                      .began = NO_NODE};
         if (VEC_PUSH(w->g->arena, &w->facts, alone) < 0) return -1;
     }
     return 0;

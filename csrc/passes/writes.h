@@ -51,7 +51,7 @@ typedef struct {
     Graph *g;
     Virtuals virtuals; /* of the graph as it was at first */
     VEC(Fact) facts;   /* per node */
-    VEC(Arm) arms; /* that of number 1 first */
+    VEC(Arm) arms;     /* that of number 1 first */
     VEC(Read) reads;
     VEC(Inserted) inserted;
 } Writes;
