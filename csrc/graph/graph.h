@@ -226,11 +226,11 @@ op_writes_element(Op op)
 {
     return op == OP_element_store || op == OP_element_append || op == OP_element_draw;
 }
-/* A loop that gives a reduction of what its iterations leave. */
+/* A loop that gives the sum of what its iterations leave. */
 static inline bool
 op_folds(Op op)
 {
-    return op == OP_loop_sum || op == OP_loop_max || op == OP_loop_min;
+    return op == OP_loop_sum;
 }
 /* The pointwise op of the ufunc with this name on the device, or -1. */
 int op_from_ufunc(const char *ufunc_name, Device device);
@@ -272,9 +272,6 @@ enum {
 enum { COPY_KEPT = 1, COPY_LEFT = 2 };
 enum { WHERE_GUARDS = 1 };
 enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
-/* attrs.index of a ufunc in a kept loop: its arguments are elements of rows, of which the library
-   calls the ufunc's loop for all at once. */
-enum { CALL_OF_ROW = 1 };
 
 typedef struct {
     Op op;

@@ -249,12 +249,10 @@ bool value_is_section(Interp *in, Value *value);
 Answer section_take(Interp *in, Value *array, Value *key, Value **out);
 /* ANSWER_NO: no operand is a section. */
 Answer section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer section_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
-/* section_select.c: array[key], and array[key] = value, where the key is a section: of ints, or a
-   mask. */
+/* Breaks at what a kept loop has no form for, and a repeat has: the loop is tried as one. */
+Answer section_repeats(Interp *in, const char *what);
+/* section_select.c: array[key], where the key is a section of ints. */
 Answer section_gather(Interp *in, Value *array, Value *key, Value **out);
-Answer section_masked(Interp *in, Value *array, Value *mask, Value *value);
-Answer section_where(Interp *in, Value *const *args, Value **out);
 Answer section_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
 /* Why the turns of an outermost loop over the range are better kernels of their own: they may be
    done by several threads, and fuse with what is around.  NULL: they are not. */

@@ -419,13 +419,13 @@ begin_loop(Interp *in, Body *b)
 }
 
 /* A loop of many turns over slices that move, in which something has no native form, is tried as a
-   repeat: unrolled, it would have the kernels of each turn.  One with a list as an index is tried
-   at once, before the arm that has it is left to CPython. */
+   repeat: unrolled, it would have the kernels of each turn.  One with what only a repeat can have
+   is tried at once, before the arm that has it is left to CPython. */
 static Answer
 learn_repeat(Interp *in, const Body *b)
 {
     bool outermost = in->loop == NULL && in->top == in->bottom;
-    if (outermost && b->loop->listed) {
+    if (outermost && b->loop->repeats) {
         Answer learnt = repeat_learn_kept(in, b->scan.shape);
         if (learnt != ANSWER_NO) return learnt;
     }

@@ -192,10 +192,8 @@ comparison_function(Interp *in, int operator_)
 Answer
 operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    if (in->loop != NULL) {
-        Answer section = section_compare(in, operator_, left, right, out);
-        if (section != ANSWER_NO) return section;
-    }
+    if (in->loop != NULL && (value_is_section(in, left) || value_is_section(in, right)))
+        return section_repeats(in, "a comparison of rows");
     if (value_is_on_device(left) || value_is_on_device(right))
         return device_comparison(in, operator_, left, right, out);
     if (left->compared || right->compared) {

@@ -128,52 +128,16 @@ section_computed(Interp *in, int operator_, Value *left, Value *right, Value **o
     return are_floats(in, *out);
 }
 
-static Answer
-call_of_ints(Interp *in, const Value *value, Value *const *operands, Value **out)
-{
-    static const char *const names[] = {"add",        "subtract",   "multiply", "negative",
-                                        "maximum",    "minimum",    "positive", "bitwise_and",
-                                        "bitwise_or", "bitwise_xor"};
-    Value *both[2] = {operands[0], operands[0]};
-    if (value->object == numpy_object("square")) return of_ints(in, "multiply", 2, both, out);
-    for (int i = 0; i < COUNT_OF(names); i++)
-        if (value->object == numpy_object(names[i]))
-            return of_ints(in, names[i], value->nitems - 1, operands, out);
-    return section_fails(in, "a function of rows of ints");
-}
-
-/* A call of a ufunc, as of the elements. */
-static Answer
-call_of(Interp *in, const Value *value, Value *const *operands, Value **out)
-{
-    Value *callable = value_const(in, value->object);
-    if (callable == NULL) return ANSWER_ERROR;
-    if (are_ints(in, value->nitems - 1, operands)) return call_of_ints(in, value, operands, out);
-    for (int i = 0; i < value->nitems - 1; i++)
-        if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i]));
-    NodeId before = in->graph->nodes.len;
-    TRY(call_const(in, callable, value->nitems - 1, operands, NULL, out));
-    TRY(are_floats(in, *out));
-    Node *node = graph_node(in->graph, (*out)->node);
-    if ((*out)->node >= before && node_is_called(in->graph, node)) node->attrs.index = CALL_OF_ROW;
-    return ANSWER_YES;
-}
-
 Answer
 section_element(Interp *in, const SectionReads *reads, Value *value, Value **out)
 {
-    Value *operands[3] = {NULL, NULL, NULL};
+    Value *operands[2] = {NULL, NULL};
     *out = value;
     if (value->kind == V_SECTION) return load_element(in, reads, value, out);
     if (value->kind != V_EXPRESSION) return ANSWER_YES;
     for (int i = 0; i < value->nitems - 1; i++)
         TRY(section_element(in, reads, value->items[i], &operands[i]));
-    if (value->object != NULL) return call_of(in, value, operands, out);
-    if (value->position == SECTION_WHERE || value->position == SECTION_GATHER)
-        return select_element(in, value, operands, out);
-    if (value->position >= SECTION_COMPARE && value->position < SECTION_COMPARE + 6)
-        return operate_compare(in, (int)value->position - SECTION_COMPARE, operands[0], operands[1],
-                               out);
+    if (value->position == SECTION_GATHER) return gathered_element(in, value, operands[0], out);
     return section_computed(in, (int)value->position, operands[0], operands[1], out);
 }
 
