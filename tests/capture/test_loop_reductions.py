@@ -9,6 +9,7 @@ import pytest
 import pycompile
 from pycompile import _C, _explain_text
 from tests.differential import MANY, check, check_whole
+from tests.reports import turns_in_place
 
 RNG = np.random.default_rng(43)
 A = RNG.random((9, 9)) + 9 * np.eye(9)
@@ -138,6 +139,11 @@ def test_the_program_cannot_tell(function, arguments, also, variants):
 )
 def test_loops_stay_loops(function, arguments):
     assert kept(function, *(argument.copy() for argument in arguments))
+
+
+def test_loops_with_functions_of_rows_are_repeats():
+    for function, other in ((norms, Y), (ufuncs, X), (centred, Y)):
+        assert turns_in_place(function, A.copy(), other.copy()), function
 
 
 def long_sums(a, out):

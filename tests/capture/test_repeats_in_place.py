@@ -3,6 +3,8 @@
 import numpy as np
 from differential import check
 
+from tests.reports import turns_in_place
+
 RNG = np.random.default_rng(3)
 AT = RNG.integers(0, 6, 5)
 
@@ -66,3 +68,76 @@ def test_kept_loops_in_turns_give_up():
     check(pivots, a, back, whole=True)
     for arguments in also:
         check(pivots, a, back, captured=False, also=(arguments,))
+
+
+def by_parity(a, out, at):
+    for i in range(len(at)):
+        if i % 2:
+            out[i] = np.exp(a[at[i]])
+        else:
+            out[i] = a[at[i]] * 2
+
+
+def by_data(a, out, at):
+    for i in range(len(at)):
+        if a[at[i], 0] > 0:
+            out[i] = np.exp(a[at[i]])
+        else:
+            out[i] = np.tanh(out[i - 1])
+
+
+def in_one_arm(a, out, at):
+    for i in range(len(at)):
+        if a[at[i], 0] > 0:
+            out[i] = np.exp(a[i])
+
+
+def in_arms_of_arms(a, out, at):
+    for i in range(len(at)):
+        before = out[i] + 1
+        if a[at[i], 0] > 1:
+            out[i] = np.exp(a[i])
+        elif a[i, 0] > 0:
+            out[i] = out[i - 1]
+        elif a[i, 1] > 0:
+            out[i] = np.tanh(a[i])
+            out[i - 1] = out[i] * before
+        else:
+            out[i] = out[i][::-1]
+        out[i] += before * out[i - 1].sum()
+        if a[i, 2] > 0:
+            out[i - 1] = before
+        else:
+            out[i - 1] = np.sin(out[i - 1])
+
+
+def old_row_after_arms(a, out, at):
+    for i in range(len(at)):
+        old = out[i - 1]
+        kept = old.copy()
+        if a[at[i], 0] > 0:
+            out[i - 1] = np.exp(a[i])
+        else:
+            out[i - 1] = kept[::-1]
+        out[i] += kept * old
+
+
+def turns_in_arms(a, out, at):
+    for i in range(len(at)):
+        if a[at[i], 0] > 0:
+            for j in range(2):
+                out[i] = np.exp(out[i] * 0.1) + out[j]
+        else:
+            out[i] = np.tanh(out[i - 1])
+
+
+def test_arms_write_in_place():
+    """Both arms of a branch, arms in arms, what reads older versions; with an undo in the middle."""
+    a, out = squares(rows=9)
+    at = np.arange(9)
+    late = changed(at, 6, 9)
+    for function in (by_parity, by_data, in_one_arm, in_arms_of_arms, turns_in_arms):
+        assert turns_in_place(function, a, out.copy(), at), function
+    for function in (by_parity, by_data, in_one_arm, in_arms_of_arms, turns_in_arms, old_row_after_arms):
+        also = ((a, out, late), (-a, out, at), (out, out, at), (a[::-1], out.T.copy().T, late))
+        check(function, a, out, at, captured=False, also=also)

@@ -178,21 +178,14 @@ section_unpack(Interp *in, Value *row, int count, Value **items)
 /* Functions and methods of rows that only repeats have, beside ufuncs. */
 static const char *const functions[] = {"mean", "max", "min", "amax", "amin", "where"};
 
+/* Is it one of these, by its name as a method or as NumPy's object? */
 static bool
-is_function(const char *name)
+is_function(const char *name, PyObject *callable)
 {
     bool found = false;
     for (size_t i = 0; i < COUNT_OF(functions) && !found; i++)
-        found = strcmp(name, functions[i]) == 0;
-    return found;
-}
-
-static bool
-repeats_call(PyObject *callable)
-{
-    bool found = ufunc_check(callable) || callable == python_builtin("abs");
-    for (size_t i = 0; i < COUNT_OF(functions) && !found; i++)
-        found = callable == numpy_object(functions[i]);
+        found = name != NULL ? strcmp(name, functions[i]) == 0
+                             : callable == numpy_object(functions[i]);
     return found;
 }
 
@@ -221,7 +214,9 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
         return section_product(in, false, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
-    return repeats_call(callable) ? section_repeats(in, "a function of rows") : ANSWER_NO;
+    bool known = ufunc_check(callable) || callable == python_builtin("abs") ||
+                 is_function(NULL, callable);
+    return known ? section_repeats(in, "a function of rows") : ANSWER_NO;
 }
 
 Answer
@@ -229,7 +224,7 @@ section_find(Interp *in, Value *value, PyObject *name, Value **out)
 {
     const char *text = text_of_str(name);
     bool known = strcmp(text, "dot") == 0 || strcmp(text, "sum") == 0;
-    if (is_function(text) && value_is_section(in, value))
+    if (is_function(text, NULL) && value_is_section(in, value))
         return section_repeats(in, "a function of rows");
     if (!known || !value_is_section(in, value))
         return interp_break(in, BREAK_UNROLL, "'%s' of %s", text, value_describe(in, value));
