@@ -84,7 +84,9 @@ def turns_in_place(function, *args):
     explanation = pycompile.explain(function)(*args)
     schedules = [record["schedule"] for record in explanation.records if record.get("schedule")]
     sizes = [str(list(a.shape)).replace(" ", "") for a in args if np.ndim(a) > 1]
-    held = re.compile("(temp|chosen): [a-z0-9]+(" + "|".join(map(re.escape, sizes)) + r")(,|$)", re.M)
+    held = re.compile(
+        "(temp|chosen): [a-z0-9]+(" + "|".join(map(re.escape, sizes)) + r")(,|$)", re.M
+    )
     return "drive of steps" in "".join(schedules) and not any(map(held.search, schedules))
 
 

@@ -142,8 +142,8 @@ def test_loops_stay_loops(function, arguments):
 
 
 def test_loops_with_functions_of_rows_are_repeats():
-    for function, other in ((norms, Y), (ufuncs, X), (centred, Y)):
-        assert turns_in_place(function, A.copy(), other.copy()), function
+    for function in (norms, ufuncs, centred):
+        assert turns_in_place(function, RNG.random((200, 200)), RNG.random(200)), function
 
 
 def long_sums(a, out):

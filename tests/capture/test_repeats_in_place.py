@@ -138,6 +138,13 @@ def test_arms_write_in_place():
     late = changed(at, 6, 9)
     for function in (by_parity, by_data, in_one_arm, in_arms_of_arms, turns_in_arms):
         assert turns_in_place(function, a, out.copy(), at), function
-    for function in (by_parity, by_data, in_one_arm, in_arms_of_arms, turns_in_arms, old_row_after_arms):
+    for function in (
+        by_parity,
+        by_data,
+        in_one_arm,
+        in_arms_of_arms,
+        turns_in_arms,
+        old_row_after_arms,
+    ):
         also = ((a, out, late), (-a, out, at), (out, out, at), (a[::-1], out.T.copy().T, late))
         check(function, a, out, at, captured=False, also=also)

@@ -184,8 +184,8 @@ is_function(const char *name, PyObject *callable)
 {
     bool found = false;
     for (size_t i = 0; i < COUNT_OF(functions) && !found; i++)
-        found = name != NULL ? strcmp(name, functions[i]) == 0
-                             : callable == numpy_object(functions[i]);
+        found =
+            name != NULL ? strcmp(name, functions[i]) == 0 : callable == numpy_object(functions[i]);
     return found;
 }
 
@@ -214,8 +214,8 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
         return section_product(in, false, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
-    bool known = ufunc_check(callable) || callable == python_builtin("abs") ||
-                 is_function(NULL, callable);
+    bool known =
+        ufunc_check(callable) || callable == python_builtin("abs") || is_function(NULL, callable);
     return known ? section_repeats(in, "a function of rows") : ANSWER_NO;
 }
 
