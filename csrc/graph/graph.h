@@ -439,7 +439,7 @@ int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
-/* The most that it can be, which the run knows from its beginning on; NO_SIZE: that is not known. */
+/* The most that it can be, as the beginning of the run knows it; NO_SIZE: that is not known. */
 SizeId size_ceiling(Graph *g, SizeId id);
 /* Is there a length of an input that is bounded, not known? */
 bool graph_has_symbols(const Graph *g);

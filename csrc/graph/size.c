@@ -482,7 +482,8 @@ ceiling_of(Graph *g, SizeId id, int depth)
     SizeId a = ceiling(g, size.a, depth + 1), b = ceiling(g, size.b, depth + 1);
     switch (size.kind) {
     case SIZE_LEAST: return a == NO_SIZE ? b : b == NO_SIZE ? a : size_extreme(g, SIZE_LEAST, a, b);
-    case SIZE_MOST: return a == NO_SIZE || b == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, a, b);
+    case SIZE_MOST:
+        return a == NO_SIZE || b == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, a, b);
     case SIZE_MUL:
         if (!size_lower(g, size.a, &least) || least < 0) return NO_SIZE;
         if (!size_lower(g, size.b, &least) || least < 0) return NO_SIZE;
