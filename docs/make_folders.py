@@ -78,7 +78,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Functions", "numpy_names function_table numpy_functions numpy_python"),
             (
                 "Elements and places",
-                "ops int_bounds casts index places masked views writes crossing",
+                "ops int_bounds casts index index_list places masked views writes crossing",
             ),
             (
                 "Functions by subject",
@@ -122,7 +122,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",
-                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_picked "
+                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part "
                 "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
                 "loop_before loop_calls loop_written loop_marks loop_why",
             ),

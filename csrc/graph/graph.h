@@ -226,11 +226,11 @@ op_writes_element(Op op)
 {
     return op == OP_element_store || op == OP_element_append || op == OP_element_draw;
 }
-/* A loop that gives a reduction of what its iterations leave. */
+/* A loop that gives the sum of what its iterations leave. */
 static inline bool
 op_folds(Op op)
 {
-    return op == OP_loop_sum || op == OP_loop_max || op == OP_loop_min;
+    return op == OP_loop_sum;
 }
 /* The pointwise op of the ufunc with this name on the device, or -1. */
 int op_from_ufunc(const char *ufunc_name, Device device);
@@ -278,9 +278,6 @@ enum {
 enum { COPY_KEPT = 1, COPY_LEFT = 2 };
 enum { WHERE_GUARDS = 1 };
 enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
-/* attrs.index of a ufunc in a kept loop: its arguments are elements of rows, of which the library
-   calls the ufunc's loop for all at once. */
-enum { CALL_OF_ROW = 1 };
 
 typedef struct {
     Op op;
@@ -366,6 +363,8 @@ typedef struct Graph {
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
     bool tunes;                 /* products are tried out for the fastest way */
+    bool saves;                 /* inputs may be written before all is done that can fail, once
+                                   their elements are saved */
     bool sizes_change;          /* another plan of the place did not hold */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
@@ -374,6 +373,8 @@ typedef struct Graph {
 } Graph;
 
 enum { CAPABILITY_HOPPER = 90 };
+
+enum { SAVED_AXES = 4 }; /* arrays with more are not saved */
 
 /* ---- build.c ---- */
 
@@ -444,6 +445,8 @@ int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
+/* The most that it can be, as the beginning of the run knows it; NO_SIZE: that is not known. */
+SizeId size_ceiling(Graph *g, SizeId id);
 /* Is there a length of an input that is bounded, not known? */
 bool graph_has_symbols(const Graph *g);
 /* Has it a number that only a step of the run tells? */

@@ -176,6 +176,8 @@ typedef struct {
     BufferId *fresh, *pool;
     int32_t ndropped; /* made in a turn, and not used in the next */
     BufferId *dropped;
+    int32_t nsaved; /* inputs that turns write: an undo puts back what is in them now */
+    BufferId *saved;
     Place condition; /* NO_BUFFER: the loop begins */
     int32_t target;
 } CarryStep;

@@ -105,9 +105,9 @@ typedef struct {
 
 /* A CarryStep.  plan_carry.c runs it. */
 typedef struct {
-    int32_t nmoves, nfresh, npool, ndropped;
+    int32_t nmoves, nfresh, npool, ndropped, nsaved;
     PlanPlace *from;
-    int32_t *to, *fresh, *pool, *dropped;
+    int32_t *to, *fresh, *pool, *dropped, *saved;
     PlanPlace condition;
     int32_t target;
 } PlanCarry;
@@ -422,6 +422,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
 int flags_told(unsigned flags, unsigned *told);
 /* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
+/* Saves the array in the buffer, which later steps write in place. */
+Answer run_save(Run *run, int32_t buffer);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
 /* Drops the log that the plan keeps for its next run. */

@@ -360,6 +360,7 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
                        .nfresh = from->nfresh,
                        .npool = from->npool,
                        .ndropped = from->ndropped,
+                       .nsaved = from->nsaved,
                        .condition = {from->condition.buffer, from->condition.offset},
                        .target = from->target};
     out->from = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(from->nmoves + 1));
@@ -367,7 +368,9 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
     out->fresh = copy_of(plan, from->fresh, sizeof(int32_t) * (size_t)from->nfresh);
     out->pool = copy_of(plan, from->pool, sizeof(int32_t) * (size_t)from->npool);
     out->dropped = copy_of(plan, from->dropped, sizeof(int32_t) * (size_t)from->ndropped);
-    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped) return -1;
+    out->saved = copy_of(plan, from->saved, sizeof(int32_t) * (size_t)from->nsaved);
+    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped || !out->saved)
+        return -1;
     for (int i = 0; i < from->nmoves; i++)
         out->from[i] = (PlanPlace){from->from[i].buffer, from->from[i].offset};
     return 0;

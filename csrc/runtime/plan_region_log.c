@@ -394,6 +394,14 @@ region_log_empty(RegionLog *log)
     log->used = 0;
 }
 
+int
+region_log_save(RegionLog *log, const LogArray *array)
+{
+    log->array[0] = *array;
+    log->seen.narrays = 1;
+    return log_room(log, 1) < 0 ? -1 : log_whole(log, 0);
+}
+
 bool
 region_log_is_empty(const RegionLog *log)
 {

@@ -290,6 +290,7 @@ typedef struct {
     bool sections;        /* parts of arrays are stored … */
     bool long_rows;       /* … of many elements each, of larger arrays … */
     bool moves;           /* … with bounds or indices that change */
+    bool repeats;         /* it has what only a repeat's body can have */
     int pending;          /* operations on parts whose results are not used yet */
     bool asks_zeros;      /* of `either`, whether it is seen that they are such */
     bool asks_ints;       /* of `either`, whether it is seen that they may be ints */

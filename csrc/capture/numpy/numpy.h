@@ -307,6 +307,10 @@ bool stores_as_cast(Interp *in, NodeId value, DType to);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
+/* ---- index_list.c: ANSWER_NO where the key is no short list of ints that a turn computes ---- */
+Answer index_list_read(Interp *in, Value *array, Value *key, Value **out);
+Answer index_list_write(Interp *in, Value *array, Value *key, Value *value);
+
 /* ---- views.c: views as nodes; their types follow NumPy's rules, on a device CuPy's ---- */
 Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
                  NodeId *out);
@@ -357,6 +361,8 @@ Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
 /* ---- shape_functions.c ---- */
 /* A shape: int or tuple of ints; -1 is passed on. */
 Answer value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape);
+/* The arrays, which get the axis; their nodes change. */
+Answer nodes_stack(Interp *in, int axis, int n, NodeId *nodes, NodeId *out);
 
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */
