@@ -615,6 +615,15 @@ run_next(Run *run, int *at, unsigned *flags)
     return answer;
 }
 
+bool
+run_is_interrupted(Run *run, PyThreadState *thread)
+{
+    if (run->sent || !signal_is_pending(thread)) return false;
+    run->interrupted = true;
+    run->why = "a signal";
+    return true;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -622,11 +631,7 @@ run_steps(Run *run)
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         run->step = i;
-        if (i > 0 && !run->sent && signal_is_pending(PyThreadState_Get())) {
-            run->interrupted = true;
-            run->why = "a signal";
-            return ANSWER_NO;
-        }
+        if (i > 0 && run_is_interrupted(run, PyThreadState_Get())) return ANSWER_NO;
         release_arrays(run, i);
         if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
         Answer answer = run_next(run, &i, &flags);

@@ -3,6 +3,7 @@ if there were another with the same arrays, and notes in which order it is asked
 
 import ctypes
 import json
+import signal
 import warnings
 
 import numpy as np
@@ -268,6 +269,45 @@ def test_a_failure_behind_a_collective_is_not_run_again(told):
         compiled(x, y)
     assert told.count("all_reduce") == 2
     np.testing.assert_array_equal(host(x), kept)
+
+
+def test_a_signal_behind_a_collective_waits_for_the_end(told):
+    seen = []
+
+    class Late(Communicator):
+        def put(self, out, array):
+            super().put(out, array)
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+    comm = Late()
+
+    def kept(x, y, n):
+        g = x * 2
+        comm.all_reduce(g, g)
+        s = 0.0
+        for i in range(n):
+            s = s * 0.5 + y[i % 7]
+        return g, s
+
+    def of_rows(x, y, n):
+        g = x * 2
+        comm.all_reduce(g, g)
+        z = y * 1.0
+        for _ in range(n // 100):
+            z = z * 0.5 + y
+        return g, z[0]
+
+    comm, x, y, n = Late(), values((9,)), np.arange(7.0), 4_000_000
+    before = signal.signal(signal.SIGALRM, lambda *unused: seen.append(1))
+    try:
+        for function in kept, of_rows:
+            compiled = once(function, device(x), y, n)
+            g, s = compiled(device(x), y, n)
+            np.testing.assert_array_equal(host(g), 4 * x)
+            assert compiled.stats()["plans"] == 1
+        assert len(seen) == 4
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_what_is_left_to_cupy(told):
