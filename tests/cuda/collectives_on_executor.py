@@ -402,3 +402,12 @@ def test_ranks_compare_what_they_compile(told, monkeypatch):
     ) as e:
         image_of(step, x).agree(comm)
     assert "there `%" in e.value.difference and "'min'" in e.value.difference
+
+    def other_step(x):
+        comm.all_reduce(x, x)
+        return x * 3
+
+    texts[:] = [json.dumps(image_of(other_step, x)._told()).encode()]
+    with pytest.raises(pycompile.JobError, match="compiles its calls otherwise") as e:
+        image_of(step, x).agree(comm)
+    assert "other_step" in e.value.difference
