@@ -4,8 +4,8 @@
 
 An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself.  The
 training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
-size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile, with its
-fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
+size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile,
+with its fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
 
 import os
 import socket

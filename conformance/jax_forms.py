@@ -24,8 +24,8 @@ UNARY = {
     "copy_p": "np.copy({})",
 } | {
     name: f"np.{name}({{}})"
-    for name in "floor ceil exp exp2 expm1 log log2 log1p tanh sin cos tan sinh cosh sqrt cbrt square sign real "
-    "imag conj".split()
+    for name in "floor ceil exp exp2 expm1 log log2 log1p tanh sin cos tan sinh cosh sqrt cbrt square sign "
+    "real imag conj".split()
 }
 BINARY = {
     "rem": "np.fmod({}, {})",

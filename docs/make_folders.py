@@ -215,8 +215,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Guards",
-                "guards guards_reach guards_watch guards_weak guards_strong guards_path guards_text guards_name guards_value "
-                "guards_remedy guards_differ",
+                "guards guards_reach guards_watch guards_weak guards_strong guards_path guards_text guards_name "
+                "guards_value guards_remedy guards_differ",
             ),
             ("Compiles", "compile compile_backend compile_export compile_tell backend"),
             (

@@ -7,6 +7,7 @@ waits where the result is read first, or at the end of the plan.
 from __future__ import annotations
 
 import cupy
+from cupyx.distributed import _nccl_comm
 
 
 class Lane:
@@ -79,7 +80,7 @@ def arrived(pending, *arrays):
 
 
 class Collective:
-    """Begins a method of a communicator: gives a Pending.
+    """Begins a method of a communicator, not one that overrides it: gives a Pending.
 
     `written` is the number of the argument that is written, or None.  The result is in new memory, or
     `in_place`.  An `awaited` one is on the current stream: nothing could overlap with it.
@@ -88,6 +89,7 @@ class Collective:
     def __init__(self, name, written):
         self.__name__ = self.__qualname__ = name
         self.__module__ = __name__
+        self.method = getattr(_nccl_comm.NCCLBackend, name)
         self.written = written
         # one object each, as plans keep them
         self.in_place = self._begin
@@ -103,12 +105,12 @@ class Collective:
     def _begin(self, communicator, *args):
         side = lane()
         side.begin()
-        getattr(communicator, self.__name__)(*args, stream=side.stream)
+        self.method(communicator, *args, stream=side.stream)
         arrays = [each for each in args if isinstance(each, cupy.ndarray)]
         return Pending(side, side.end(), self._out(args), arrays)
 
     def _call(self, communicator, *args):
-        getattr(communicator, self.__name__)(*args)
+        self.method(communicator, *args)
         return Pending(None, None, self._out(args), None)
 
     def _out(self, args):

@@ -78,7 +78,8 @@ def vector_loop_text(loop: str, name: str, dtype: str, pointer: str, size: int) 
     letters = "ab" if name in _BINARY else "a"
     vectors = ", ".join(letters)
     loads = "".join(
-        f"            {letter}[k] = *(const {c} *)(data[{at}] + (i + k < n ? i + k : n - 1) * strides[{at}]);\n"
+        f"            {letter}[k] = "
+        f"*(const {c} *)(data[{at}] + (i + k < n ? i + k : n - 1) * strides[{at}]);\n"
         for at, letter in enumerate(letters)
     )
     taken = ", ".join([f"vector_{loop}"] * len(letters))

@@ -109,11 +109,9 @@ class Image:
         ranks = [json.loads(text) for text in texts]
         there, cpu, versions, names, made = ranks[0]
         for rank, (here, other_cpu, other_versions, others, other_made) in enumerate(ranks):
+            found = [("its calls", _difference_of("names", "\n".join(names), "\n".join(others)))]
             calls = zip(names, made, other_made)
-            found = [(name, _difference(a, b, cpu != other_cpu)) for name, a, b in calls]
-            found.append(
-                ("its calls", _difference_of("names", "\n".join(names), "\n".join(others)))
-            )
+            found += [(name, _difference(a, b, cpu != other_cpu)) for name, a, b in calls]
             for name, difference in found:
                 if difference:
                     difference += _other_versions(versions, other_versions)

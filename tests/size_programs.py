@@ -1,5 +1,5 @@
-"""Random programs with loops of few statements over arrays that the program makes: nearly each loop is kept, and the
-lengths are symbols where other programs have a plan for each; see test_loop_fuzz.py.
+"""Random programs with loops of few statements over arrays that the program makes: nearly each loop is
+kept, and the lengths are symbols where other programs have a plan for each; see test_loop_fuzz.py.
 
 `x` and `y` are of n, `a` of n by m; indices are in bounds mostly, slices may be empty."""
 
@@ -12,12 +12,13 @@ import numpy as np
 
 BEFORE = (
     "z = x * 2", "z = x.copy()", "z = np.zeros(n)", "z = x[::-1] + y", "z = np.concatenate([x[:1], y[1:]])",
-    "z = np.arange(n) * 0.5", "z = a.sum(axis=1)", "z = np.empty(n); z[:] = y", "z = x + 0; y = y * 2", "z = x",
-    "z = np.where(x > y, x, 0)", "z = np.full(x.shape, 0.5)", "z = np.ones(len(y)); x = x + y", "z = a[:, 0] + x",
+    "z = np.arange(n) * 0.5", "z = a.sum(axis=1)", "z = np.empty(n); z[:] = y", "z = x + 0; y = y * 2",
+    "z = x", "z = np.where(x > y, x, 0)", "z = np.full(x.shape, 0.5)", "z = np.ones(len(y)); x = x + y",
+    "z = a[:, 0] + x",
 )  # fmt: skip
 SPANS = (
-    "n", "n", "len(z)", "1, n", "n - 1", "n - 1, -1, -1", "0, n, 2", "n // 2", "n // 2, n", "m", "z.shape[0]", "n, 0, -1",
-    "x.size", "a.shape[1]", "3",
+    "n", "n", "len(z)", "1, n", "n - 1", "n - 1, -1, -1", "0, n, 2", "n // 2", "n // 2, n", "m", "z.shape[0]",
+    "n, 0, -1", "x.size", "a.shape[1]", "3",
 )  # fmt: skip
 
 
@@ -36,9 +37,9 @@ class Writer:
 
     def bounds(self) -> str:
         return self.one(
-            "i:", ":i", "i:", "-i:", ":-i", "i + 1:", ":i + 1", "i:i + 2", "i - 1:i + 2", "1:-1", "i // 2:i", "::2",
-            "i::2", "::-1", "i::-1", "n - i:", ":n - i", "i:n - 1", "i::i + 1", "i * i::i + 1", ":", "2:", ":len(x) // 2",
-            "i:len(z) - 1", "-3:", "i:-1:2",
+            "i:", ":i", "i:", "-i:", ":-i", "i + 1:", ":i + 1", "i:i + 2", "i - 1:i + 2", "1:-1", "i // 2:i",
+            "::2", "i::2", "::-1", "i::-1", "n - i:", ":n - i", "i:n - 1", "i::i + 1", "i * i::i + 1", ":",
+            "2:", ":len(x) // 2", "i:len(z) - 1", "-3:", "i:-1:2",
         )  # fmt: skip
 
     def vector(self, bounds: str, depth: int = 0) -> str:

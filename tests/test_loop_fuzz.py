@@ -63,7 +63,8 @@ def note(*values: Any) -> float:
 
 
 def program(number: int) -> str:
-    """Called with other lengths, most work on arrays of their own, whose lengths are symbols in front of the loops."""
+    """Called with other lengths, most work on arrays of their own, whose lengths are symbols in front of
+    the loops."""
     text = of(number).program(number)
     rng = random.Random(number)
     if not SIZES or of(number) is size_programs or rng.random() < 0.3:
@@ -78,8 +79,8 @@ def program(number: int) -> str:
 
 
 def of_lengths(args: list[Any], names: tuple[str, ...], rng: random.Random) -> list[Any]:
-    """The same arguments with other lengths, which are equal, and in the order, that they were in; `n` and `m` follow
-    them, so that what was in bounds is so mostly."""
+    """The same arguments with other lengths, which are equal, and in the order, that they were in; `n` and
+    `m` follow them, so that what was in bounds is so mostly."""
     known = sorted({n for arg in args if isinstance(arg, np.ndarray) for n in arg.shape})
     chosen = [rng.choice(LENGTHS) for _ in known]
     if rng.random() < 0.7:

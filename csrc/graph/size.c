@@ -488,9 +488,10 @@ ceiling_of(Graph *g, SizeId id, int depth)
         if (!size_lower(g, size.a, &least) || least < 0) return NO_SIZE;
         if (!size_lower(g, size.b, &least) || least < 0) return NO_SIZE;
         return a == NO_SIZE || b == NO_SIZE ? NO_SIZE : size_mul(g, a, b);
-    default:
+    case SIZE_FLOOR_DIV:
         if (!size_is_const(g, size.b) || size_value(g, size.b) <= 0) return NO_SIZE;
         return a == NO_SIZE ? NO_SIZE : size_quotient(g, SIZE_FLOOR_DIV, a, size.b);
+    default: return NO_SIZE;
     }
 }
 

@@ -4,7 +4,11 @@
    first node that reads it.  One that is waited for at once is marked: it needs no stream of its
    own; where the arrays are of no other use, it writes there.
 
-   Neither moves beyond a jump or a kept loop. */
+   Neither moves beyond a jump or a kept loop.
+
+   What has been sent cannot be taken back, while work of the host gives a run up where Python
+   raises or NumPy warns.  It therefore comes first: from behind the first collective it moves in
+   front of it, unless it needs what stays behind. */
 #include "rewrite.h"
 
 typedef struct {
@@ -17,6 +21,8 @@ typedef struct {
         *behind;   /* per place in `from`: the first collective that follows it there, or NO_NODE */
     NodeId *next;  /* per collective: the next one of the same place */
     NodeId worked; /* the last node in `to` that takes time */
+    bool *stays;   /* per node: behind the first collective */
+    bool *read;    /* per storage: by a node that stays */
 } Order;
 
 static bool
@@ -38,6 +44,101 @@ is_commit(const Node *node)
     return op_info(node->op)->kind == KIND_SCATTER && node->attrs.index == WRITE_AT_COMMIT;
 }
 
+/* ---- the host's work first ---- */
+
+static bool
+may_fail(const Graph *g, const Node *node)
+{
+    OpKind kind = op_info(node->op)->kind;
+    return is_edge(node) || node_may_report(g, node) ||
+           (kind == KIND_PYTHON && op_info(node->op)->flags & OPF_FALLIBLE);
+}
+
+/* What runs with node number `first`: it, or all of a cond or repeat that was laid out. */
+static int
+unit_end(const Order *o, int first)
+{
+    int depth = 0, i = first;
+    do {
+        Op op = graph_node(o->g, o->from->nodes.at[i++])->op;
+        depth += (op == OP_branch || op == OP_enter) - (op == OP_join || op == OP_again);
+    } while (depth > 0 && i < o->from->nodes.len);
+    return i;
+}
+
+static bool region_has_to_stay(const Order *o, RegionId region, bool called);
+
+/* `called`: a call that is no collective stays. */
+static bool
+has_to_stay(const Order *o, const Node *node, bool called)
+{
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_INPUT || kind == KIND_CONST) return false;
+    if (node->type.device != DEVICE_HOST || node->op == OP_collective) return true;
+    if (kind == KIND_EXTERN && called) return true; /* calls keep their order */
+    if (kind == KIND_SCATTER && o->read[node->storage]) return true;
+    for (int k = 0; k < node->nargs; k++) {
+        const Node *arg = graph_node(o->g, node->args[k]);
+        if (o->stays[node->args[k]] || arg->type.device != DEVICE_HOST) return true;
+    }
+    for (int k = 0; kind == KIND_REGION && k < COUNT_OF(node->region); k++)
+        if (node->region[k] != NO_REGION && region_has_to_stay(o, node->region[k], called))
+            return true;
+    return false;
+}
+
+static bool
+region_has_to_stay(const Order *o, RegionId region, bool called)
+{
+    const Region *inner = &o->g->regions.at[region];
+    for (int i = 0; i < inner->nodes.len; i++)
+        if (has_to_stay(o, graph_node(o->g, inner->nodes.at[i]), called)) return true;
+    return false;
+}
+
+static bool
+unit_has_to_stay(const Order *o, int first, int end, bool called)
+{
+    for (int i = first; i < end; i++)
+        if (has_to_stay(o, graph_node(o->g, o->from->nodes.at[i]), called)) return true;
+    return false;
+}
+
+/* What of the top region stays behind the first collective; behind a cond or a loop that does, all.
+ */
+static void
+find_what_stays(Order *o)
+{
+    const Region *from = o->from;
+    bool called = false, all = false;
+    int first = 0;
+    while (graph_node(o->g, from->nodes.at[first])->op != OP_collective) first++;
+    for (int i = first, end; i < from->nodes.len; i = end) {
+        end = unit_end(o, i);
+        if (!all && !unit_has_to_stay(o, i, end, called)) continue;
+        for (int m = i; m < end; m++) {
+            NodeId id = from->nodes.at[m];
+            const Node *node = graph_node(o->g, id);
+            o->stays[id] = true;
+            all = all || is_edge(node);
+            called = called || node->op == OP_extern;
+            for (int k = 0; k < node->nargs; k++)
+                o->read[graph_node(o->g, node->args[k])->storage] = true;
+        }
+    }
+}
+
+static int
+put_host_first(Order *o, Region *out)
+{
+    for (int stays = 0; stays < 2; stays++)
+        for (int i = 0; i < o->from->nodes.len; i++) {
+            NodeId id = o->from->nodes.at[i];
+            if (o->stays[id] == (stays != 0) && top_put(o->g, out, id) < 0) return -1;
+        }
+    return 0;
+}
+
 /* ---- as early as possible ---- */
 
 /* For each collective, behind which node it comes. */
@@ -45,14 +146,14 @@ static void
 find_places(Order *o)
 {
     const Region *from = o->from;
-    int last = -1;      /* the earliest place for the next one */
+    int last = 0;       /* the earliest place for the next one */
     NodeId *end = NULL; /* of the list at that place */
     for (int i = 0; i < from->nodes.len; i++) {
         NodeId id = from->nodes.at[i];
         const Node *node = graph_node(o->g, id);
         o->place[id] = i;
         o->behind[i] = NO_NODE;
-        if (is_edge(node)) last = i, end = NULL;
+        if (may_fail(o->g, node)) last = i, end = NULL;
         if (node->op != OP_collective) continue;
         int at = last;
         for (int k = 0; k < node->nargs; k++)
@@ -91,7 +192,8 @@ put(Order *o, NodeId id)
             return -1;
     if (node->op == OP_arrive && node->args[0] == o->worked)
         graph_node(o->g, o->worked)->attrs.index |= COLLECTIVE_AWAITED;
-    if (op_info(node->op)->kind != KIND_VIEW && !is_constant(o, id) && !is_commit(node))
+    OpKind kind = op_info(node->op)->kind;
+    if (kind != KIND_VIEW && kind != KIND_RESULT && !is_constant(o, id) && !is_commit(node))
         o->worked = id;
     return top_put(o->g, &o->to, id);
 }
@@ -196,14 +298,20 @@ pass_collectives(Graph *g)
     for (int i = 0; i < top->nodes.len; i++)
         any = any || graph_node(g, top->nodes.at[i])->op == OP_collective;
     if (!any) return 0;
-    Order o = {.g = g, .from = top, .to = *top, .worked = NO_NODE};
-    o.to.nodes.at = NULL;
-    o.to.nodes.len = o.to.nodes.cap = 0;
+    Region first = *top;
+    first.nodes.at = NULL;
+    first.nodes.len = first.nodes.cap = 0;
+    Order o = {.g = g, .from = top, .to = first, .worked = NO_NODE};
     o.place = arena_alloc(g->arena, n * sizeof *o.place);
     o.late = arena_alloc(g->arena, n * sizeof *o.late);
     o.behind = arena_alloc(g->arena, n * sizeof *o.behind);
     o.next = arena_alloc(g->arena, n * sizeof *o.next);
-    if (!o.place || !o.late || !o.behind || !o.next) return -1;
+    o.stays = arena_alloc(g->arena, n * sizeof *o.stays);
+    o.read = arena_alloc(g->arena, n * sizeof *o.read);
+    if (!o.place || !o.late || !o.behind || !o.next || !o.stays || !o.read) return -1;
+    find_what_stays(&o);
+    if (put_host_first(&o, &first) < 0) return -1;
+    o.from = &first;
     find_places(&o);
     if (find_in_place(&o) < 0) return -1;
     if (reorder(&o) < 0) return -1;

@@ -53,6 +53,18 @@ put_range(Text *out, int64_t low, int64_t high)
         text_printf(out, "%lld to %lld", (long long)low, (long long)high);
 }
 
+static int
+in_range(const char *name, int64_t number, PyObject *value, int64_t low, int64_t high)
+{
+    if (number >= low && number <= high) return 0;
+    Text range = {0};
+    put_range(&range, low, high);
+    PyErr_Format(PyExc_ValueError, "option %s is %s, not %R", name, range.data ? range.data : "?",
+                 value);
+    text_free(&range);
+    return -1;
+}
+
 /* One of more than 64 bits is the nearest that there is. */
 static int
 set_INT(const char *name, int64_t *out, PyObject *value, int64_t low, int64_t high)
@@ -61,7 +73,7 @@ set_INT(const char *name, int64_t *out, PyObject *value, int64_t low, int64_t hi
     if (bytes && PyUnicode_Check(value)) {
         const char *text = PyUnicode_AsUTF8(value);
         if (text == NULL) return -1;
-        if (parse_number(text, true, out) && *out >= low && *out <= high) return 0;
+        if (parse_number(text, true, out)) return in_range(name, *out, value, low, high);
         PyErr_Format(PyExc_ValueError, "option %s is a number with or without K, M or G, not %R",
                      name, value);
         return -1;
@@ -75,13 +87,7 @@ set_INT(const char *name, int64_t *out, PyObject *value, int64_t low, int64_t hi
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (number == -1 && PyErr_Occurred()) return -1;
     *out = overflow == 0 ? number : overflow > 0 ? INT64_MAX : INT64_MIN;
-    if (*out >= low && *out <= high) return 0;
-    Text range = {0};
-    put_range(&range, low, high);
-    PyErr_Format(PyExc_ValueError, "option %s is %s, not %R", name, range.data ? range.data : "?",
-                 value);
-    text_free(&range);
-    return -1;
+    return in_range(name, *out, value, low, high);
 }
 
 static int

@@ -496,10 +496,12 @@ is_current(Run *run)
 
 /* What the library's function did may have been to the current stream, or to the allocator. */
 static Answer
-run_library(Run *run, const PlanExtern *step)
+run_library(Run *run, const PlanExtern *step, unsigned flags)
 {
     if (step->sends && !run->sent) {
         if (!is_current(run)) return ANSWER_NO;
+        Answer answer = report_flags(run, flags);
+        if (answer != ANSWER_YES) return answer;
         run->sent = true;
     }
     Answer answer = run_extern(run, step);
@@ -582,7 +584,7 @@ run_step(Run *run, int number, unsigned *flags)
     case STEP_CARRY:
         answer = before == 0 ? ANSWER_YES : report_flags(run, before);
         return answer == ANSWER_YES ? run_carry(run, &step->carry) : answer;
-    case STEP_EXTERN: answer = run_library(run, &step->external); break;
+    case STEP_EXTERN: answer = run_library(run, &step->external, before); break;
     case STEP_KERNEL: answer = host_launch(run, &step->kernel, flags); break;
     }
     if (answer == ANSWER_YES && *flags != before) note_flags(run, *flags & ~before);
@@ -615,6 +617,15 @@ run_next(Run *run, int *at, unsigned *flags)
     return answer;
 }
 
+bool
+run_is_interrupted(Run *run, PyThreadState *thread)
+{
+    if (run->sent || !signal_is_pending(thread)) return false;
+    run->interrupted = true;
+    run->why = "a signal";
+    return true;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -622,11 +633,7 @@ run_steps(Run *run)
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         run->step = i;
-        if (i > 0 && !run->sent && signal_is_pending(PyThreadState_Get())) {
-            run->interrupted = true;
-            run->why = "a signal";
-            return ANSWER_NO;
-        }
+        if (i > 0 && run_is_interrupted(run, PyThreadState_Get())) return ANSWER_NO;
         release_arrays(run, i);
         if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
         Answer answer = run_next(run, &i, &flags);

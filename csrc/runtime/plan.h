@@ -366,6 +366,8 @@ Answer run_step(Run *run, int number, unsigned *flags);
 void note_flags(Run *run, unsigned flags);
 /* ANSWER_NO where NumPy would report a flag. */
 Answer report_flags(Run *run, unsigned flags);
+/* Is there a signal for which the run ends?  Behind a collective it waits for the plan's end. */
+bool run_is_interrupted(Run *run, PyThreadState *thread);
 
 /* ---- plan_drive.c ---- */
 /* Needs the steps.  0 or -1 */

@@ -96,6 +96,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     kernel_arguments(run, kernel, pointers, sizes);
     RegionLog *log = region_log_take(run->plan);
     if (log == NULL) return ANSWER_ERROR;
+    log->sent = run->sent;
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why =

@@ -375,7 +375,7 @@ log_stop(KernelLog *seen)
         PyEval_SaveThread();
         log->released = true;
     }
-    if (signal_is_pending(log->thread)) log->interrupted = true;
+    if (!log->sent && signal_is_pending(log->thread)) log->interrupted = true;
     return log->interrupted;
 }
 

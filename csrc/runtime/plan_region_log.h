@@ -24,6 +24,7 @@ struct RegionLog {
     LogList list[LOG_ARRAYS];
     PyThreadState *thread;
     bool released, interrupted;
+    bool sent; /* behind a collective: a signal waits */
 };
 
 /* An empty log; NULL with the error set. */

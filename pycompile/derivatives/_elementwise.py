@@ -108,7 +108,8 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "where": (ZERO, "np.where({x}, {g}, 0.0)", "np.where({x}, 0.0, {g})"),
     "nextafter": ("{g}", ZERO),
     "ldexp": ("np.ldexp({g}, {y})", ZERO),
-    # Python's operations on numbers
+    # Python's operations on numbers.  A cotangent is NumPy's number, which may be divided by zero; by
+    # another result of Python's, np.divide does.
     "py_add": ("{g}", "{g}"),
     "py_sub": ("{g}", "-{g}"),
     "py_mul": ("{g} * {y}", "{g} * {x}"),
@@ -141,8 +142,8 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_acos": ("-({g} / np.sqrt(1.0 - {x} * {x}))",),
     "py_atan": ("{g} / (1.0 + {x} * {x})",),
     "py_atan2": (
-        "{g} * ({y} / ({x} * {x} + {y} * {y}))",
-        "-({g} * ({x} / ({x} * {x} + {y} * {y})))",
+        "{g} * np.divide({y}, {x} * {x} + {y} * {y})",
+        "-({g} * np.divide({x}, {x} * {x} + {y} * {y}))",
     ),
     "py_sinh": ("{g} * np.cosh({x})",),
     "py_cosh": ("{g} * np.sinh({x})",),
@@ -181,7 +182,7 @@ MATH[math.log, 2] = (
     "-({g} * {o} / ({y} * np.log({y})))",
 )
 MATH |= {
-    (math.hypot, n): ("{g} * ({x} / {o})", "{g} * ({y} / {o})", "{g} * ({z} / {o})")[:n]
+    (math.hypot, n): tuple(f"{{g}} * np.divide({{{x}}}, {{o}})" for x in "xyz"[:n])
     for n in (1, 2, 3)
 }
 

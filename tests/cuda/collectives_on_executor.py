@@ -3,6 +3,7 @@ if there were another with the same arrays, and notes in which order it is asked
 
 import ctypes
 import json
+import signal
 import warnings
 
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from deviceless import cp, device, host, values
 
 import pycompile
-from pycompile import _collectives, _image
+from pycompile import _image
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # there is no NCCL
     from cupyx.distributed import NCCLBackend
+
+    from pycompile import _collectives
 
 RANKS = 2
 
@@ -211,6 +214,26 @@ def test_arrays_from_outside_are_written(told):
     assert compiled.stats()["plans"] == 1
 
 
+def test_a_method_that_overrides_one_runs_once(told):
+    class Halving(Communicator):
+        def all_reduce(self, given, out, op="sum", stream=None):
+            super().all_reduce(given * 0.5, out, op, stream)
+
+    comm = Halving()
+
+    def step(x):
+        y = x * 2
+        comm.all_reduce(y, y)
+        return y + 1
+
+    x = values((33, 7))
+    compiled = once(step, device(x))
+    del told[:]
+    np.testing.assert_array_equal(host(compiled(device(x))), 2 * x + 1)
+    assert told == ["all_reduce"]
+    assert compiled.stats()["plans"] == 1
+
+
 def test_parts_of_an_array(told):
     comm = Communicator()
 
@@ -246,6 +269,92 @@ def test_a_failure_behind_a_collective_is_not_run_again(told):
         compiled(x, y)
     assert told.count("all_reduce") == 2
     np.testing.assert_array_equal(host(x), kept)
+
+
+def test_what_fails_on_the_host_does_so_before_a_collective(told):
+    comm = Communicator()
+
+    def divided(x, y, n):
+        comm.all_reduce(x, x)
+        return 1.0 / y + n
+
+    def summed(x, y, n):
+        comm.all_reduce(x, x)
+        s = 0.0
+        for i in range(n):
+            s += 1.0 / y[i]
+        return s
+
+    def of_numbers(x, y, n):
+        z = y * 2
+        comm.all_reduce(x, x)
+        return z, 1.0 / (n - 5)
+
+    def sorted_first(x, y, n):
+        comm.all_reduce(x, x)
+        z = np.sort(y)
+        z[0] = n
+        return 1.0 / z
+
+    def run(function, y, n):
+        x = device(values((9,)))
+        del told[:]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                made = function(x, y, n)
+            except ZeroDivisionError as error:
+                made = str(error)
+        assert told.count("all_reduce") == 1
+        return host(x), made, [(str(w.message), w.lineno) for w in caught]
+
+    for function in divided, summed, of_numbers, sorted_first:
+        ones = np.ones(6)
+        compiled = once(function, device(values((9,))), ones, 6)
+        assert compiled.stats()["plan_runs"] == 1
+        for args in (np.array([1.0, 2, 0, 0, 1, 2]), 6), (ones, 5):
+            for got, wanted in zip(run(compiled, *args), run(function, *args), strict=True):
+                np.testing.assert_equal(got, wanted)
+
+
+def test_a_signal_behind_a_collective_waits_for_the_end(told):
+    seen = []
+
+    class Late(Communicator):
+        def put(self, out, array):
+            super().put(out, array)
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+    comm = Late()
+
+    def kept(x, y, n):
+        g = x * 2
+        comm.all_reduce(g, g)
+        g, y = cp.sort(g), np.sort(y)  # which keep their order
+        s = 0.0
+        for i in range(n):
+            s = s * 0.5 + y[i % 7]
+        return g, s
+
+    def of_rows(x, y, n):
+        g = x * 2
+        comm.all_reduce(g, g)
+        g, z = cp.sort(g), np.sort(y)
+        for _ in range(n // 100):
+            z = z * 0.5 + y
+        return g, z[0]
+
+    comm, x, y, n = Late(), values((9,)), np.arange(7.0), 4_000_000
+    before = signal.signal(signal.SIGALRM, lambda *unused: seen.append(1))
+    try:
+        for function in kept, of_rows:
+            compiled = once(function, device(x), y, n)
+            g, s = compiled(device(x), y, n)
+            np.testing.assert_array_equal(host(g), np.sort(4 * x))
+            assert compiled.stats()["plans"] == 1
+        assert len(seen) == 4
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_what_is_left_to_cupy(told):
@@ -293,3 +402,12 @@ def test_ranks_compare_what_they_compile(told, monkeypatch):
     ) as e:
         image_of(step, x).agree(comm)
     assert "there `%" in e.value.difference and "'min'" in e.value.difference
+
+    def other_step(x):
+        comm.all_reduce(x, x)
+        return x * 3
+
+    texts[:] = [json.dumps(image_of(other_step, x)._told()).encode()]
+    with pytest.raises(pycompile.JobError, match="compiles its calls otherwise") as e:
+        image_of(step, x).agree(comm)
+    assert "other_step" in e.value.difference

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from differences import check
 
-from pycompile import _calls, _steps
+from pycompile import _calls, _steps, grad
 from pycompile.derivatives._elementwise import COMPLEX_ROWS, MATH, ROWS
 from pycompile.derivatives.rules import _table as rules
 from tests.derivatives import test_rules
@@ -129,6 +129,24 @@ def test_functions_of_math(of):
         check(f, 0.7, 1.9, h=0.01)
     else:
         check(lambda x: f(x[0], x[1]), np.array([0.7, 1.9]), h=0.01)
+
+
+ENDS = {
+    "math.hypot(x, 0.0)": "np.hypot(x, 0.0)",
+    "math.hypot(x, 0.0, x)": "np.hypot(x, x)",
+    "math.atan2(x, 0.0)": "np.arctan2(x, 0.0)",
+    "math.atan2(0.0, x)": "np.arctan2(0.0, x)",
+    "math.pow(x, 0.5)": "np.power(x, 0.5)",
+    "x ** 0.25": "np.power(x, 0.25)",
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_without_a_derivative_have_that_of_arrays():
+    for of_number, of_array in ENDS.items():
+        made = grad(test_rules.function_of(of_number, "x"))(0.0)
+        wanted = grad(test_rules.function_of(f"({of_array})[0]", "x"))(np.zeros(1))
+        np.testing.assert_array_equal(made, wanted[0], of_number)
 
 
 def filled(fill, x):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from differences import check
 
-from pycompile import DerivativeError
+from pycompile import DerivativeError, grad
 from pycompile.derivatives import rules
 from pycompile.derivatives.rules.methods import ACCUMULATE, REDUCE
 
@@ -191,6 +191,12 @@ def test_method(ufunc, method):
     for axis in (0, 1):
         f = function_of(f"np.{ufunc.__name__}.{method}(x, axis={axis})")
         assert sum(variant(f, "f8", layout) for layout in LAYOUTS)
+
+
+def test_logaddexp_accumulate_from_negative_infinity():
+    x = np.array([-np.inf, 0.5, 2.0])
+    items = grad(lambda x: np.logaddexp(np.logaddexp(x[0], x[1]), x[2]))(x)
+    np.testing.assert_allclose(grad(lambda x: np.logaddexp.accumulate(x)[2])(x), items)
 
 
 def test_what_a_value_decides_raises():

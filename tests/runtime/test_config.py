@@ -345,5 +345,7 @@ def test_numbers_of_bytes_are_text_too():
     assert _C.test_config({"pool_bytes": "10M"}) == _C.test_config({"pool_bytes": 10 << 20})
     with pytest.raises(ValueError, match="pool_bytes is a number with or without K, M or G"):
         _C.test_config({"pool_bytes": "much"})
+    with pytest.raises(ValueError, match="pool_bytes is 0 or more, not '-5'"):
+        _C.test_config({"pool_bytes": "-5"})
     with pytest.raises(TypeError, match="threads is an int"):
         _C.test_config({"threads": "2"})

@@ -110,7 +110,8 @@ BODIES = {
     "union": "x + isinstance(token, union)",
     "ufunc of a function": "x * (ufunc is not np.sin)",
     "members of an enum": "x + E['ONE'].value + E(2.0).value + sum(m.value for m in E) + (E.ONE in E)",
-    "members of an enum of ints": "x + N.ONE + (way is N.TWO) + by_number[way] + pair[0] + (way in {N.ONE, N.TWO})",
+    "members of an enum of ints": "x + N.ONE + (way is N.TWO) + by_number[way] + pair[0]"
+    " + (way in {N.ONE, N.TWO})",
     "members that leave": "x + (bits is not None) + len([bits, N.ONE, pair]) + (bits & Bits.LOW)",
     "methods of an enum": "x + E.ONE.twice() + len(E) + E.__members__['TWO'].value",
 }

@@ -3,7 +3,7 @@
 
    A collective is two nodes.  OP_collective begins it, with the communicator, which is an input,
    and the arrays; OP_arrive gives the array that it has written, in new memory, and is scheduled
-   where that is read first (lower/schedule.c).  The program's array is written as by any other
+   where that is read first (passes/collectives.c).  The program's array is written as by any other
    write (device_writes.c).
 
    Both are calls of pycompile/_collectives.py.  No trial is made: other processes would wait for

@@ -64,7 +64,9 @@ def _running_logaddexp(g, o, array, axis):
     stays = np.exp(o[:-1] - o[1:])
     for i in range(x.shape[0] - 2, -1, -1):
         g[i] += g[i + 1] * stays[i]
-    return np.moveaxis(g * np.exp(x - o), 0, axis)
+    back = g * np.exp(x - o)
+    back[:1] = g[:1]  # it is its item, infinite or not
+    return np.moveaxis(back, 0, axis)
 
 
 def _running_most(g, o, array, axis):
