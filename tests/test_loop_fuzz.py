@@ -90,7 +90,8 @@ def of_lengths(args: list[Any], names: tuple[str, ...], rng: random.Random) -> l
 
     def other(arg: Any, name: str) -> Any:
         if isinstance(arg, np.ndarray):
-            return made.setdefault(id(arg), resized(arg, tuple(lengths[n] for n in arg.shape)))
+            array = resized(arg, tuple(lengths[n] for n in arg.shape))
+            return made.setdefault(id(arg), repeated(array, rng) if rng.random() < 0.03 else array)
         if name not in ("n", "m"):
             return arg
         near = min((n for n in known if n >= arg), default=known[-1])
@@ -107,6 +108,12 @@ def resized(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if array.flags.f_contiguous:
         return np.asfortranarray(values)
     return np.repeat(values, 2, axis=-1)[..., ::2]
+
+
+def repeated(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Its elements share memory, along an axis or more."""
+    strides = [rng.choice((0, array.itemsize)) for _ in array.shape]
+    return np.lib.stride_tricks.as_strided(array, strides=strides)
 
 
 def calls(number: int, function: Any) -> list[list[Any]]:

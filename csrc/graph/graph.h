@@ -546,7 +546,9 @@ bool type_is_fortran(const Graph *g, const Type *type);     /* Fortran order, de
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
 bool type_is_spread(const Graph *g, const Type *type);      /* all elements share one place */
 /* May elements share memory?  False only where each axis steps past all that the axes of smaller
-   strides reach.  By hints where symbolic. */
+   strides reach.  The axes are those of more than one element. */
+bool axes_repeat(int n, const int64_t *length, const int64_t *stride, DType dtype);
+/* Of all axes; by hints where symbolic. */
 bool type_repeats(const Graph *g, const Type *type);
 /* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
    element included; else, and without elements, 'K'. */

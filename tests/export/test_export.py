@@ -194,6 +194,8 @@ def test_arguments_that_are_written_share_no_memory(library):
     x = np.ones(9)
     with pytest.raises(ValueError, match="share memory"):
         library.masked(x[:5], x[4:])
+    with pytest.raises(ValueError, match="elements in the same place"):
+        library.filtered_in_place(np.lib.stride_tricks.as_strided(x, (9,), (0,)))
     assert (x == 1).all()
 
 

@@ -594,11 +594,11 @@ value_fits(Interp *in, NodeId *value, const Type *place)
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
-    if (type_repeats(in->graph, place)) return interp_break(in, BREAK_SHARED, "%s", "");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
+    if (type_repeats(in->graph, place)) return interp_break(in, BREAK_SHARED, "%s", "");
     if (is_that_place(in, value, in->memory.storages.at[storage].version, place)) return ANSWER_YES;
     Copy copy = {.target = array->node, .value = value, .to = *place, .from = node_type(in, value)};
     TRY(copy_allowed(in, &copy));
