@@ -208,7 +208,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile stance precompile exported program live"),
+            (
+                "Calls",
+                "function frame_call run_call run recompile stance precompile exported program live",
+            ),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",

@@ -519,7 +519,7 @@ function_init(PyObject *module)
 {
     hook_knows(function_of, array_ends_quietly);
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
-        PyType_Ready(&DisabledFunction_Type) < 0)
+        PyType_Ready(&DisabledFunction_Type) < 0 || PyModule_AddType(module, &FrameCall_Type) < 0)
         return -1;
     guards_know_wrappers(&CompiledFunction_Type, &DisabledFunction_Type);
     if (PyModule_AddObjectRef(module, "CompiledFunction", (PyObject *)&CompiledFunction_Type) < 0)

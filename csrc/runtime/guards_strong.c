@@ -1,6 +1,7 @@
 /* What a plan keeps alive keeps nothing of the program alive: asked of each plan in a build with
    assertions.  Of the program are modules, namespaces, functions and classes but those of Python,
-   of NumPy, of pycompile and of installed packages, and the instances of its classes. */
+   of NumPy, of pycompile and of installed packages, and the instances of its classes.  Not asked
+   where a backend of the program's made the code: its callable lives as long as the plan. */
 #include "entry.h"
 #include "guards.h"
 

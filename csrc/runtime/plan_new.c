@@ -757,7 +757,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
         plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
         make_exit(&maker) < 0 || make_slots(&maker) < 0 || make_careful(&maker, origin) < 0 ||
-        make_told(&maker) < 0 || guards_verify_kept(guards) < 0 ||
+        make_told(&maker) < 0 || (!sequence && guards_verify_kept(guards) < 0) ||
         (codes.on[DEVICE_HOST] != NULL && link_all(plan) < 0)) {
         plan_release(plan);
         return NULL;

@@ -273,6 +273,10 @@ void program_dismiss(PyCodeObject *code);
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
+/* ---- frame_call.c: FrameCall(code, globals, inner, /), which calls `inner` from a frame of the
+ * code ---- */
+extern PyTypeObject FrameCall_Type;
+
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {

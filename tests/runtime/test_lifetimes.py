@@ -85,6 +85,10 @@ class Bits(enum.IntFlag):
     def low(self):
         return self & Bits.LOW
 
+def loud(x):
+    print("", end="")
+    return x * 2
+
 way, bits, pair, by_number = N.TWO, Bits.LOW | Bits.HIGH, (N.ONE, 2.0), {N.TWO: 3.0}
 by_class, by_member = {Token: 2.0, (Token, float): 4.0}, {E.ONE: 2.0}
 by_function, a_set, frozen = {helper: 2.0}, {Token, E.ONE}, frozenset([helper, (Token, 1)])
@@ -103,6 +107,7 @@ BODIES = {
     "a function that is not followed": "x + plain(x)",
     "a decorated function": "x + decorated(x)",
     "recursion": "power(x, 3)",
+    "output of a function that is followed": "loud(x) + A",
     "break": "(x + len(str(A.shape))) * A",
     "keys": "x + by_class[Token] + by_class[Token, float] + by_member[E.ONE] + by_function[helper]",
     "keys that are asked": "x + by_class.get(type(token), 0.0)",
