@@ -34,7 +34,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         rows: list[Any] = []
         if count > 1 and failures < TRIES:
             items = [_item(arg, axis, 0) for arg, axis in zip(args, each, strict=True)]
-            tried = _batch.attempt(_target(f, True), items, _columns(args, each, items), count)
+            columns = _columns(args, each, items)
+            tried = _batch.attempt(_target(f, True), items, columns, count, f)
             if tried is not None and tried[1] is not None and tried[1].knows(tried[0]):
                 return _joined_batch(tried[0], tried[1], out_axes)
             failures += 1
@@ -84,7 +85,9 @@ def _item(arg: Any, axes: Sequence[int | None], i: int) -> Any:
     if all(axis is None for axis in axes):
         return arg
     items = [
-        value if axis is None else value[(slice(None),) * (axis % value.ndim) + (i, ...)]
+        value
+        if axis is None
+        else _tape.part(value, value[(slice(None),) * (axis % value.ndim) + (i, ...)])
         for (_, value), axis in zip(_trees.leaves(arg), axes, strict=True)
     ]
     return _trees.rebuild(arg, iter(items).__next__)
@@ -93,13 +96,13 @@ def _item(arg: Any, axes: Sequence[int | None], i: int) -> Any:
 def _columns(
     args: Sequence[Any], each: Sequence[Sequence[int | None]], items: Sequence[Any]
 ) -> list[tuple[Any, Any]]:
-    """The arrays of the first item, each with those of all."""
+    """The leaves of the first item, each with those of all, None where it is the same for all."""
     out = []
     for arg, axes, item in zip(args, each, items, strict=True):
         leaves = zip(_trees.leaves(arg), _trees.leaves(item), axes, strict=True)
         for (_, value), (_, first), axis in leaves:
-            if axis is not None:
-                out.append((first, np.moveaxis(value, axis, 0)))
+            moved = None if axis is None else _tape.part(value, np.moveaxis(value, axis, 0))
+            out.append((first, moved))
     return out
 
 
