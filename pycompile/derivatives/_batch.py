@@ -21,7 +21,7 @@ from pycompile import _eager
 from pycompile._errors import GraphBreakError
 from pycompile.derivatives import _run, _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
-from pycompile.derivatives._plan import Plan, written_input
+from pycompile.derivatives._plan import Plan, tell, written_input
 from pycompile.derivatives._text import Function, Names, Node, Text
 
 
@@ -80,12 +80,11 @@ class Batch(_tape.Tape):
         return self.run_first(plan, inputs)
 
     def run_first(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
-        """The plan for the first item alone, on the tapes around this one.  FloatingPointError: there
-        are none, and the runtime is to run it itself."""
+        """The plan for the first item alone, on the tapes around this one."""
         before = _tape._running.tapes
         around = before[: before.index(self)]
         if not around:
-            raise FloatingPointError
+            return self.run_plain(plan, inputs)
         outer = around[-1]
         was_text, outer.is_text = outer.is_text, self.is_text
         _tape._running.tapes = around
@@ -93,6 +92,19 @@ class Batch(_tape.Tape):
             return plan(*inputs)
         finally:
             _tape._running.tapes, outer.is_text = before, was_text
+
+    def run_plain(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+        """On a tape that nobody reads: a plan that the runtime had to run itself, again and again, would be
+        given up, also for the derivatives that need it."""
+        before, tape = _tape._running.tapes, _tape.Tape()
+        tape.errstate, tape.is_text = self.errstate, self.is_text
+        tape.constants = {id(value): value for value in inputs}
+        _tape._running.tapes = [tape]
+        try:
+            return plan(*inputs)
+        finally:
+            _tape._running.tapes = before
+            self.warnings += tape.warnings
 
     def run_all(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         graph = plan.graph
@@ -194,6 +206,7 @@ def attempt(
         return None
     finally:
         _tape.tapes().remove(batch)
+    tell(batch)
     return out, None if batch.broken else batch
 
 

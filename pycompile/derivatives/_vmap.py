@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _api
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _api as api
 from pycompile.derivatives import _batch, _run, _tape, _trees
 
@@ -47,6 +48,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         ]
         if _tape.tapes():
             _run.check(_tape.tapes()[-1])
+            _require_known(_tape.tapes()[-1], rows)
         return _joined(rows, out_axes)
 
     return api._wraps(f, made, "vmap")  # type: ignore[no-any-return]
@@ -139,6 +141,19 @@ def _joined(rows: list[Any], out_axes: Any) -> Any:
     axes = axes_of(rows[0], out_axes, "out_axes")
     joined = [_stack(column, _axis(axis)) for column, axis in zip(columns, axes, strict=True)]
     return _trees.rebuild(rows[0], iter(joined).__next__)
+
+
+def _require_known(tape: _tape.Tape, rows: list[Any]) -> None:
+    """Nothing that was computed where no graph follows it goes for a constant."""
+    for _, value in _trees.leaves(rows):
+        if not _tape.is_number(value) or tape.find(value)[0]:
+            continue
+        if not tape.is_batch:
+            raise DerivativeError(
+                "what a function under vmap gives for an item was computed where no graph follows it: its "
+                "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
+            )
+        tape.broken = True
 
 
 def _axis(axis: int | None) -> int:

@@ -187,6 +187,16 @@ def test_gradient_of_a_batch_that_is_given_up(monkeypatch):
     assert np.array_equal(g, [grad(f)(row) for row in x])
 
 
+def test_gradients_after_calls_that_were_no_batches():
+    def f(x):
+        return vmap(lambda r, q: r * q.sum(), in_axes=(0, None))(x, x).sum()
+
+    x = np.array([1.0, 2.0, 3.0])
+    for _ in range(12):
+        f(x)
+    assert grad(f)(x).tolist() == [12.0, 12.0, 12.0]
+
+
 def test_one_array_twice():
     w, product = np.array([0.5, 2.0]), vmap(np.multiply)
     assert grad(lambda q: product(w, q).sum())(w).tolist() == [0.5, 2.0]
