@@ -190,10 +190,13 @@ class Calls(Ops):
         for parameter, back in (backs or {}).items():
             template = bound.get(parameter)
             if isinstance(template, (list, tuple)):
-                self.pull_list(node, call, g, back, bound, parameter)
+                places = list(places_in(template))
+                if any(call.nodes[number] in self.active for number, _ in places):
+                    text = self.local(self.by_rule(node, call, g, back, bound))
+                    self.pull_places(node, call, places, text)
             elif type(template) is _calls.Hole and call.nodes[template.number] in self.active:
                 arg = call.nodes[template.number]
-                text = self.by_rule(node, call, g, back, bound, {})
+                text = self.by_rule(node, call, g, back, bound)
                 self.add(arg, self.typed(text, arg, node), node)
 
     def pull_code(self, node: Node, call: Called, code: Any, g: str) -> None:
@@ -221,12 +224,12 @@ class Calls(Ops):
         g: str,
         back: Callable[..., Any],
         bound: dict[str, Any],
-        instead: dict[str, str],
     ) -> str:
-        """The call of a rule; `instead` has the texts of parameters that are not as they were given."""
+        """The call of a rule.  Of an argument with a derivative it gets the array that NumPy makes of it."""
         reads = read_names(back)
         args = [g, self.ref(node) if "o" in reads else "None"]
         holes, parameters = _Holes(self, call), inspect.signature(back).parameters
+        arrays = rules.RULES[call.function]
         for key, item in list(bound.items())[2:]:
             if key not in parameters:  # named in **kwargs, too
                 continue
@@ -236,7 +239,9 @@ class Calls(Ops):
             elif kind is inspect.Parameter.VAR_KEYWORD:
                 args += [f"{k}={self.template(x, holes)}" for k, x in item.items()]
             else:
-                text = instead.get(key) or (self.template(item, holes) if key in reads else "None")
+                text = self.template(item, holes) if key in reads else "None"
+                if key in reads and key in arrays and isinstance(item, (list, tuple)):
+                    text = f"np.array({text})"
                 by_place = (
                     kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
                     and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
@@ -244,23 +249,6 @@ class Calls(Ops):
                 )
                 args.append(text if by_place else f"{key}={text}")
         return f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
-
-    def pull_list(
-        self,
-        node: Node,
-        call: Called,
-        g: str,
-        back: Callable[..., Any],
-        bound: dict[str, Any],
-        parameter: str,
-    ) -> None:
-        """Of an argument that is a list of arrays or numbers: as of the array that NumPy makes of it."""
-        places = list(places_in(bound[parameter]))
-        if not any(call.nodes[number] in self.active for number, _ in places):
-            return
-        array = self.local(f"np.array({self.template(bound[parameter], _Holes(self, call))})")
-        text = self.local(self.by_rule(node, call, g, back, bound, {parameter: array}))
-        self.pull_places(node, call, places, text)
 
     def pull_places(
         self, node: Node, call: Called, places: Places, g: str, of: Node | None = None

@@ -329,6 +329,8 @@ def written_at_places(x: Any) -> Any:
         ),
         lambda x: np.outer(x, x) @ [x[0], x[1], 1.0],
         lambda x: np.einsum("i,i", [x[0], 2.0, x[1]], x),
+        lambda x: np.average([1.0, 2.0, 4.0], weights=[x[0], x[1], 1.0]),
+        lambda x: np.interp([0.4, x[1]], [0.0, 1.0], [x[0], 2.0]),
         written_in_a_row,
         written_at_places,
     ),
