@@ -153,7 +153,10 @@ class Calls(Ops):
 
         def operand(item: Any) -> Node | str:
             if type(item) is _calls.Hole:
-                return call.nodes[item.number]
+                node = call.nodes[item.number]
+                if node.op != "const" or not isinstance(node.object, (list, tuple)):
+                    return node
+                item = node.object
             text = self.template(item, holes)
             return self.local(f"np.array({text})") if isinstance(item, (list, tuple)) else text
 

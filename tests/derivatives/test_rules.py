@@ -345,6 +345,11 @@ def test_a_list_that_becomes_an_array_as_the_argument() -> None:
     assert grad(lambda p: (weights - p).sum())((0.0, 1.0)) == (-1.0, -1.0)
 
 
+def test_a_list_of_constants_among_operands() -> None:
+    g = grad(lambda x: np.power([0.0, 2.0], x).sum())(np.ones(2))
+    assert np.allclose(g, [0.0, 2.0 * np.log(2.0)], rtol=1e-14)
+
+
 def test_complex_numbers() -> None:
     z = np.random.default_rng(7).random(4) + 1j * np.random.default_rng(8).random(4)
     for expression in (
