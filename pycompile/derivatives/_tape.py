@@ -51,6 +51,15 @@ def alias(old: Any, new: Any) -> None:
             tape.known[id(new)] = (new, slot)
 
 
+def part(whole: Any, value: Any) -> Any:
+    """A view of an array: of this one, to the derivatives that are running, not of another one that lies
+    in the same memory."""
+    for tape in _running.tapes:
+        if value.size:
+            tape.know_part(whole, value)
+    return value
+
+
 def handed_out(value: Any, constant: bool = False) -> Any:
     """A result of a derivative, of which those around it that do not know it need not know more: it
     depends on nothing that they differentiate.  For a batch that is sure of a `constant` alone: where
@@ -157,8 +166,9 @@ class Tape:
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
         """The slot of a view of an array that is known: an entry takes it out of there."""
         base, slot = memory_of(self.known, value)
-        if base is None:
-            return None
+        return None if base is None else self.view_of(base, slot, value)
+
+    def view_of(self, base: Any, slot: Any, value: Any) -> int | None:
         self.require_unchanged(base, "a view of it was used")
         view = _views.find(place(base), place(value))
         places = _views.places(place(base), place(value)) if view is None else None
@@ -171,6 +181,13 @@ class Tape:
         mine = self.know(value)
         self.entries.append(Entry([slot], [mine], back, ()))
         return mine
+
+    def know_part(self, whole: Any, value: Any) -> None:
+        is_known, slot = self.find(whole)
+        if slot is not None:
+            self.view_of(whole, slot, value)
+        elif is_known:
+            self.known[id(value)] = (value, None)
 
     def slot(self, value: Any, node: Any) -> int | None:
         """The slot of an input of a plan."""
