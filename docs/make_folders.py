@@ -93,7 +93,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "capture/numbers": (
         "Python's scalars that stay symbolic, and numbers that come out of arrays.",
-        [("All", "scalars scalar_calls complexes collective loose")],
+        [("All", "scalars scalar_calls complexes numbers loose")],
     ),
     "capture/containers": (
         "Lists, dicts and sets: what changes them and what is in them.",

@@ -6,6 +6,8 @@ waits where the result is read first, or at the end of the plan.
 
 from __future__ import annotations
 
+import inspect
+
 import cupy
 from cupyx.distributed import _nccl_comm
 
@@ -82,15 +84,16 @@ def arrived(pending, *arrays):
 class Collective:
     """Begins a method of a communicator, not one that overrides it: gives a Pending.
 
-    `written` is the number of the argument that is written, or None.  The result is in new memory, or
-    `in_place`.  An `awaited` one is on the current stream: nothing could overlap with it.
+    What the method writes is its parameter `out_array` or `in_out_array`.  The result is in new memory,
+    or `in_place`.  An `awaited` one is on the current stream: nothing could overlap with it.
     """
 
-    def __init__(self, name, written):
+    def __init__(self, name):
         self.__name__ = self.__qualname__ = name
         self.__module__ = __name__
         self.method = getattr(_nccl_comm.NCCLBackend, name)
-        self.written = written
+        names = list(inspect.signature(self.method).parameters)[1:]
+        self.written = next((i for i, each in enumerate(names) if "out_array" in each), None)
         # one object each, as plans keep them
         self.in_place = self._begin
         self.awaited = self._call_apart
@@ -140,14 +143,14 @@ class Collective:
         return True
 
 
-all_reduce = Collective("all_reduce", 1)
-reduce = Collective("reduce", 1)
-broadcast = Collective("broadcast", 0)
-reduce_scatter = Collective("reduce_scatter", 1)
-all_gather = Collective("all_gather", 1)
-send = Collective("send", None)
-recv = Collective("recv", 0)
-send_recv = Collective("send_recv", 1)
-scatter = Collective("scatter", 1)
-gather = Collective("gather", 1)
-all_to_all = Collective("all_to_all", 1)
+all_reduce = Collective("all_reduce")
+reduce = Collective("reduce")
+broadcast = Collective("broadcast")
+reduce_scatter = Collective("reduce_scatter")
+all_gather = Collective("all_gather")
+send = Collective("send")
+recv = Collective("recv")
+send_recv = Collective("send_recv")
+scatter = Collective("scatter")
+gather = Collective("gather")
+all_to_all = Collective("all_to_all")

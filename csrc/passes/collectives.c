@@ -17,12 +17,11 @@ typedef struct {
     Region to;
     int32_t *place; /* per node: where it is in `to`, from 1; 0: not yet */
     bool *late;     /* per node: waits for its first reader */
-    NodeId
-        *behind;   /* per place in `from`: the first collective that follows it there, or NO_NODE */
-    NodeId *next;  /* per collective: the next one of the same place */
-    NodeId worked; /* the last node in `to` that takes time */
-    bool *stays;   /* per node: behind the first collective */
-    bool *read;    /* per storage: by a node that stays */
+    NodeId *behind; /* per place in `from`: the first collective that is moved there, or NO_NODE */
+    NodeId *next;   /* per collective: the next one of the same place */
+    NodeId worked;  /* the last node in `to` that takes time */
+    bool *stays;    /* per node: behind the first collective */
+    bool *read;     /* per storage: by a node that stays */
 } Order;
 
 static bool

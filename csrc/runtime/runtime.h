@@ -273,8 +273,7 @@ void program_dismiss(PyCodeObject *code);
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
-/* ---- frame_call.c: FrameCall(code, globals, inner, /), which calls `inner` from a frame of the
- * code ---- */
+/* ---- frame_call.c: what calls another callable from a frame of the program's code ---- */
 extern PyTypeObject FrameCall_Type;
 
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */

@@ -423,10 +423,9 @@ typedef struct {
     VEC(Opaque) opaques;
     VEC(Window) windows;
     VEC(NodeId) borrowers; /* new arrays, made by steps, that do not own their memory */
-    PointerMap
-        given;    /* generator of np.random, communicator -> its Value as an argument of steps */
-    Value *drawn; /* the token of the last draw, or NULL; see draws.c */
-    VEC(Value *) inputs; /* by graph input index */
+    PointerMap objects;    /* a generator of np.random or a communicator -> its Value, for steps */
+    Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
+    VEC(Value *) inputs;   /* by graph input index */
     VEC(Measured) measured;
     VEC(Ranged) ranged;
     VEC(Symbol) symbols;

@@ -47,6 +47,14 @@ count_of(const Collective *collective)
     return n;
 }
 
+static bool
+has_parameter(const Collective *collective, const char *beginning)
+{
+    for (int i = 0; i < count_of(collective); i++)
+        if (strncmp(collective->parameters[i], beginning, strlen(beginning)) == 0) return true;
+    return false;
+}
+
 /* ---- arguments ---- */
 
 /* The number of the parameter; `stream` is behind the others; -1: there is none of this name. */
@@ -180,27 +188,25 @@ emit(Sent *s)
     return s->written == NULL ? ANSWER_YES : write_arrived(in, s->written, arrived);
 }
 
-/* NCCL takes the dtype and, of a reduction, the length of what it reads for both. */
+/* NCCL takes the dtype and, of a reduction of whole arrays, the length of what it reads for both.
+ */
 static bool
 output_suits(const Sent *s)
 {
     Interp *in = s->in;
     Type from = node_type(in, s->nodes[1]), to = node_type(in, s->nodes[s->arrays]);
-    bool reduced = strcmp(s->collective->name, "all_reduce") == 0 ||
-                   strcmp(s->collective->name, "reduce") == 0;
+    bool reduced = has_parameter(s->collective, "op=") && !has_parameter(s->collective, "count");
     return from.dtype == to.dtype &&
            (!reduced || type_elements(in->graph, &from) == type_elements(in->graph, &to));
 }
 
-/* Which argument it writes; NULL: none. */
-static Answer
-find_written(Sent *s, Value *const *bound)
+/* The argument that it writes; NULL: none. */
+static Value *
+written_of(const Collective *collective, Value *const *bound)
 {
-    PyObject *number = PyObject_GetAttrString(s->callable, "written");
-    if (number == NULL) return ANSWER_ERROR;
-    if (number != Py_None) s->written = bound[PyLong_AsLong(number)];
-    Py_DECREF(number);
-    return ANSWER_YES;
+    for (int i = 0; i < count_of(collective); i++)
+        if (strstr(collective->parameters[i], "out_array") != NULL) return bound[i];
+    return NULL;
 }
 
 static Answer
@@ -219,7 +225,7 @@ follow_collective(const Call *call, const void *row)
         return interp_break(in, BREAK_DEVICE, "'%s' with a stream", name);
     s.callable = module_kept(in, "pycompile._collectives", name);
     if (s.callable == NULL) return ANSWER_ERROR;
-    TRY(find_written(&s, bound));
+    s.written = written_of(row, bound);
     TRY(take_arguments(&s, bound));
     if (!output_suits(&s))
         return interp_break(in, BREAK_DEVICE, "'%s' into another dtype or length", name);

@@ -76,7 +76,7 @@ generator_value(Interp *in, Value *generator, Value **out)
 {
     *out = generator;
     if (generator->kind == V_NODE) return ANSWER_YES;
-    if ((*out = map_get(&in->memory.given, generator->object)) != NULL) return ANSWER_YES;
+    if ((*out = map_get(&in->memory.objects, generator->object)) != NULL) return ANSWER_YES;
     PyObject *twin = calls_object(in, "generator_like"), *sample = NULL;
     if (twin != NULL) sample = keep(in, PyObject_CallOneArg(twin, generator->object));
     if (sample == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {

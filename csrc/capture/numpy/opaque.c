@@ -45,7 +45,7 @@ object_input(Interp *in, Value *object, PyObject *sample, Value **out)
     Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
     bool outside = object->kind != V_CONST && object->source != NO_SOURCE;
     NodeId node;
-    if ((*out = map_get(&in->memory.given, object->object)) != NULL) return ANSWER_YES;
+    if ((*out = map_get(&in->memory.objects, object->object)) != NULL) return ANSWER_YES;
     if (outside) {
         if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
         TRY_NODE(node, graph_input(in->graph, 0, &type));
@@ -60,7 +60,7 @@ object_input(Interp *in, Value *object, PyObject *sample, Value **out)
             VEC_PUSH(in->arena, &in->memory.inputs, *out) < 0)
             return ANSWER_ERROR;
     }
-    return map_put(in, &in->memory.given, object->object, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return map_put(in, &in->memory.objects, object->object, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* A method of the sample's class that runs only code of NumPy and Python and leaves the object
