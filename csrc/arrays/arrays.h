@@ -294,6 +294,8 @@ typedef enum {
     BARE_ARGMIN,
     BARE_SELECT, /* of dense n those with a true byte, of which there are as many as the second
                     dimension says; no scratch */
+    BARE_TAKE,   /* of n rows those that ints name, as many as the second dimension says, one after
+                    the other; no scratch.  It fails where there is no such row */
 } Bare;
 Answer bare_loop(Bare bare, DType dtype, UfuncLoop *out);
 /* `dtypes` has nin + nout entries.  ANSWER_NO: there is no such loop, or it cannot be found this

@@ -21,12 +21,45 @@ value_is_loose(Interp *in, const Value *value)
     return value_is_opaque_object(in, value);
 }
 
+/* One of the two that a branch decides between, as Python's float.  ANSWER_NO: it is none. */
+static Answer
+side_as_float(Interp *in, NodeId side, NodeId *out)
+{
+    Type type = node_type(in, side), python = type_scalar(DT_F64, FORM_PYTHON);
+    PyObject *object = graph_node(in->graph, side)->attrs.object;
+    if (graph_node(in->graph, side)->op == OP_const && object != NULL &&
+        PyFloat_CheckExact(object)) {
+        TRY_NODE(*out, graph_const(in->graph, in->region, object, &python));
+        return ANSWER_YES;
+    }
+    if (type.form == FORM_OBJECT || type.form == FORM_ARRAY || type.dtype != DT_F64)
+        return ANSWER_NO;
+    return node_form(in, side, FORM_PYTHON, out);
+}
+
+/* Of one of two floats the number, without an object. */
+static Answer
+picked_float(Interp *in, NodeId picked, Value **out)
+{
+    const Node *node = graph_node(in->graph, picked);
+    Type type = type_scalar(DT_F64, FORM_PYTHON);
+    if (node->op != OP_pick) return ANSWER_NO;
+    NodeId sides[2] = {node->args[0], node->args[1]}, args[3] = {node->args[2]};
+    TRY(side_as_float(in, sides[1], &args[1]));
+    TRY(side_as_float(in, sides[0], &args[2]));
+    TRY_NODE(picked, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
+    *out = value_node(in, picked);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* A number of unknown class, converted to Python's float; other values unchanged. */
 static Answer
 as_float(Interp *in, Value *value, Value **out)
 {
     *out = value;
     if (!value_is_loose(in, value) || !PyFloat_Check(object_sample(in, value))) return ANSWER_YES;
+    Answer picked = picked_float(in, value->node, out);
+    if (picked != ANSWER_NO) return picked;
     return call_simple(in, (PyObject *)&PyFloat_Type, 1, &value, out);
 }
 
@@ -112,7 +145,9 @@ loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, V
     }
     Value *args[3] = {pair->items[0], pair->items[1], test};
     PyObject *pick = module_kept(in, "pycompile._C", "_pick");
-    return pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;
+    Answer answer = pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;
+    if (answer == ANSWER_YES) graph_node(in->graph, (*out)->node)->op = OP_pick;
+    return answer;
 }
 
 /* max and min of numbers of several classes. */

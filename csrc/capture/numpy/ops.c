@@ -40,9 +40,7 @@ is_of_branch(Interp *in, NodeId id, int depth)
 {
     const Node *node = graph_node(in->graph, id);
     OpKind kind = op_info(node->op)->kind;
-    if (kind == KIND_REGION) return true;
-    if (kind == KIND_EXTERN && node->attrs.object == module_kept(in, "pycompile._C", "_pick"))
-        return true;
+    if (kind == KIND_REGION || node->op == OP_pick) return true;
     bool walks = (kind == KIND_EXTERN || kind == KIND_RESULT) && depth > 0;
     for (int i = 0; walks && i < node->nargs; i++)
         if (graph_node(in->graph, node->args[i])->type.form == FORM_OBJECT &&
