@@ -125,3 +125,27 @@ def test_lengths_of_what_a_mask_selects(function):
     like(function, x, limits, out, also=((x, limits + 9, out), (x[:0], limits, out)))
     x[5] = np.nan
     like(function, x, limits, out)
+
+
+# ---- bounds of two classes ----
+
+
+def peaks(scores, width, out):
+    for k in range(len(out)):
+        best = np.argmax(scores)
+        out[k] = best
+        scores[max(best - width, 0) : min(best + width, len(scores))] = -1.0
+    return out
+
+
+def test_bounds_of_two_classes():
+    scores, out = RNG.random(60), np.zeros(40, int)
+    is_one_plan(peaks, scores, 3, out)
+    for width in (0, -1, 100):
+        like(peaks, scores, 3, out, also=((scores, width, out),))
+    like(peaks, scores, 3, out, also=((scores[:1], 3, out), (scores[:0], 3, out)))
+    like(peaks, scores, 3, out, also=((scores[::-1], 3, out), (scores, 3, out[:0])))
+    like(peaks, scores.astype("f4"), np.int64(3), out)
+    like(peaks, scores, 3.0, out)
+    scores[7] = np.nan
+    is_one_plan(peaks, scores, 3, out)

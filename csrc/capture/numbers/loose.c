@@ -21,44 +21,13 @@ value_is_loose(Interp *in, const Value *value)
     return value_is_opaque_object(in, value);
 }
 
-/* One of the two that a branch decides between, as Python's float.  ANSWER_NO: it is none. */
-static Answer
-side_as_float(Interp *in, NodeId side, NodeId *out)
-{
-    Type type = node_type(in, side), python = type_scalar(DT_F64, FORM_PYTHON);
-    PyObject *object = graph_node(in->graph, side)->attrs.object;
-    if (graph_node(in->graph, side)->op == OP_const && object != NULL &&
-        PyFloat_CheckExact(object)) {
-        TRY_NODE(*out, graph_const(in->graph, in->region, object, &python));
-        return ANSWER_YES;
-    }
-    if (type.form == FORM_OBJECT || type.form == FORM_ARRAY || type.dtype != DT_F64)
-        return ANSWER_NO;
-    return node_form(in, side, FORM_PYTHON, out);
-}
-
-/* Of one of two floats the number, without an object. */
-static Answer
-picked_float(Interp *in, NodeId picked, Value **out)
-{
-    const Node *node = graph_node(in->graph, picked);
-    Type type = type_scalar(DT_F64, FORM_PYTHON);
-    if (node->op != OP_pick) return ANSWER_NO;
-    NodeId sides[2] = {node->args[0], node->args[1]}, args[3] = {node->args[2]};
-    TRY(side_as_float(in, sides[1], &args[1]));
-    TRY(side_as_float(in, sides[0], &args[2]));
-    TRY_NODE(picked, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
-    *out = value_node(in, picked);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
 /* A number of unknown class, converted to Python's float; other values unchanged. */
 static Answer
 as_float(Interp *in, Value *value, Value **out)
 {
     *out = value;
     if (!value_is_loose(in, value) || !PyFloat_Check(object_sample(in, value))) return ANSWER_YES;
-    Answer picked = picked_float(in, value->node, out);
+    Answer picked = picked_number(in, value, DT_F64, out);
     if (picked != ANSWER_NO) return picked;
     return call_simple(in, (PyObject *)&PyFloat_Type, 1, &value, out);
 }
@@ -150,9 +119,10 @@ loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, V
     return answer;
 }
 
-/* max and min of numbers of several classes. */
+/* max and min of numbers of several classes; `test`: is the last one beyond those before it?  Of
+   two in a turn, which may be the bounds of a slice, the number is known by that. */
 Answer
-loose_extreme(Interp *in, const char *name, Value *items, Value **out)
+loose_extreme(Interp *in, const char *name, Value *items, Value *test, Value **out)
 {
     bool unknown = false;
     if (items->nitems < 2 || items->nitems > 32) return ANSWER_NO;
@@ -172,7 +142,9 @@ loose_extreme(Interp *in, const char *name, Value *items, Value **out)
                             "a call of '%s' whose numbers are not all of one type (make them so: "
                             "np.float64(...))",
                             name);
-    Answer answer = call_loose(in, python_builtin(name), items->nitems, items->items, out);
+    Answer answer = items->nitems == 2 && sizes_may_vary(in)
+                        ? loose_choice(in, items, test, NULL, 0, out)
+                        : call_loose(in, python_builtin(name), items->nitems, items->items, out);
     if (answer == ANSWER_YES && (*out)->kind == V_NODE && branch_chosen(in, (*out)->node) < 0)
         return ANSWER_ERROR;
     return answer;

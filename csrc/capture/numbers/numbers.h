@@ -69,7 +69,7 @@ Answer loose_operands(Interp *in, Value **left, Value **right);
 Answer loose_member(Interp *in, int operator_, Value *other, Value **value);
 /* pair[test].  For messages: the variable's name in quotes, or NULL, and the line of the branch. */
 Answer loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, Value **out);
-Answer loose_extreme(Interp *in, const char *name, Value *items, Value **out);
+Answer loose_extreme(Interp *in, const char *name, Value *items, Value *test, Value **out);
 Answer loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* As loose_call, for a result of unknown length. */
 Answer loose_collect(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
