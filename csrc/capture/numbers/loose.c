@@ -49,6 +49,14 @@ loose_operands(Interp *in, Value **left, Value **right)
     return ANSWER_YES;
 }
 
+Answer
+loose_stored(Interp *in, const Value *array, Value **value)
+{
+    if (!value_is_loose(in, *value) || !takes_floats(in, array)) return ANSWER_YES;
+    Answer picked = picked_number(in, *value, DT_F64, value);
+    return picked == ANSWER_NO ? ANSWER_YES : picked;
+}
+
 /* The names of the special method of an operator, or, from IN_PLACE on, of a comparison, and of the
    reflected method. */
 static void
