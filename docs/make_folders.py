@@ -118,7 +118,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Control by objects", "exceptions groups handlers generators with match"),
             (
                 "Builtins",
-                "typings refusals class_builtins builtins methods strings folds output",
+                "typings refusals class_builtins builtin_arguments builtins builtin_numbers methods strings folds output",
             ),
         ],
     ),
