@@ -78,14 +78,15 @@ def arrived(pending, *arrays):
 
     It takes the arrays of the collective, so that their memory is as it was until then.
     """
-    return pending.wait()
+    return pending.wait() if type(pending) is Pending else pending
 
 
 class Collective:
     """Begins a method of a communicator, not one that overrides it: gives a Pending.
 
     What the method writes is its parameter `out_array` or `in_out_array`.  The result is in new memory,
-    or `in_place`.  An `awaited` one is on the current stream: nothing could overlap with it.
+    or `in_place`.  An `awaited` one is on the current stream, since nothing could overlap with it, and
+    gives the array itself.
     """
 
     def __init__(self, name):
@@ -114,7 +115,7 @@ class Collective:
 
     def _call(self, communicator, *args):
         self.method(communicator, *args)
-        return Pending(None, None, self._out(args), None)
+        return self._out(args)
 
     def _out(self, args):
         return None if self.written is None else args[self.written]

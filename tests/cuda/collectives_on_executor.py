@@ -154,7 +154,7 @@ def test_a_collective_begins_when_its_array_is_there(told):
         comm.all_reduce(second, second, op="max")
         return first.sum() + second
 
-    x, y = values((33, 7)), values((20,))
+    x, y = values((330, 270)), values((20,))
     compiled = once(step, device(x), device(y))
     del told[:]
     made = compiled(device(x), device(y))
