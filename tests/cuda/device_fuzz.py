@@ -282,7 +282,7 @@ def outcome(function, arguments):
                 (*each, beside)
                 for each, beside in zip(told, kin(values, arguments.library), strict=True)
             ]
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, IndexError, NotImplementedError) as error:
         return [type(error).__name__]
 
 
@@ -350,6 +350,9 @@ def fuzz(first, count, sizes=False, devices=False):
         if not found:
             continue
         failed += 1
+        if "cudaErrorIllegalAddress" in found[0]:  # nothing runs any more
+            print(f"---- program {seed}, {draft.recipes}\n{draft.text()}\n  {found[0]}", flush=True)
+            break
         draft = smaller(draft, ours, plain, places)
         told = "\n  ".join(line[:3000] for line in fails(draft, ours, plain, places)[:8])
         print(f"---- program {seed}, {draft.recipes}\n{draft.text()}\n  {told}", flush=True)
