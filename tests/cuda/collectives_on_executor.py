@@ -95,9 +95,19 @@ class Communicator(NCCLBackend):
         np.ndarray(out.shape, out.dtype, memory)[...] = array
 
 
+def of_communicator(name):
+    def method(communicator, *args, **stream):
+        return getattr(NCCLBackend, name)(communicator, *args, **stream)
+
+    return method
+
+
 @pytest.fixture
 def told(monkeypatch):
     monkeypatch.setattr(_collectives, "lane", Lane)
+    for each in vars(_collectives).values():
+        if isinstance(each, _collectives.Collective):
+            monkeypatch.setattr(each, "method", of_communicator(each.__name__))
     TOLD.clear()
     return TOLD
 

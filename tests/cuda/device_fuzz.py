@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import linecache
 import os
 import subprocess
@@ -155,9 +156,19 @@ class ByCupy:
         import cupy
 
         self.xp = cupy
+        self.let_devices_read()
 
     def on(self, device):
         return contextlib.nullcontext() if self.deviceless else self.xp.cuda.Device(device)
+
+    def let_devices_read(self):
+        """Each device the memory of the others: CuPy asks for that in some of its kernels only."""
+        devices = () if self.deviceless else range(self.xp.cuda.runtime.getDeviceCount())
+        for device, other in itertools.permutations(devices, 2):
+            with self.on(other):
+                array = self.xp.ones(1)
+            with self.on(device):
+                array + 1
 
     def wait(self):
         """A device's stream does not wait for another's."""
@@ -275,8 +286,10 @@ def outcome(function, arguments):
     """What each result is; or what was raised."""
     try:
         with np.errstate(all="ignore"):
-            values = function(*arguments.all())
-            arguments.library.wait()
+            try:
+                values = function(*arguments.all())
+            finally:
+                arguments.library.wait()
             told = [arguments.told(value) for value in values]
             return [
                 (*each, beside)
@@ -350,7 +363,7 @@ def fuzz(first, count, sizes=False, devices=False):
         if not found:
             continue
         failed += 1
-        if "cudaErrorIllegalAddress" in found[0]:  # nothing runs any more
+        if "Illegal" in found[0] or "ILLEGAL" in found[0]:  # nothing runs any more
             print(f"---- program {seed}, {draft.recipes}\n{draft.text()}\n  {found[0]}", flush=True)
             break
         draft = smaller(draft, ours, plain, places)
@@ -386,6 +399,8 @@ def many(options, cache):
         here = executor_folder(cache)
         env = executor_environment(here, cache)
     env |= {"PYCOMPILE_SAMPLE": "0", "PYTHONHASHSEED": "0"}
+    if options.devices:  # CuPy does not order copies between devices among kernels
+        env["CUDA_LAUNCH_BLOCKING"] = "1"
 
     end = time.monotonic() + options.seconds
 
