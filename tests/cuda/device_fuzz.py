@@ -417,7 +417,8 @@ def many(options, cache):
             )
         except subprocess.TimeoutExpired:
             return -1, count, "it took too long"
-        return done.returncode, count, done.stdout[-20000:] + done.stderr[-4000:]
+        told = done.stdout[-20000:]
+        return done.returncode, count, done.stderr[-4000:] + told if done.returncode else told
 
     failed = statements = made = 0
     starts = range(options.first, options.first + options.programs, CHUNK)
