@@ -153,7 +153,11 @@ def worked(x, values):
 
 
 FIRST = {
-    **{name: (s, [1]) for name, (_, s) in CASES.items() if type(s) is np.ndarray and s.dtype.kind in "fci"},
+    **{
+        name: (s, [1])
+        for name, (_, s) in CASES.items()
+        if type(s) is np.ndarray and s.dtype.kind in "fci"
+    },
     "unaligned": (unaligned(X), [1]),
     "axes": (np.ones((1,) * 60 + (4,)), [1]),
     "long list": (X, [1] * 20_000),

@@ -161,7 +161,10 @@ def test_what_is_not_opened():
     check = one("STRANGE", np.ndarray, low=8)  # KIND_SWAPPED
     swapped = np.ones(3, ">f8")
     assert check(swapped) is None
-    assert check(np.ones(3)) == "x is an array that is not compiled, now an array float64[3] (file.py:12)"
+    assert (
+        check(np.ones(3))
+        == "x is an array that is not compiled, now an array float64[3] (file.py:12)"
+    )
     assert check(swapped.view(np.recarray)) is not None
     check = one("LONGER", list, low=2)
     assert check([1, 2, 3]) is None
