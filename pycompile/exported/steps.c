@@ -12,11 +12,20 @@ typedef struct Log {
     LogEntry cell[2];
 } Log;
 
+/* How a tensor of the call lies. */
+typedef struct {
+    char *data;
+    const char *low, *high; /* the bytes of its elements: [low, high) */
+    int compact, empty;     /* in C order; without elements */
+    int64_t stride[MOST_AXES]; /* in bytes */
+} Layout;
+
 typedef struct Run {
     KernelDrive drive;
     const ExportedFunction *f;
     const DLTensor *in;
     DLTensor *out;
+    const Layout *argument, *result;
     char **data;    /* by buffer */
     char **block;   /* by buffer: memory of the library's own */
     int64_t *size;

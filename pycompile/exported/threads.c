@@ -233,27 +233,28 @@ static int
 job_run(KernelFn call, const KernelArgs *args, int64_t units, int64_t grain, int64_t scratch,
         unsigned *flags)
 {
-    Job job = {.call = call, .args = args, .units = units, .scratch = scratch};
     int threads = pool.wanted;
-    job.chunk = (units + 4 * threads - 1) / (4 * threads);
-    if (job.chunk < grain) job.chunk = grain;
-    if (threads == 1 || job.chunk >= units || pthread_mutex_trylock(&pool.user) != 0) {
-        job.chunk = units;
-        job_share(&job, args->scratch);
-    } else {
-        pool_begin();
-        pthread_mutex_lock(&pool.lock);
-        pool.job = &job;
-        pool.number++;
-        pthread_cond_broadcast(&pool.wake);
-        pthread_mutex_unlock(&pool.lock);
-        job_share(&job, args->scratch);
-        pthread_mutex_lock(&pool.lock);
-        pool.job = NULL;
-        while (job.left > 0) pthread_cond_wait(&pool.done, &pool.lock);
-        pthread_mutex_unlock(&pool.lock);
-        pthread_mutex_unlock(&pool.user);
+    int64_t chunk = threads == 1 ? units : (units + 4 * threads - 1) / (4 * threads);
+    if (chunk < grain) chunk = grain;
+    if (chunk >= units || pthread_mutex_trylock(&pool.user) != 0) {
+        flags_clear();
+        int failed = call(args, 0, units);
+        *flags |= flags_read();
+        return failed;
     }
+    Job job = {.call = call, .args = args, .units = units, .scratch = scratch, .chunk = chunk};
+    pool_begin();
+    pthread_mutex_lock(&pool.lock);
+    pool.job = &job;
+    pool.number++;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    job_share(&job, args->scratch);
+    pthread_mutex_lock(&pool.lock);
+    pool.job = NULL;
+    while (job.left > 0) pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.user);
     *flags |= job.flags;
     return job.failed;
 }
