@@ -237,7 +237,7 @@ put_plan(DriveText *d, int number)
         put_number(d, step->measure.node);
         put_measured(d, step->measure.node);
     }
-    put_clear(d, true);
+    if (step->kind == STEP_KERNEL || step->kind == STEP_EXTERN) put_clear(d, true);
     text_put(d->out, "    soon = 1;\n");
 }
 

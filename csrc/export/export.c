@@ -14,6 +14,19 @@ refuse_build(Export *e, const Build *build, const char *why)
                          known ? decoded->instrs[build->number].line : 0, "%s", why);
 }
 
+/* A function that does it for each row of a table: in a loop the C compiler would not know what
+   the rows are. */
+static void
+put_each(Export *e, const char *rows, const char *does, int count)
+{
+    const char *name = e->wanted->name;
+    text_printf(&e->out, "static int\n%s_begin_%s(Run *run)\n{\n", name, rows);
+    for (int i = 0; i < count; i++)
+        text_printf(&e->out, "    if (%s(run, &%s_%s[%d], %d) < 0) return -1;\n", does, name, rows, i,
+                    i);
+    text_put(&e->out, "    return 0;\n}\n");
+}
+
 /* ---- sizes ---- */
 
 static void
@@ -38,6 +51,7 @@ put_sizes(Export *e)
         text_printf(&e->out, "    {%d, -1, %d, 0},\n", (int)SIZE_NUMBER,
                     e->program->steps.at[e->selected.at[i]].external.arg_types[1].shape[0]);
     text_put(&e->out, "    {0},\n};\n");
+    put_each(e, "sizes", "size_find", g->sizes.len + e->selected.len);
 }
 
 /* ---- buffers ---- */
@@ -132,6 +146,7 @@ put_buffers(Export *e, int *nnumbers)
     for (BufferId id = 0; id < e->program->buffers.len; id++)
         if (put_buffer(e, id, nnumbers) < 0) return -1;
     text_put(&e->out, "    {0},\n};\n");
+    put_each(e, "buffers", "buffer_place", e->program->buffers.len);
     return 0;
 }
 
@@ -318,9 +333,10 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 p->slots[DEVICE_HOST].len, nnumbers, name, name, name, name, name, name, name,
                 name);
     put_ids(e, p->slots[DEVICE_HOST].len, p->slots[DEVICE_HOST].at);
-    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name,
-                name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
-                name);
+    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_begin_sizes,\n"
+                "    %s_begin_buffers, %s_drive,\n};\n",
+                name, name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
+                name, name, name);
 }
 
 static int

@@ -5,56 +5,50 @@
    share the pool alone. */
 
 /* Of an int that only the run tells: the most that it can be. */
-static void
-sizes_find(Run *run)
+static ROW_KNOWN int
+size_find(Run *run, const ExportedSize *size, int number)
 {
-    for (int i = 0; i < run->f->nsizes; i++) {
-        const ExportedSize *size = &run->f->sizes[i];
-        switch (size->kind) {
-        case SIZE_CONST: run->size[i] = size->value; break;
-        case SIZE_DIM: run->size[i] = size_from(size, run->in); break;
-        case SIZE_STRIDE: run->size[i] = run->argument[size->a].stride[size->b]; break;
-        case SIZE_NUMBER: run->size[i] = size->b < 0 ? size->value : run->size[size->b]; break;
-        default: run->size[i] = size_apply(size->kind, run->size[size->a], run->size[size->b]);
-        }
+    int64_t *to = &run->size[number];
+    switch (size->kind) {
+    case SIZE_CONST: *to = size->value; break;
+    case SIZE_DIM: *to = size_from(size, run->in); break;
+    case SIZE_STRIDE: *to = run->argument[size->a].stride[size->b]; break;
+    case SIZE_NUMBER: *to = size->b < 0 ? size->value : run->size[size->b]; break;
+    default: *to = size_apply(size->kind, run->size[size->a], run->size[size->b]);
     }
+    return 0;
 }
 
 /* Is the result's memory as the buffer's steps need it? */
-static int
+static ROW_KNOWN int
 result_is_place(const Run *run, const ExportedBuffer *b)
 {
     const DLTensor *out = &run->out[b->placed - 1];
     const int64_t *stride = run->result[b->placed - 1].stride;
+#pragma GCC unroll 8
     for (int i = 0; i < b->rank; i++)
         if (out->shape[i] > 1 && stride[i] != run_size(run, b->stride[i])) return 0;
     return 1;
 }
 
-static int
-buffers_place(Run *run)
+static ROW_KNOWN int
+buffer_place(Run *run, const ExportedBuffer *b, int number)
 {
-    for (int i = 0; i < run->f->nbuffers; i++) {
-        const ExportedBuffer *b = &run->f->buffers[i];
-        run->data[i] = run->block[i] = NULL;
-        switch (b->kind) {
-        case OF_ARGUMENT: run->data[i] = run->argument[b->index].data; break;
-        case OF_CONSTANT: run->data[i] = (char *)(uintptr_t)b->constant + b->at; break;
-        case OF_ARENA:
-            run->data[i] = run->arena + (b->slot > 0 ? run->slot[b->slot - 1] : b->at);
-            break;
-        case OF_NUMBER: run->data[i] = run->numbers + b->index * NUMBER_BYTES; break;
-        case OF_LENGTH: /* its axis is b->at */
-            run->data[i] = (char *)&run->in[b->index].shape[b->at];
-            break;
-        case OF_RESULT:
-            if (b->placed && result_is_place(run, b))
-                run->data[i] = run->result[b->placed - 1].data;
-            else if (!b->pooled && buffer_make(run, i) < 0)
-                return -1;
-            break;
-        default: break;
-        }
+    char **data = &run->data[number];
+    *data = run->block[number] = NULL;
+    switch (b->kind) {
+    case OF_ARGUMENT: *data = run->argument[b->index].data; break;
+    case OF_CONSTANT: *data = (char *)(uintptr_t)b->constant + b->at; break;
+    case OF_ARENA: *data = run->arena + (b->slot > 0 ? run->slot[b->slot - 1] : b->at); break;
+    case OF_NUMBER: *data = run->numbers + b->index * NUMBER_BYTES; break;
+    case OF_LENGTH: *data = (char *)&run->in[b->index].shape[b->at]; break; /* of the axis b->at */
+    case OF_RESULT:
+        if (b->placed && result_is_place(run, b))
+            *data = run->result[b->placed - 1].data;
+        else if (!b->pooled)
+            return buffer_make(run, b, number);
+        break;
+    default: break;
     }
     return 0;
 }
@@ -146,7 +140,7 @@ run_steps(Run *run)
 {
     const ExportedFunction *f = run->f;
     Environment before;
-    if (buffers_place(run) < 0) return run->status;
+    if (f->begin_buffers(run) < 0) return run->status;
     environment_begin(&before);
     int failed = f->drive(&run->drive);
     if (!failed) warnings_take(&run->drive, 0);
@@ -214,7 +208,7 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
                          .read = flags_read,
                          .stop = warnings_take,
                          .plan = step_run}};
-    sizes_find(&run);
+    f->begin_sizes(&run);
     status = check_results(&run, nout, layout + f->narguments);
     if (status == CALL_DONE) status = run_memory(&run);
     run_release(&run);
@@ -232,7 +226,7 @@ exported_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTe
         return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
     int64_t size[f->nsizes + 1];
     Run run = {.f = f, .in = in, .argument = layout, .size = size};
-    sizes_find(&run);
+    f->begin_sizes(&run);
     for (int i = 0; i < nout; i++) {
         const ExportedResult *r = &f->results[i];
         if (out == NULL || (r->rank > 0 && out[i].shape == NULL))

@@ -6,6 +6,9 @@
    types that generated functions have are in front of this text (codegen_abi). */
 #include <stdint.h>
 
+/* Of what is done for a row of a table, with the row's fields as constants. */
+#define ROW_KNOWN inline __attribute__((always_inline))
+
 typedef int (*KernelFn)(const KernelArgs *args, int64_t begin, int64_t end);
 
 enum { MOST_AXES = 8, NUMBER_BYTES = 16, PARTS_DONE = -1 };
@@ -13,7 +16,7 @@ enum { SIZE_CONST, SIZE_DIM, SIZE_STRIDE, SIZE_NUMBER, SIZE_ADD, SIZE_MUL, SIZE_
        SIZE_LEAST, SIZE_MOST };
 enum { OF_ARGUMENT, OF_LENGTH, OF_CONSTANT, OF_RESULT, OF_ARENA, OF_CHOICE, OF_NUMBER };
 enum { STEP_DRIVEN, STEP_KERNEL, STEP_CHOOSE, STEP_CARRY, STEP_MEASURE, STEP_CALL };
-enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8 };
+enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8, FLAGS_ALL = 15 };
 
 typedef struct {
     int32_t kind, a, b; /* a, b: sizes; of SIZE_DIM and SIZE_STRIDE argument and axis, which
@@ -146,5 +149,6 @@ typedef struct ExportedFunction {
     int64_t arena, scratch;
     int32_t nrows; /* kernels whose scratch grows with a size: */
     const ExportedKernel *const *rows;
+    int (*begin_sizes)(struct Run *run), (*begin_buffers)(struct Run *run); /* before the steps */
     int (*drive)(KernelDrive *drive);
 } ExportedFunction;

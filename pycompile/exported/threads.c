@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, FRAME_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
+enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
 enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID }; /* as NumPy warns by default */
 
@@ -65,7 +65,7 @@ static struct {
 /* As csrc/arrays/errors.c: the functions of fenv.h take longer than a small call. */
 #if defined(__x86_64__)
 typedef unsigned Environment;
-enum { CSR_FLAGS = 0x3f, CSR_MASKS = 0x1f80 };
+enum { CSR_FLAGS = 0x3f, CSR_TOLD = 0x1d, CSR_MASKS = 0x1f80 };
 
 static unsigned
 x87_flags(void)
@@ -76,11 +76,24 @@ x87_flags(void)
 }
 
 static unsigned
-flags_read(void)
+flags_from(unsigned flags)
 {
-    unsigned flags = __builtin_ia32_stmxcsr() | x87_flags();
+    if (!(flags & CSR_TOLD)) return 0;
     return (flags & 4 ? FLAG_DIVIDE : 0) | (flags & 8 ? FLAG_OVERFLOW : 0) |
            (flags & 16 ? FLAG_UNDERFLOW : 0) | (flags & 1 ? FLAG_INVALID : 0);
+}
+
+static unsigned
+flags_read(void)
+{
+    return flags_from(__builtin_ia32_stmxcsr() | x87_flags());
+}
+
+/* Of what does not use the x87 unit. */
+static unsigned
+kernel_flags(void)
+{
+    return flags_from(__builtin_ia32_stmxcsr());
 }
 
 static void
@@ -114,6 +127,12 @@ flags_read(void)
     int flags = fetestexcept(FE_ALL_EXCEPT);
     return (flags & FE_DIVBYZERO ? FLAG_DIVIDE : 0) | (flags & FE_OVERFLOW ? FLAG_OVERFLOW : 0) |
            (flags & FE_UNDERFLOW ? FLAG_UNDERFLOW : 0) | (flags & FE_INVALID ? FLAG_INVALID : 0);
+}
+
+static unsigned
+kernel_flags(void)
+{
+    return flags_read();
 }
 
 static void
