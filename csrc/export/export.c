@@ -409,6 +409,7 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
     if (e.reasons == NULL || e.loops == NULL || e.written == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
+    program->quiet = true;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
     made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "written",

@@ -92,7 +92,9 @@ put_origins(Export *e, const Kernel *k)
         bool acts =
             instr->kind == INSTR_OP || instr->kind == INSTR_CALL || instr->kind == INSTR_REDUCE;
         if (!acts || (!floats && instr->kind != INSTR_CALL)) continue;
-        if (instr->kind == INSTR_OP && op_info(instr->op)->flags & OPF_NO_FLAGS) continue;
+        if (instr->kind == INSTR_OP && (op_info(instr->op)->flags & OPF_NO_FLAGS ||
+                                        op_info(instr->op)->kind == KIND_PYTHON))
+            continue;
         text_put(&e->out, "{");
         put_text(e, instr->kind == INSTR_REDUCE ? "reduce" : instr_name(e, instr));
         text_printf(&e->out, "%d}, ", (int)graph_node(e->graph, instr->node)->line);
