@@ -273,7 +273,8 @@ describe_value(Export *e, BuildId id)
         const Located *at = &e->program->located.at[build->output];
         const ExternStep *selection = export_selection(e, at->place.buffer);
         const Type *type = selection != NULL ? &selection->arg_types[0] : &at->type;
-        if (type->form == FORM_OBJECT &&
+        bool called = e->program->buffers.at[at->place.buffer].kind == BUFFER_EXTERN;
+        if (type->form == FORM_OBJECT && !called && /* else the call is the reason */
             export_refuse(e, NULL, 0, "it returns an object that is neither array nor number") < 0)
             return NULL;
         if (VEC_PUSH(e->graph->arena, &e->results, id) < 0) return NULL;
@@ -404,21 +405,21 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
                 .reached = reached,
                 .reasons = PyList_New(0),
                 .loops = PyList_New(0),
-                .written = PyList_New(0)};
+                .arguments = PyList_New(0)};
     PyObject *made = NULL, *value = NULL, *tables = NULL;
-    if (e.reasons == NULL || e.loops == NULL || e.written == NULL) goto done;
+    if (e.reasons == NULL || e.loops == NULL || e.arguments == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
     program->quiet = true;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
-    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "written",
-                         e.written, "value", value, "tables", tables);
+    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "arguments",
+                         e.arguments, "value", value, "tables", tables);
     if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
 done:
     Py_XDECREF(e.reasons);
     Py_XDECREF(e.loops);
-    Py_XDECREF(e.written);
+    Py_XDECREF(e.arguments);
     Py_XDECREF(value);
     Py_XDECREF(tables);
     text_free(&e.out);

@@ -74,6 +74,7 @@ export_function(CodeState *state, PyFunctionObject *function, const char *name, 
         return NULL;
     }
     if (wanted.made != NULL) return wanted.made;
-    return PyUnicode_FromString(
-        wanted.refused != NULL ? wanted.refused : "it comes to no graph of arrays and numbers");
+    if (wanted.refused != NULL) return PyUnicode_FromString(wanted.refused);
+    return PyUnicode_FromString("it computes nothing with arrays or NumPy's numbers: views, lengths and "
+                                "Python's numbers by themselves are nothing that a library computes");
 }
