@@ -14,25 +14,27 @@ refuse_build(Export *e, const Build *build, const char *why)
                          known ? decoded->instrs[build->number].line : 0, "%s", why);
 }
 
-/* A function that does it for each row of a table: in a loop the C compiler would not know what
-   the rows are. */
-static void
-put_each(Export *e, const char *rows, const char *does, int count)
-{
-    const char *name = e->wanted->name;
-    text_printf(&e->out, "static int\n%s_begin_%s(Run *run)\n{\n", name, rows);
-    for (int i = 0; i < count; i++)
-        text_printf(&e->out, "    if (%s(run, &%s_%s[%d], %d) < 0) return -1;\n", does, name, rows, i,
-                    i);
-    text_put(&e->out, "    return 0;\n}\n");
-}
-
 /* ---- sizes ---- */
 
+/* A row of the table, and in `finds` what finds the size. */
 static void
+put_size(Export *e, SizeId id, int kind, int a, int b, int64_t value, Text *finds)
+{
+    bool of_sizes = kind >= SIZE_ADD, of_one = kind == SIZE_NUMBER && b >= 0;
+    text_printf(&e->out, "    {%d, %d, %d, %lld},\n", kind, a, b, (long long)value);
+    text_printf(finds, "    const int64_t s%d = size[%d] = size_find(run, &%s_sizes[%d], ", id, id,
+                e->wanted->name, id);
+    text_printf(finds, of_sizes ? "s%d, " : "0, ", a);
+    text_printf(finds, of_sizes || of_one ? "s%d);\n" : "0);\n", b);
+}
+
+/* The table is for sizes that steps measure.  What a call begins with is code in which rows are
+   known, as in put_buffers. */
+static int
 put_sizes(Export *e)
 {
     const Graph *g = e->graph;
+    Text finds = {0};
     text_printf(&e->out, "static const ExportedSize %s_sizes[] = {\n", e->wanted->name);
     for (SizeId id = 0; id < g->sizes.len; id++) {
         const Size *size = &g->sizes.at[id];
@@ -45,13 +47,21 @@ put_sizes(Export *e)
             b = node->type.form == FORM_ARRAY ? size->axis : -1; /* the value of an int */
             if (a < 0 || (b >= 0 && size_is_const(g, of[b]))) kind = SIZE_CONST;
         }
-        text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
+        put_size(e, id, (int)kind, a, b, size->value, &finds);
     }
-    for (int i = 0; i < e->selected.len; i++) /* at most what the mask has */
-        text_printf(&e->out, "    {%d, -1, %d, 0},\n", (int)SIZE_NUMBER,
-                    e->program->steps.at[e->selected.at[i]].external.arg_types[1].shape[0]);
-    text_put(&e->out, "    {0},\n};\n");
-    put_each(e, "sizes", "size_find", g->sizes.len + e->selected.len);
+    for (int i = 0; i < e->selected.len; i++) { /* at most what the mask has */
+        const ExternStep *selects = &e->program->steps.at[e->selected.at[i]].external;
+        put_size(e, g->sizes.len + i, SIZE_NUMBER, -1, selects->arg_types[1].shape[0], 0, &finds);
+    }
+    text_printf(&e->out,
+                "    {0},\n};\nstatic void\n%s_begin_sizes(Run *run)\n{\n"
+                "    int64_t *const size = run->size;\n",
+                e->wanted->name);
+    text_add(&e->out, &finds);
+    text_put(&e->out, "    (void)size;\n}\n");
+    int status = text_finish(&finds);
+    text_free(&finds);
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -145,8 +155,15 @@ put_buffers(Export *e, int *nnumbers)
     text_printf(&e->out, "static const ExportedBuffer %s_buffers[] = {\n", e->wanted->name);
     for (BufferId id = 0; id < e->program->buffers.len; id++)
         if (put_buffer(e, id, nnumbers) < 0) return -1;
-    text_put(&e->out, "    {0},\n};\n");
-    put_each(e, "buffers", "buffer_place", e->program->buffers.len);
+    text_printf(&e->out,
+                "    {0},\n};\nstatic int\n%s_begin_buffers(Run *run)\n{\n"
+                "    char **const data = run->data, **const block = run->block;\n",
+                e->wanted->name);
+    for (BufferId id = 0; id < e->program->buffers.len; id++)
+        text_printf(&e->out,
+                    "    if (buffer_place(run, &%s_buffers[%d], %d, data, block) < 0) return -1;\n",
+                    e->wanted->name, id, id);
+    text_put(&e->out, "    return 0;\n}\n");
     return 0;
 }
 
@@ -345,8 +362,7 @@ put_tables(Export *e)
 {
     int narguments, nchecks, nnumbers = 0, nwrites = 0;
     if (export_checks(e, &narguments, &nchecks) < 0) return -1;
-    put_sizes(e);
-    if (put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
+    if (put_sizes(e) < 0 || put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
     put_results(e);
     if (put_writes(e, &nwrites) < 0) return -1;
     put_function(e, narguments, nchecks, nnumbers, nwrites);

@@ -265,7 +265,7 @@ typedef struct {
     VEC(SizeId)
     reaches; /* bytes and positions that kernels of devices reach with 32 bits: no run
                 may have more than MOST_REACH */
-    bool quiet; /* Python's arithmetic leaves no floating-point flags: nobody asks CPython again */
+    bool quiet; /* nobody asks CPython again: its arithmetic and KernelDrive.plan leave no flags */
 } Program;
 
 /* All buffers of the step, some of them more than once, and NO_BUFFER. */

@@ -4,19 +4,17 @@
    results.  State of a call is on the stack or from the allocator, so that calls of several threads
    share the pool alone. */
 
-/* Of an int that only the run tells: the most that it can be. */
-static ROW_KNOWN int
-size_find(Run *run, const ExportedSize *size, int number)
+/* Of the sizes a and b, or of the call.  Of an int that only the run tells: the most that it can be. */
+static ROW_KNOWN int64_t
+size_find(const Run *run, const ExportedSize *size, int64_t a, int64_t b)
 {
-    int64_t *to = &run->size[number];
     switch (size->kind) {
-    case SIZE_CONST: *to = size->value; break;
-    case SIZE_DIM: *to = size_from(size, run->in); break;
-    case SIZE_STRIDE: *to = run->argument[size->a].stride[size->b]; break;
-    case SIZE_NUMBER: *to = size->b < 0 ? size->value : run->size[size->b]; break;
-    default: *to = size_apply(size->kind, run->size[size->a], run->size[size->b]);
+    case SIZE_CONST: return size->value;
+    case SIZE_DIM: return size_from(size, run->in);
+    case SIZE_STRIDE: return run->argument[size->a].stride[size->b];
+    case SIZE_NUMBER: return size->b < 0 ? size->value : b;
+    default: return size_apply(size->kind, a, b);
     }
-    return 0;
 }
 
 /* Is the result's memory as the buffer's steps need it? */
@@ -32,10 +30,10 @@ result_is_place(const Run *run, const ExportedBuffer *b)
 }
 
 static ROW_KNOWN int
-buffer_place(Run *run, const ExportedBuffer *b, int number)
+buffer_place(Run *run, const ExportedBuffer *b, int number, char **data, char **block)
 {
-    char **data = &run->data[number];
-    *data = run->block[number] = NULL;
+    data += number;
+    *data = block[number] = NULL;
     switch (b->kind) {
     case OF_ARGUMENT: *data = run->argument[b->index].data; break;
     case OF_CONSTANT: *data = (char *)(uintptr_t)b->constant + b->at; break;

@@ -16,7 +16,7 @@ enum { SIZE_CONST, SIZE_DIM, SIZE_STRIDE, SIZE_NUMBER, SIZE_ADD, SIZE_MUL, SIZE_
        SIZE_LEAST, SIZE_MOST };
 enum { OF_ARGUMENT, OF_LENGTH, OF_CONSTANT, OF_RESULT, OF_ARENA, OF_CHOICE, OF_NUMBER };
 enum { STEP_DRIVEN, STEP_KERNEL, STEP_CHOOSE, STEP_CARRY, STEP_MEASURE, STEP_CALL };
-enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8, FLAGS_ALL = 15 };
+enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8 };
 
 typedef struct {
     int32_t kind, a, b; /* a, b: sizes; of SIZE_DIM and SIZE_STRIDE argument and axis, which
@@ -149,6 +149,7 @@ typedef struct ExportedFunction {
     int64_t arena, scratch;
     int32_t nrows; /* kernels whose scratch grows with a size: */
     const ExportedKernel *const *rows;
-    int (*begin_sizes)(struct Run *run), (*begin_buffers)(struct Run *run); /* before the steps */
+    void (*begin_sizes)(struct Run *run); /* before the steps */
+    int (*begin_buffers)(struct Run *run);
     int (*drive)(KernelDrive *drive);
 } ExportedFunction;

@@ -117,7 +117,7 @@ copy_axes(char *to, const int64_t *to_stride, const char *from, const int64_t *f
 static int
 is_far(int64_t number)
 {
-    return number < -((int64_t)1 << 46) || number > (int64_t)1 << 46;
+    return (uint64_t)number + ((uint64_t)1 << 46) > (uint64_t)1 << 47;
 }
 
 static int64_t
@@ -330,6 +330,7 @@ kernel_run(Run *run, const ExportedKernel *kernel, unsigned *flags)
         raised |= flags_read();
     }
     if (kernel->flagged) *flags |= flags_of(kernel, raised);
+    if (raised) flags_clear();
     return failed;
 }
 
@@ -517,7 +518,7 @@ step_run(KernelDrive *drive, int64_t number)
 {
     Run *run = (Run *)drive;
     const ExportedStep *step = &run->f->steps[number];
-    unsigned flags = 0, raised = 0; /* the generated function keeps them clear between steps */
+    unsigned flags = 0, raised; /* they are clear between steps */
     int failed = 0;
     switch (step->kind) {
     case STEP_KERNEL: failed = kernel_run(run, step->kernel, &flags); break;
@@ -528,7 +529,8 @@ step_run(KernelDrive *drive, int64_t number)
     case STEP_MEASURE: failed = measure_run(run, step); break;
     case STEP_CALL:
         failed = step->call->call(run, step->call);
-        if (step->call->known != FLAGS_ALL || step->call->reported) raised = kernel_flags();
+        raised = kernel_flags();
+        if (raised) flags_clear();
         flags = (raised & ~(unsigned)step->call->known) | (raised & step->call->reported) << 4;
         break;
     default: break;
