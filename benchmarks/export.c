@@ -1,6 +1,6 @@
-/* What a call of an exported function takes: `export LIBRARY FUNCTION` reads the call as the callers of
-   tests/export do, and prints in nanoseconds what loading and the first call take, and of later calls
-   the best, of the calling thread's processor time. */
+/* What a call of an exported function takes: `export LIBRARY FUNCTION` reads the call as the
+   callers of tests/export do, and prints in nanoseconds what loading and the first call take, and
+   of later calls the best, of the calling thread's processor time. */
 #include "../pycompile/exported/dlpack.h"
 
 #include <dlfcn.h>

@@ -29,7 +29,9 @@ from test_twelve import a_call, flat, numpys_blas  # noqa: E402
 from twelve import TWELVE  # noqa: E402
 
 USES_BLAS = ("mlp", "attention", "gradient")
-KERNEL = re.compile(r"^((?:turn\d+|exported\d+_(?:careful_)?k\d+(?:_bounded)?)\([^;{]*\)\n\{)", re.M)
+KERNEL = re.compile(
+    r"^((?:turn\d+|exported\d+_(?:careful_)?k\d+(?:_bounded)?)\([^;{]*\)\n\{)", re.M
+)
 CALL = "failed = step->call->call(run, step->call);"
 
 
@@ -50,9 +52,7 @@ def exported(folder: Path, names: list[str], blas: str | None) -> Path:
     functions = {name: TWELVE[name][:2] for name in names}
     first, given = TWELVE["pointwise"][:2]
     functions.pop("pointwise", None)
-    return pycompile.export(
-        first, str(folder / "twelve"), given, functions=functions, blas=blas
-    )
+    return pycompile.export(first, str(folder / "twelve"), given, functions=functions, blas=blas)
 
 
 def emptied_library(folder: Path, names: list[str], blas: str | None) -> Path:
@@ -108,7 +108,12 @@ def table(work: Path, names: list[str], blas: str | None) -> int:
             row: list[Any] = [measured(program, empty, name, 3)[2]]
             loaded, first, call = measured(program, whole, name, 3)
             row += [call, loaded, first]
-            columns = [f"{row[0]:.0f} ns", f"{call:.0f} ns", f"{loaded / 1e6:.2f} ms", f"{first / 1e6:.3f} ms"]
+            columns = [
+                f"{row[0]:.0f} ns",
+                f"{call:.0f} ns",
+                f"{loaded / 1e6:.2f} ms",
+                f"{first / 1e6:.3f} ms",
+            ]
             print(f"{name:<14}" + "".join(f"{each:>10}" for each in columns), flush=True)
         print(f"  {whole.stat().st_size / 1024:.0f} KiB{' with a BLAS beside it' if by else ''}")
     return 0

@@ -564,7 +564,11 @@ def _lengths_said(exported: _Exported) -> list[str]:
             name = getattr(length, "name", length)
             if isinstance(name, str):
                 least[name] = max(bound, least.get(name, 0))
-    return [f"Lengths: {', '.join(f'{name} {n} or more' for name, n in least.items())}"] if least else []
+    return (
+        [f"Lengths: {', '.join(f'{name} {n} or more' for name, n in least.items())}"]
+        if least
+        else []
+    )
 
 
 def _dtype_of(said: Any) -> str:

@@ -246,8 +246,8 @@ use_types(Emit *e)
     text_free(&unused);
 }
 
-/* CPython warns of no flag that its arithmetic raises.  Where a plan would ask CPython again what it
-   warns of, they may stay.  A quick variant that raises one is followed by the careful one. */
+/* CPython warns of no flag that its arithmetic raises.  Where a plan would ask CPython again what
+   it warns of, they may stay.  A quick variant that raises one is followed by the careful one. */
 static bool
 is_quiet(const Emit *e, const Instr *v, DType in)
 {
@@ -257,25 +257,24 @@ is_quiet(const Emit *e, const Instr *v, DType in)
 }
 
 /* The C compiler must not move what raises flags. */
-static const char FLAGS_TEXT[] =
-    "static __attribute__((noipa)) unsigned flags_now(void)\n"
-    "{\n"
-    "#if defined(__x86_64__)\n"
-    "    return __builtin_ia32_stmxcsr();\n"
-    "#elif defined(__aarch64__)\n"
-    "    return __builtin_aarch64_get_fpsr();\n"
-    "#else\n"
-    "    return 0;\n"
-    "#endif\n"
-    "}\n"
-    "static __attribute__((noipa)) void flags_again(unsigned flags)\n"
-    "{\n"
-    "#if defined(__x86_64__)\n"
-    "    __builtin_ia32_ldmxcsr(flags);\n"
-    "#elif defined(__aarch64__)\n"
-    "    __builtin_aarch64_set_fpsr(flags);\n"
-    "#endif\n"
-    "}\n";
+static const char FLAGS_TEXT[] = "static __attribute__((noipa)) unsigned flags_now(void)\n"
+                                 "{\n"
+                                 "#if defined(__x86_64__)\n"
+                                 "    return __builtin_ia32_stmxcsr();\n"
+                                 "#elif defined(__aarch64__)\n"
+                                 "    return __builtin_aarch64_get_fpsr();\n"
+                                 "#else\n"
+                                 "    return 0;\n"
+                                 "#endif\n"
+                                 "}\n"
+                                 "static __attribute__((noipa)) void flags_again(unsigned flags)\n"
+                                 "{\n"
+                                 "#if defined(__x86_64__)\n"
+                                 "    __builtin_ia32_ldmxcsr(flags);\n"
+                                 "#elif defined(__aarch64__)\n"
+                                 "    __builtin_aarch64_set_fpsr(flags);\n"
+                                 "#endif\n"
+                                 "}\n";
 
 static const char *
 helper_text(const char *name, DType in)

@@ -351,7 +351,8 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 p->slots[DEVICE_HOST].len, nnumbers, name, name, name, name, name, name, name,
                 name);
     put_ids(e, p->slots[DEVICE_HOST].len, p->slots[DEVICE_HOST].at);
-    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_begin_sizes,\n"
+    text_printf(&e->out,
+                "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_begin_sizes,\n"
                 "    %s_begin_buffers, %s_drive,\n};\n",
                 name, name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
                 name, name, name);
@@ -362,7 +363,9 @@ put_tables(Export *e)
 {
     int narguments, nchecks, nnumbers = 0, nwrites = 0;
     if (export_checks(e, &narguments, &nchecks) < 0) return -1;
-    if (put_sizes(e) < 0 || put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
+    if (put_sizes(e) < 0 || put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 ||
+        export_commits(e) < 0)
+        return -1;
     put_results(e);
     if (put_writes(e, &nwrites) < 0) return -1;
     put_function(e, narguments, nchecks, nnumbers, nwrites);

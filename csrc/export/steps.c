@@ -92,8 +92,8 @@ put_origins(Export *e, const Kernel *k)
         bool acts =
             instr->kind == INSTR_OP || instr->kind == INSTR_CALL || instr->kind == INSTR_REDUCE;
         if (!acts || (!floats && instr->kind != INSTR_CALL)) continue;
-        if (instr->kind == INSTR_OP && (op_info(instr->op)->flags & OPF_NO_FLAGS ||
-                                        op_info(instr->op)->kind == KIND_PYTHON))
+        if (instr->kind == INSTR_OP &&
+            (op_info(instr->op)->flags & OPF_NO_FLAGS || op_info(instr->op)->kind == KIND_PYTHON))
             continue;
         text_put(&e->out, "{");
         put_text(e, instr->kind == INSTR_REDUCE ? "reduce" : instr_name(e, instr));
@@ -208,8 +208,8 @@ name_of(PyObject *object, const char *attribute)
     return name;
 }
 
-/* What the program called, as its user knows it: "np.add.reduce", and of a step of ours what it calls.
-   A new reference; NULL with the error set. */
+/* What the program called, as its user knows it: "np.add.reduce", and of a step of ours what it
+   calls. A new reference; NULL with the error set. */
 static PyObject *
 name_told(PyObject *callable)
 {

@@ -75,6 +75,7 @@ export_function(CodeState *state, PyFunctionObject *function, const char *name, 
     }
     if (wanted.made != NULL) return wanted.made;
     if (wanted.refused != NULL) return PyUnicode_FromString(wanted.refused);
-    return PyUnicode_FromString("it computes nothing with arrays or NumPy's numbers: views, lengths and "
-                                "Python's numbers by themselves are nothing that a library computes");
+    return PyUnicode_FromString(
+        "it computes nothing with arrays or NumPy's numbers: views, lengths and "
+        "Python's numbers by themselves are nothing that a library computes");
 }

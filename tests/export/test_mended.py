@@ -295,7 +295,11 @@ def test_a_name_of_c_or_its_library_is_refused(name):
 
 
 def test_what_stands_for_arguments_is_a_tuple():
-    for args, functions in ((Array(N), {}), ((Array(N),), {"a": (doubled,)}), ((Array(N),), {1: doubled})):
+    for args, functions in (
+        (Array(N), {}),
+        ((Array(N),), {"a": (doubled,)}),
+        ((Array(N),), {1: doubled}),
+    ):
         with pytest.raises((TypeError, ValueError), match="tuple|name"):
             pycompile.export(doubled, "/nowhere/none", args, functions=functions)
 
