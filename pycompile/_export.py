@@ -106,31 +106,17 @@ def _check_names(library: str, keys: list[str]) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
             raise ValueError(f"the name of a library or of a function is one in C: {name!r}")
     functions = [_symbol(library, key) for key in keys]
-    known = next((name for name in functions if name in _KEYWORDS or _is_in_libc(name)), None)
+    known = next(
+        (name for name in functions if name in _texts.KEYWORDS or _texts.is_in_libc(name)), None
+    )
     if known is not None:
-        what = "a word of C or C++" if known in _KEYWORDS else "a function of the C library's"
+        what = "a word of C or C++" if known in _texts.KEYWORDS else "a function of the C library's"
         raise ValueError(f"{known!r} is {what}: a library needs another name")
     taken = [f"{library}_{rest}" for rest in ("error", "abi", "set_threads", "set_allocator")]
     taken += functions + [f"{name}_shapes" for name in functions]
     twice = sorted({name for name in taken if taken.count(name) > 1})
     if twice or library in keys:
         raise ValueError(f"two functions of the library are called {(twice or [library])[0]}")
-
-
-_KEYWORDS = frozenset(
-    """alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const
-    constexpr continue decltype default delete do double else enum errno explicit export extern false
-    float for friend goto if import inline int long main module mutable namespace new noexcept not
-    nullptr operator or private protected public register requires restrict return short signed sizeof
-    static stderr stdin stdout struct switch template this throw true try typedef typeid typename
-    typeof union unsigned using virtual void volatile wchar_t while xor""".split()
-)
-
-
-def _is_in_libc(name: str) -> bool:
-    """Would programs call the library's function where they mean this one?"""
-    files = filter(None, map(ctypes.util.find_library, "cm"))
-    return any(hasattr(ctypes.CDLL(file), name) for file in files)
 
 
 def _symbol(library: str, key: str) -> str:
