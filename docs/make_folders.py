@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables findings",
             ),
-            ("Memory", "copy overlap select bare pool rows streams"),
+            ("Memory", "copy overlap select bare pool rows series streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes symbols dims measured streams effects"),
+            ("Arrays and effects", "storage series sizes symbols dims measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),
@@ -119,7 +119,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",
-                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_picked "
+                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series loop_picked "
                 "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
                 "loop_before loop_calls loop_written loop_marks loop_why",
             ),

@@ -175,6 +175,15 @@ const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
+/* ---- series.c: the numbers of a list or of bytes ---- */
+
+/* Is it a list of numbers of one class, not empty, or bytes?  *out: that of its array. */
+bool series_dtype(PyObject *object, DType *out);
+/* Its numbers; NULL: it is no series of this dtype, or the error is set.  `last`: the array that was
+   made last time, or NULL: given again where the numbers are the same, written anew where nobody
+   else has it. */
+PyObject *series_array(PyObject *object, DType dtype, PyObject *last);
+
 /* ---- streams.c: draws of random numbers in kept loops ---- */
 
 typedef enum {

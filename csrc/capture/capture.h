@@ -26,14 +26,15 @@ typedef enum {
     SOURCE_REST,    /* of the iterator `base`, which only the frame has, one of its ITERATOR_INTS */
     SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator; of a zip
                        the one with number `index` */
+    SOURCE_SERIES,  /* the numbers of the list or bytes `base` as an array of the dtype `index` */
     SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
 
-/* Its object is an int that is made anew each time. */
+/* Its object, an int or an array, is made anew each time. */
 static inline bool
 source_is_made(SourceKind kind)
 {
-    return kind == SOURCE_SIZE || kind == SOURCE_REST;
+    return kind == SOURCE_SIZE || kind == SOURCE_REST || kind == SOURCE_SERIES;
 }
 
 typedef int32_t SourceId;

@@ -93,7 +93,7 @@ take(GuardProgram *program, SourceId number)
     GuardSource *source = &program->sources[number];
     source->used = true;
     /* The int of a size is made anew each time; its array is taken. */
-    source->taken = !source_is_made(source->kind);
+    source->taken = !source_is_made(source->kind) || source->kind == SOURCE_SERIES;
 }
 
 /* Does the check fail where there is no object? */

@@ -56,6 +56,21 @@ rest_reach(const GuardSource *source, PyObject *base)
     return alone && iterator_rest(base, rest) ? made_int(source, rest[source->index]) : NULL;
 }
 
+/* Borrowed, too; a run that has the last one keeps it. */
+static PyObject *
+series_reach(const GuardSource *source, PyObject *base)
+{
+    PyObject *last = *source->made;
+    PyObject *made = series_array(base, (DType)source->index, last);
+    if (made == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    *source->made = made;
+    Py_XDECREF(last);
+    return made;
+}
+
 PyObject *
 source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached)
 {
@@ -77,6 +92,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
     case SOURCE_REST: return base != NULL ? rest_reach(source, base) : NULL;
     case SOURCE_WALKED: return base != NULL ? iterator_walked(base, source->index) : NULL;
+    case SOURCE_SERIES: return base != NULL ? series_reach(source, base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;

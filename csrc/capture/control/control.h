@@ -246,6 +246,10 @@ Answer iterate_part(Interp *in, Value *part, Value **out);
 /* Takes it from the stack, and puts its items there. */
 Answer part_unpack(Interp *in, Value *part, int n);
 
+/* ---- loop_series.c: what is read of a V_SERIES ---- */
+Answer series_item(Interp *in, Value *series, Value *key, Value **out);
+Answer series_find(Interp *in, Value *series, PyObject *name, Value **out);
+
 /* ---- section.c: slices of arrays, in a kept loop's body ---- */
 bool key_has_slice(const Value *key);
 bool value_is_section(Interp *in, Value *value);

@@ -414,6 +414,15 @@ int obstacle_note(Interp *in, GuardKind kind, SourceId source, SourceId other);
 /* Guards what earlier attempts noted. */
 int obstacles_guard(Interp *in);
 
+/* ---- series.c: lists of numbers and bytes as arrays ---- */
+/* The object as a V_SERIES; NULL: it is to be none, or the error is set. */
+Value *series_from_source(Interp *in, SourceId source, PyObject *object);
+/* Starts capture again with a V_SERIES in place of the value; ANSWER_NO: it can be none. */
+Answer series_learn(Interp *in, const Value *value);
+/* The same where a loop reads it at an index that is not known, or is to go over its items. */
+Answer series_learn_index(Interp *in, const Value *value);
+Answer series_learn_walk(Interp *in, const Value *iterator);
+
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */
 bool text_is_compared(Interp *in, SourceId source);

@@ -664,6 +664,9 @@ typedef struct Marks {
     bool interrupted;  /* a signal came: all attempts end */
     bool cut;          /* Capture.cut */
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
+    VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of */
+    bool no_series;       /* there are none … */
+    bool had_series;      /* … there were some */
     bool asked;        /* such a number was needed and not known */
     bool declared;     /* there are lengths that the program declares: dims.c */
     bool left_open;    /* a tape has a gradient, for any length: derivative.c */

@@ -71,7 +71,9 @@ Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
     Value *method, *next, *core;
-    Answer answer = special_method(in, object, "__iter__", &method);
+    Answer answer = series_learn(in, object);
+    if (answer != ANSWER_NO) return answer;
+    answer = special_method(in, object, "__iter__", &method);
     if (answer == ANSWER_YES) answer = box_inherits(in, object, "__iter__", &core);
     if (answer != ANSWER_YES) return answer;
     if (core != NULL) return iterator_of(in, core, out);
@@ -378,6 +380,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
         answer = array_next(in, of, position, backwards, out);
         iterator->mutated = answer == ANSWER_YES && *out == NULL;
         return answer;
+    case V_SERIES: return interp_break(in, BREAK_ITERATION, "items of %s", value_describe(in, of));
     case V_CONST: {
         Py_ssize_t length = PySequence_Length(of->object);
         if (position >= length) return ANSWER_YES;
