@@ -505,8 +505,6 @@ capture_loop(Interp *in, Value *iterator)
     if (!may_stay(in)) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
     if (shape == NULL) return ANSWER_NO;
-    Answer learnt = series_learn_walk(in, iterator);
-    if (learnt != ANSWER_NO) return learnt;
     Answer answer = repeat_keep(in, shape, iterator);
     return answer == ANSWER_NO ? keep_loop(in, shape, iterator) : answer;
 }

@@ -64,14 +64,14 @@ series_learn_index(Interp *in, const Value *value)
 Answer
 series_learn_walk(Interp *in, const Value *iterator)
 {
-    for (int i = 0; i < iterator->nitems && iterator->items != NULL; i++)
-        if (iterator->items[i]->kind == V_ITER) {
-            Answer answer = series_learn_walk(in, iterator->items[i]);
-            if (answer != ANSWER_NO) return answer;
-        }
+    if (iterator->kind != V_ITER || iterator->position != 0) return ANSWER_NO;
+    for (int i = 0; i < iterator->nitems && iterator->items != NULL; i++) {
+        Answer answer = series_learn_walk(in, iterator->items[i]);
+        if (answer != ANSWER_NO) return answer;
+    }
     const Value *walked = iterator->generator == NULL ? iterator->walked : NULL;
-    if (walked == NULL || iterator->position != 0) return ANSWER_NO;
-    if (walked->kind == V_ITER) return series_learn_walk(in, walked);
+    if (walked == NULL || walked->kind == V_ITER)
+        return walked == NULL ? ANSWER_NO : series_learn_walk(in, walked);
     bool bytes = walked->kind == V_CONST && PyBytes_CheckExact(walked->object);
     bool list = walked->kind == V_LIST && walked->nitems >= LONG;
     return bytes || list ? series_learn(in, walked) : ANSWER_NO;
