@@ -1,0 +1,161 @@
+"""Lists of numbers and bytes that loops read: arrays that are made of them in each run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.differential import check, check_whole
+
+
+def common(a, b):
+    table = np.zeros((len(a) + 1, len(b) + 1), np.int32)
+    for i in range(len(a)):
+        for j in range(len(b)):
+            if a[i] == b[j]:
+                table[i + 1, j + 1] = table[i, j] + 1
+            else:
+                table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j])
+    return table
+
+
+def knapsack(weights, values, best):
+    for i in range(len(weights)):
+        w = weights[i]
+        best[w:] = np.maximum(best[w:], best[: len(best) - w] + values[i])
+    return best
+
+
+def weighted(numbers, at, out):
+    s = 0
+    for i in range(len(at)):
+        s += numbers[at[i]] * 3
+        out[i] = numbers[-1 - i]
+    return s, out
+
+
+def checksum(data, x):
+    a, b = 1, 0
+    for byte in data:
+        a = (a + byte) % 65521
+        b = (b + a) % 65521
+    return b << 16 | a
+
+
+def side_by_side(data, x):
+    s = 0
+    for i, (byte, v) in enumerate(zip(data, x)):
+        s += byte * v - i
+    for byte in reversed(data):
+        s = s * 0.5 + byte
+    return s
+
+
+def runs(data, x):
+    found, start = [], 0
+    for i in range(1, len(data) + 1):
+        if i == len(data) or data[i] != data[start]:
+            found.append((data[start], i - start))
+            start = i
+    return found
+
+
+BYTES = [b"abracadabra" * 9, b"aaab" * 40, bytes(range(256))]
+
+
+def test_elements_of_bytes():
+    check_whole(common, b"abcde" * 7, b"badce" * 6, also=((b"", b"xy"), (b"x", b"y"), (b"ab", b"ba")))
+
+
+def test_elements_of_lists():
+    rng = np.random.default_rng(3)
+    cases = [
+        (rng.integers(0, 20, n).tolist(), rng.integers(-9, 99, n).tolist(), np.zeros(90, np.int64))
+        for n in (30, 12, 1)
+    ]
+    check_whole(knapsack, *cases[0], also=tuple(cases[1:]))
+
+
+INTS = [3, -7, 2**40, 0] * 20
+FLOATS = [0.5, -0.0, math.inf, 1e-310, -3.25] * 16
+PLACES = np.arange(-40, 40)
+
+
+@pytest.mark.parametrize("numbers", [INTS, FLOATS])
+def test_indices_and_classes(numbers):
+    """Indices from the end, other lengths, an index out of bounds in the middle, items of other classes."""
+    out = np.zeros(len(PLACES))
+    others = [
+        numbers[:40] * 3,
+        numbers[:50],
+        [*numbers[:60], *[True] * 20],
+        [*numbers[:79], 2**70],
+        [*numbers[:79], 1.5 if numbers is INTS else 1],
+        [*numbers[:79], None],
+        [*numbers[:79], math.nan],
+        [],
+    ]
+    also = tuple((other, PLACES, out) for other in others)
+    check(weighted, numbers, PLACES, out, also=also)
+
+
+@pytest.mark.parametrize("function", [checksum, side_by_side, runs])
+def test_bytes_gone_through(function):
+    x = np.linspace(-1, 1, 70)
+    check(function, BYTES[0], x, also=tuple((data, x) for data in [*BYTES, b"", b"x"]))
+
+
+def test_lists_gone_through():
+    x = np.linspace(-1, 1, 70)
+    check(side_by_side, INTS, x, also=((INTS[:70], x), (FLOATS, x), ([], x), ([True] * 80, x)))
+
+
+def test_a_list_that_changes():
+    """What one call changes in the list, the next one sees, and nothing is written to it."""
+
+    def scaled(numbers, x):
+        s = 0.0
+        for i in range(len(x)):
+            s += numbers[i % 10] * x[i]
+        numbers[3] = s
+        numbers.append(s)
+        return s
+
+    x = np.linspace(0, 1, 50)
+    check(scaled, [1.0, 2.0] * 6, x, calls=4)
+    numbers, plain = [1.0, 2.0] * 6, [1.0, 2.0] * 6
+    import pycompile
+
+    compiled = pycompile.compile(scaled)
+    for _ in range(4):
+        assert compiled(numbers, x) == scaled(plain, x) and numbers == plain
+
+
+def test_one_list_twice():
+    check_whole(weighted_pairs, INTS, INTS, np.zeros(80))
+
+
+def weighted_pairs(a, b, x):
+    for i in range(len(x)):
+        x[i] = a[i] - b[len(b) - 1 - i]
+    return a is b, x
+
+
+def test_other_uses():
+    """A list that is also used in other ways is opened, or the graph ends there."""
+
+    def mixed(numbers, x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i] * numbers[i % 5]
+        return s, sum(numbers), sorted(numbers), numbers[1:3], 3 in numbers, numbers == [1], numbers
+
+    def before(numbers, x):
+        total = sum(numbers) if numbers else 0
+        for i in range(len(x)):
+            x[i] += numbers[i % 5] * total
+        return x, max(numbers)
+
+    x = np.linspace(0, 1, 60)
+    check(mixed, INTS[:9], x, also=((INTS[:9], x), (FLOATS[:6], x)))
+    check(before, INTS[:9], x, also=((INTS[:9], x), (FLOATS[:6], x)))
