@@ -175,9 +175,9 @@ const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
-/* ---- series.c: the numbers of a list or of bytes ---- */
+/* ---- series.c: the numbers of a list, of bytes or of text ---- */
 
-/* Is it a list of numbers of one class, not empty, or bytes?  *out: that of its array. */
+/* Is it a list of numbers of one class, not empty, bytes or a str?  *out: that of its array. */
 bool series_dtype(PyObject *object, DType *out);
 /* Its numbers; NULL: it is no series of this dtype, or the error is set.  `last`: the array that was
    made last time, or NULL: given again where the numbers are the same, written anew where nobody

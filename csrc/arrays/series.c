@@ -1,7 +1,8 @@
-/* The numbers of a list or of bytes as an array: Python's objects read into words.
+/* The numbers of a list, of bytes or of text as an array: Python's objects read into words.
 
-   In: a list whose items are all exact ints of 64 bits, or all exact floats, or bytes.  Out: an array
-   of int64, float64 or uint8.  No code of Python's runs. */
+   In: a list whose items are all exact ints of 64 bits, or all exact floats; bytes; a str.  Out: an
+   array of int64, float64, uint8, or, with the numbers of its letters, uint32.  No code of Python's
+   runs. */
 #include "../python/python.h"
 #include "arrays.h"
 #include "library.h"
@@ -23,8 +24,8 @@ item_word(PyObject *item, DType dtype, int64_t *out)
 bool
 series_dtype(PyObject *object, DType *out)
 {
-    if (PyBytes_CheckExact(object)) {
-        *out = DT_U8;
+    if (PyBytes_CheckExact(object) || PyUnicode_CheckExact(object)) {
+        *out = PyBytes_CheckExact(object) ? DT_U8 : DT_U32;
         return true;
     }
     if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) == 0) return false;
@@ -38,7 +39,9 @@ series_dtype(PyObject *object, DType *out)
 static int64_t
 length_of(PyObject *object)
 {
-    return PyBytes_CheckExact(object) ? PyBytes_GET_SIZE(object) : PyList_GET_SIZE(object);
+    return PyBytes_CheckExact(object)     ? PyBytes_GET_SIZE(object)
+           : PyUnicode_CheckExact(object) ? PyUnicode_GET_LENGTH(object)
+                                          : PyList_GET_SIZE(object);
 }
 
 /* How many bytes at the front are the object's already; -1: it is no series of this dtype. */
@@ -47,6 +50,11 @@ same_bytes(PyObject *object, DType dtype, const char *data, int64_t length)
 {
     if (dtype == DT_U8) return memcmp(data, PyBytes_AS_STRING(object), (size_t)length) ? 0 : length;
     int64_t i = 0, word;
+    const uint32_t *letters = (const uint32_t *)data;
+    if (dtype == DT_U32) {
+        while (i < length && letters[i] == PyUnicode_READ_CHAR(object, i)) i++;
+        return i * 4;
+    }
     for (; i < length; i++) {
         if (!item_word(PyList_GET_ITEM(object, i), dtype, &word)) return -1;
         if (memcmp(data + i * 8, &word, sizeof word) != 0) break;
@@ -61,6 +69,7 @@ read_items(PyObject *object, DType dtype, int64_t from, int64_t length, char *da
         memcpy(data, PyBytes_AS_STRING(object), (size_t)length);
         return true;
     }
+    if (dtype == DT_U32) return PyUnicode_AsUCS4(object, (Py_UCS4 *)data, length, 0) != NULL;
     for (int64_t i = from; i < length; i++) {
         int64_t word;
         if (!item_word(PyList_GET_ITEM(object, i), dtype, &word)) return false;
@@ -72,13 +81,14 @@ read_items(PyObject *object, DType dtype, int64_t from, int64_t length, char *da
 static bool
 has_class(PyObject *object, DType dtype)
 {
-    return dtype == DT_U8 ? PyBytes_CheckExact(object) : PyList_CheckExact(object);
+    return dtype == DT_U8    ? PyBytes_CheckExact(object)
+           : dtype == DT_U32 ? PyUnicode_CheckExact(object)
+                             : PyList_CheckExact(object);
 }
 
 PyObject *
 series_array(PyObject *object, DType dtype, PyObject *last)
 {
-    static const int64_t strides[] = {8}, of_bytes[] = {1};
     if (!has_class(object, dtype)) return NULL;
     int64_t length = length_of(object), size = (int64_t)dtype_size(dtype), same = 0;
     ArrayHeader header;
@@ -89,7 +99,7 @@ series_array(PyObject *object, DType dtype, PyObject *last)
             return read_items(object, dtype, same / size, length, header.data) ? Py_NewRef(last)
                                                                                : NULL;
     }
-    PyObject *array = array_new(dtype, 1, &length, size == 1 ? of_bytes : strides);
+    PyObject *array = array_new(dtype, 1, &length, &size);
     if (array != NULL && !read_items(object, dtype, 0, length, array_data(array)))
         Py_CLEAR(array);
     return array;

@@ -26,7 +26,7 @@ typedef enum {
     SOURCE_REST,    /* of the iterator `base`, which only the frame has, one of its ITERATOR_INTS */
     SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator; of a zip
                        the one with number `index` */
-    SOURCE_SERIES,  /* the numbers of the list or bytes `base` as an array of the dtype `index` */
+    SOURCE_SERIES,  /* the numbers of the list, bytes or str `base` as an array of dtype `index` */
     SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
 

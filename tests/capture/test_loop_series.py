@@ -1,10 +1,11 @@
-"""Lists of numbers and bytes that loops read: arrays that are made of them in each run."""
+"""Lists of numbers, bytes and text that loops read: arrays that are made of them in each run."""
 
 import math
 
 import numpy as np
 import pytest
 
+import pycompile
 from tests.differential import check, check_whole
 
 
@@ -124,15 +125,13 @@ def test_a_list_that_changes():
     x = np.linspace(0, 1, 50)
     check(scaled, [1.0, 2.0] * 6, x, calls=4)
     numbers, plain = [1.0, 2.0] * 6, [1.0, 2.0] * 6
-    import pycompile
-
     compiled = pycompile.compile(scaled)
     for _ in range(4):
         assert compiled(numbers, x) == scaled(plain, x) and numbers == plain
 
 
 def test_one_list_twice():
-    check_whole(weighted_pairs, INTS, INTS, np.zeros(80))
+    check_whole(weighted_pairs, INTS, INTS, np.zeros(80), also=((INTS, INTS[:], np.zeros(80)),))
 
 
 def weighted_pairs(a, b, x):
@@ -159,3 +158,64 @@ def test_other_uses():
     x = np.linspace(0, 1, 60)
     check(mixed, INTS[:9], x, also=((INTS[:9], x), (FLOATS[:6], x)))
     check(before, INTS[:9], x, also=((INTS[:9], x), (FLOATS[:6], x)))
+
+
+def palindromes(s, t):
+    n = len(s)
+    table = np.zeros((n, n), bool)
+    for i in range(n - 1):
+        table[i, i] = True
+        table[i, i + 1] = s[i] == s[i + 1]
+    for length in range(3, n + 1):
+        for i in range(n - length + 1):
+            table[i, i + length - 1] = table[i + 1, i + length - 2] and s[i] == s[i + length - 1]
+    return table
+
+
+def letters(s, t):
+    counts = np.zeros(5, np.int64)
+    for i in range(min(len(s), len(t))):
+        c = s[i]
+        counts[0] += c == "a"
+        counts[1] += c != t[-1 - i]
+        counts[2] += c < t[i] if "b" <= c else 7
+        counts[3] += c == "é"
+        if not c or c > "x":
+            counts[4] += i
+    return counts
+
+
+def vowels(s, t):
+    n = 0
+    for i, (c, d) in enumerate(zip(s, t)):
+        if c == "a" or c == "e" or d == "o":
+            n += i
+    return n
+
+
+TEXTS = [
+    ("abracadabra" * 9, "notarato" * 12),
+    ("zyé" * 30, "aé\U0001f600" * 40),
+    ("\U0001f600a" * 50, "ax" * 50),
+    ("", "x"),
+    ("x", ""),
+]
+
+
+@pytest.mark.parametrize("function", [palindromes, letters, vowels])
+def test_letters(function):
+    """Text of one, two and four bytes a letter."""
+    check(function, *TEXTS[0], also=tuple(TEXTS[1:]))
+
+
+def test_letters_that_leave():
+    def kept(s, x):
+        found, last = [], ""
+        for i in range(len(x)):
+            if s[i % len(s)] == "b":
+                last = s[i % len(s)]
+                found.append(last)
+        return found, last, last is s[1], s.upper(), s[2:4]
+
+    check(kept, "abcb" * 5, np.zeros(30), captured=False)
+    check(kept, "abcb" * 50, np.zeros(300), captured=False)

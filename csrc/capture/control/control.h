@@ -249,6 +249,9 @@ Answer part_unpack(Interp *in, Value *part, int n);
 /* ---- loop_series.c: what is read of a V_SERIES ---- */
 Answer series_item(Interp *in, Value *series, Value *key, Value **out);
 Answer series_find(Interp *in, Value *series, PyObject *name, Value **out);
+const char *describe_letter(Interp *in, Value *letter);
+/* Of a letter and another one, or text that is known; ANSWER_NO: neither is a letter. */
+Answer letter_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 /* ---- section.c: slices of arrays, in a kept loop's body ---- */
 bool key_has_slice(const Value *key);

@@ -1,4 +1,5 @@
-/* A V_SERIES as a value: its items are Python's numbers, read from its array. */
+/* A V_SERIES as a value: its items are Python's numbers, read from its array; those of text are
+   letters, of which nothing but comparisons is known. */
 #include "control.h"
 
 /* The item as Python's number. */
@@ -36,7 +37,11 @@ series_item(Interp *in, Value *series, Value *key, Value **out)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, series));
     TRY(in->loop != NULL ? loop_element_load(in, series->of, key, &item)
                          : operator_subscript(in, series->of, key, &item));
-    return number_of(in, item, out);
+    TRY(number_of(in, item, out));
+    if (series->type != &PyUnicode_Type) return ANSWER_YES;
+    item = *out;
+    *out = value_sequence(in, V_LETTER, 1, &item);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* The methods of lists and bytes are CPython's. */
@@ -45,4 +50,35 @@ series_find(Interp *in, Value *series, PyObject *name, Value **Py_UNUSED(out))
 {
     return interp_break(in, BREAK_CALL_C, "the attribute '%s' of %s", text_of_str(name),
                         value_describe(in, series));
+}
+
+/* ---- letters ---- */
+
+const char *
+describe_letter(Interp *Py_UNUSED(in), Value *Py_UNUSED(letter))
+{
+    return "a letter of a str";
+}
+
+/* The number of the letter, which the value is or has. */
+static Answer
+letter_number(Interp *in, Value *value, Value **out)
+{
+    if (value->kind == V_LETTER) return given(out, value->items[0]);
+    bool one = value->kind == V_CONST && PyUnicode_CheckExact(value->object) &&
+               PyUnicode_GET_LENGTH(value->object) == 1;
+    if (!one) return interp_break(in, BREAK_OPERATOR, "a letter of a str, compared with %s",
+                                  value_describe(in, value));
+    return given(out, value_const_new(in, PyLong_FromUnsignedLong(
+                                              PyUnicode_READ_CHAR(value->object, 0))));
+}
+
+Answer
+letter_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *numbers[2];
+    if (left->kind != V_LETTER && right->kind != V_LETTER) return ANSWER_NO;
+    TRY(letter_number(in, left, &numbers[0]));
+    TRY(letter_number(in, right, &numbers[1]));
+    return operator_compare(in, operator_, numbers[0], numbers[1], out);
 }

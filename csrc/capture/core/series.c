@@ -1,10 +1,10 @@
-/* Lists of numbers and bytes from outside that a loop reads at indices that are known only when the
+/* Lists of numbers, bytes and text from outside that a loop reads at indices that are known only when the
    code runs, or goes through.
 
      for i in range(1, len(a) + 1): ... a[i - 1] ...
 
    By itself a list is opened, under guards on its length and on each item that is read, and bytes
-   are guarded by value.  Where a loop needs more, that is noted (Marks.series), and the next attempt
+   and text are guarded by value.  Where a loop needs more, that is noted (Marks.series), and the next attempt
    has a V_SERIES in its place: an array that is made of the numbers when the plan begins
    (SOURCE_SERIES), of any length.  What else the program does with it ends the graph; so an attempt
    without one is compared with that where it does not reach the end (capture.c). */
@@ -73,6 +73,8 @@ series_learn_walk(Interp *in, const Value *iterator)
     if (walked == NULL || walked->kind == V_ITER)
         return walked == NULL ? ANSWER_NO : series_learn_walk(in, walked);
     bool bytes = walked->kind == V_CONST && PyBytes_CheckExact(walked->object);
+    bool text = walked->kind == V_CONST && PyUnicode_CheckExact(walked->object) &&
+                PyUnicode_GET_LENGTH(walked->object) >= LONG;
     bool list = walked->kind == V_LIST && walked->nitems >= LONG;
-    return bytes || list ? series_learn(in, walked) : ANSWER_NO;
+    return bytes || text || list ? series_learn(in, walked) : ANSWER_NO;
 }

@@ -751,7 +751,7 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
         return python_scalar_value(in, source, object);
     if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
         if (global_is_steady(in, source)) return const_from_source(in, source, object);
-        Value *series = PyBytes_CheckExact(object) ? series_from_source(in, source, object) : NULL;
+        Value *series = series_from_source(in, source, object);
         if (series != NULL || PyErr_Occurred()) return series;
         bool compared = PyUnicode_CheckExact(object) && text_is_compared(in, source);
         if (!compared && guard_simple(in, GUARD_VALUE, source, object) < 0) return NULL;

@@ -161,13 +161,13 @@ subscript_of_known(Interp *in, Value *object, Value *key, Value **out)
         answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
         if (answer != ANSWER_NO) return answer;
     }
-    if (answer == ANSWER_NO && object->kind == V_CONST && PyUnicode_CheckExact(object->object))
-        return break_hinted(in, BREAK_INDEX, HINT_LETTER,
-                            "a subscript of a str by an index that is not known");
     if (answer == ANSWER_NO) {
         Answer learnt = series_learn_index(in, object);
         if (learnt != ANSWER_NO) return learnt;
     }
+    if (answer == ANSWER_NO && object->kind == V_CONST && PyUnicode_CheckExact(object->object))
+        return break_hinted(in, BREAK_INDEX, HINT_LETTER,
+                            "a subscript of a str by an index that is not known");
     if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
         PyType_Check(known))
         return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
