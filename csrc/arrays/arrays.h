@@ -179,9 +179,9 @@ PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
 /* Is it a list of numbers of one class, not empty, bytes or a str?  *out: that of its array. */
 bool series_dtype(PyObject *object, DType *out);
-/* Its numbers; NULL: it is no series of this dtype, or the error is set.  `last`: the array that was
-   made last time, or NULL: given again where the numbers are the same, written anew where nobody
-   else has it. */
+/* Its numbers; NULL: it is no series of this dtype, or the error is set.  `last`: the array that
+   was made last time, or NULL: given again where the numbers are the same, written anew where
+   nobody else has it. */
 PyObject *series_array(PyObject *object, DType dtype, PyObject *last);
 
 /* ---- streams.c: draws of random numbers in kept loops ---- */

@@ -100,7 +100,6 @@ series_array(PyObject *object, DType dtype, PyObject *last)
                                                                                : NULL;
     }
     PyObject *array = array_new(dtype, 1, &length, &size);
-    if (array != NULL && !read_items(object, dtype, 0, length, array_data(array)))
-        Py_CLEAR(array);
+    if (array != NULL && !read_items(object, dtype, 0, length, array_data(array))) Py_CLEAR(array);
     return array;
 }

@@ -65,7 +65,9 @@ BYTES = [b"abracadabra" * 9, b"aaab" * 40, bytes(range(256))]
 
 
 def test_elements_of_bytes():
-    check_whole(common, b"abcde" * 7, b"badce" * 6, also=((b"", b"xy"), (b"x", b"y"), (b"ab", b"ba")))
+    check_whole(
+        common, b"abcde" * 7, b"badce" * 6, also=((b"", b"xy"), (b"x", b"y"), (b"ab", b"ba"))
+    )
 
 
 def test_elements_of_lists():

@@ -383,8 +383,7 @@ capture(const CaptureRequest *request)
     Capture *first = follow_either(request, &open), *second;
     if (first == NULL || first->interrupted) return first;
     closed.by_value = open.asked;
-    closed.no_series =
-        open.had_series && !(first->useful && first->exit.kind == EXIT_RETURN);
+    closed.no_series = open.had_series && !(first->useful && first->exit.kind == EXIT_RETURN);
     if (!closed.by_value && !closed.no_series) return first;
     if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
         capture_free(second);

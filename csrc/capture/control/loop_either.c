@@ -232,8 +232,8 @@ use_of_zero(const Graph *g, const Loop *loop, const Node *node)
     return USE_EITHER;
 }
 
-/* Is such a number a bool, of which more is asked than whether it is true?  The sum of two is an int
-   of Python's, and a bool of NumPy's. */
+/* Is such a number a bool, of which more is asked than whether it is true?  The sum of two is an
+   int of Python's, and a bool of NumPy's. */
 static bool
 computes_with_bool(const Graph *g, const Loop *loop, const Node *node)
 {

@@ -40,7 +40,8 @@ has_known_items(Interp *in, const Value *iterator, int64_t taken)
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
     bool ready = of != NULL && iterator->position == taken && !iterator->mutated;
-    if (is_named(iterator, "reversed")) return ready && part_rank(in, array_of(iterator->walked)) > 0;
+    if (is_named(iterator, "reversed"))
+        return ready && part_rank(in, array_of(iterator->walked)) > 0;
     if (iterator->name == NULL && ready)
         return part_rank(in, array_of(iterator->walked)) > 0 ||
                (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&

@@ -67,10 +67,11 @@ letter_number(Interp *in, Value *value, Value **out)
     if (value->kind == V_LETTER) return given(out, value->items[0]);
     bool one = value->kind == V_CONST && PyUnicode_CheckExact(value->object) &&
                PyUnicode_GET_LENGTH(value->object) == 1;
-    if (!one) return interp_break(in, BREAK_OPERATOR, "a letter of a str, compared with %s",
-                                  value_describe(in, value));
-    return given(out, value_const_new(in, PyLong_FromUnsignedLong(
-                                              PyUnicode_READ_CHAR(value->object, 0))));
+    if (!one)
+        return interp_break(in, BREAK_OPERATOR, "a letter of a str, compared with %s",
+                            value_describe(in, value));
+    return given(
+        out, value_const_new(in, PyLong_FromUnsignedLong(PyUnicode_READ_CHAR(value->object, 0))));
 }
 
 Answer

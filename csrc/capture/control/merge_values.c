@@ -102,8 +102,7 @@ only_classes_differ(const Graph *g, const NodeId *nodes)
         if (int_and_float(g, nodes[k], nodes[1 - k]) || int_and_int(g, nodes[k], nodes[1 - k]))
             return true;
     return a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_BOOL) &&
-           a->form != b->form &&
-           (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
+           a->form != b->form && (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
            (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
 }
 

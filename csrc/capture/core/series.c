@@ -1,13 +1,13 @@
-/* Lists of numbers, bytes and text from outside that a loop reads at indices that are known only when the
-   code runs, or goes through.
+/* Lists of numbers, bytes and text from outside that a loop reads at indices that are known only
+   when the code runs, or goes through.
 
      for i in range(1, len(a) + 1): ... a[i - 1] ...
 
    By itself a list is opened, under guards on its length and on each item that is read, and bytes
-   and text are guarded by value.  Where a loop needs more, that is noted (Marks.series), and the next attempt
-   has a V_SERIES in its place: an array that is made of the numbers when the plan begins
-   (SOURCE_SERIES), of any length.  What else the program does with it ends the graph; so an attempt
-   without one is compared with that where it does not reach the end (capture.c). */
+   and text are guarded by value.  Where a loop needs more, that is noted (Marks.series), and the
+   next attempt has a V_SERIES in its place: an array that is made of the numbers when the plan
+   begins (SOURCE_SERIES), of any length.  What else the program does with it ends the graph; so an
+   attempt without one is compared with that where it does not reach the end (capture.c). */
 #include "core.h"
 
 /* Shorter ones, gone through, are few items that differ: each turn may be another kernel. */

@@ -661,17 +661,17 @@ typedef struct Marks {
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
-    bool interrupted;  /* a signal came: all attempts end */
-    bool cut;          /* Capture.cut */
-    bool by_value;     /* numbers that have varied once are guarded by value all the same */
+    bool interrupted;     /* a signal came: all attempts end */
+    bool cut;             /* Capture.cut */
+    bool by_value;        /* numbers that have varied once are guarded by value all the same */
     VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of */
     bool no_series;       /* there are none … */
     bool had_series;      /* … there were some */
-    bool asked;        /* such a number was needed and not known */
-    bool declared;     /* there are lengths that the program declares: dims.c */
-    bool left_open;    /* a tape has a gradient, for any length: derivative.c */
-    int64_t effort;    /* instructions that the attempts may still follow */
-    VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
+    bool asked;           /* such a number was needed and not known */
+    bool declared;        /* there are lengths that the program declares: dims.c */
+    bool left_open;       /* a tape has a gradient, for any length: derivative.c */
+    int64_t effort;       /* instructions that the attempts may still follow */
+    VEC(Source) paths;    /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
     PyObject *keep;      /* what the paths refer to */
     VEC(uint64_t) fixed; /* lengths of arrays that have to be known, by size_path */

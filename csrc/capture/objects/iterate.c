@@ -71,7 +71,8 @@ Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
     Value *method, *next, *core;
-    Answer answer = series_learn(in, object);
+    bool loop = in->top->decoded->instrs[in->top->number].kind == I_GET_ITER;
+    Answer answer = loop ? series_learn(in, object) : ANSWER_NO;
     if (answer != ANSWER_NO) return answer;
     answer = special_method(in, object, "__iter__", &method);
     if (answer == ANSWER_YES) answer = box_inherits(in, object, "__iter__", &core);
