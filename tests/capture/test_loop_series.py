@@ -221,3 +221,27 @@ def test_letters_that_leave():
 
     check(kept, "abcb" * 5, np.zeros(30), captured=False)
     check(kept, "abcb" * 50, np.zeros(300), captured=False)
+
+
+def extended(numbers, found, x):
+    for i in range(len(x)):
+        if i < len(numbers):
+            found.append(numbers[i] + i)
+    return found
+
+
+def stored(numbers, found, x):
+    found[0] = 7
+    for i in range(len(x)):
+        x[i] = numbers[i % len(numbers)]
+    found.append(3)
+    return x, numbers[0]
+
+
+@pytest.mark.parametrize("function", [extended, stored])
+def test_a_list_that_is_another_argument(function):
+    """Apart when the plan is made, and then one list, which grows while it is read."""
+    same = INTS[:30]
+    check(function, INTS[:30], INTS[:30], np.zeros(50), also=((same, same, np.zeros(50)),))
+    apart = (INTS[:30], INTS[:30], np.zeros(50))
+    check(function, same, same, np.zeros(50), also=(apart,), captured=False)

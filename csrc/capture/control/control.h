@@ -247,6 +247,8 @@ Answer iterate_part(Interp *in, Value *part, Value **out);
 Answer part_unpack(Interp *in, Value *part, int n);
 
 /* ---- loop_series.c: what is read of a V_SERIES ---- */
+/* The object as a V_SERIES; NULL: it is to be none, or the error is set. */
+Value *series_from_source(Interp *in, SourceId source, PyObject *object);
 Answer series_item(Interp *in, Value *series, Value *key, Value **out);
 Answer series_find(Interp *in, Value *series, PyObject *name, Value **out);
 const char *describe_letter(Interp *in, Value *letter);

@@ -2,6 +2,22 @@
    letters, of which nothing but comparisons is known. */
 #include "control.h"
 
+Value *
+series_from_source(Interp *in, SourceId source, PyObject *object)
+{
+    DType dtype;
+    if (!series_is_noted(in, source) || !series_dtype(object, &dtype)) return NULL;
+    PyObject *array = keep(in, series_array(object, dtype, NULL));
+    SourceId numbers = source_add(in, SOURCE_SERIES, source, dtype, NULL, NULL);
+    if (array == NULL || numbers == NO_SOURCE) return NULL;
+    Value *value = value_object(in, object, source), *of = value_from_source(in, numbers, array);
+    if (value == NULL || of == NULL) return NULL;
+    value->kind = V_SERIES;
+    value->of = of;
+    value->guarded = true;
+    return value;
+}
+
 /* The item as Python's number. */
 static Answer
 number_of(Interp *in, Value *item, Value **out)
@@ -35,8 +51,7 @@ series_item(Interp *in, Value *series, Value *key, Value **out)
     TRY(is_in_bounds(in, series, key, &bounds));
     if (!value_is_number(in, key) || type == &PyFloat_Type || !bounds)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, series));
-    TRY(in->loop != NULL ? loop_element_load(in, series->of, key, &item)
-                         : operator_subscript(in, series->of, key, &item));
+    TRY(operate_subscript(in, series->of, key, &item));
     TRY(number_of(in, item, out));
     if (series->type != &PyUnicode_Type) return ANSWER_YES;
     item = *out;
@@ -81,5 +96,5 @@ letter_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
     if (left->kind != V_LETTER && right->kind != V_LETTER) return ANSWER_NO;
     TRY(letter_number(in, left, &numbers[0]));
     TRY(letter_number(in, right, &numbers[1]));
-    return operator_compare(in, operator_, numbers[0], numbers[1], out);
+    return operate_compare(in, operator_, numbers[0], numbers[1], out);
 }

@@ -415,8 +415,8 @@ int obstacle_note(Interp *in, GuardKind kind, SourceId source, SourceId other);
 int obstacles_guard(Interp *in);
 
 /* ---- series.c: lists of numbers and bytes as arrays ---- */
-/* The object as a V_SERIES; NULL: it is to be none, or the error is set. */
-Value *series_from_source(Interp *in, SourceId source, PyObject *object);
+/* Is a V_SERIES to be in place of what the source gives? */
+bool series_is_noted(Interp *in, SourceId source);
 /* Starts capture again with a V_SERIES in place of the value; ANSWER_NO: it can be none. */
 Answer series_learn(Interp *in, const Value *value);
 /* The same where a loop reads it at an index that is not known, or is to go over its items. */

@@ -13,8 +13,8 @@
 /* Shorter ones, gone through, are few items that differ: each turn may be another kernel. */
 enum { LONG = 64 };
 
-static bool
-is_noted(Interp *in, SourceId source)
+bool
+series_is_noted(Interp *in, SourceId source)
 {
     const Marks *marks = in->attempt.marks;
     if (marks->series.len == 0) return false;
@@ -24,29 +24,13 @@ is_noted(Interp *in, SourceId source)
     return false;
 }
 
-Value *
-series_from_source(Interp *in, SourceId source, PyObject *object)
-{
-    DType dtype;
-    if (!is_noted(in, source) || !series_dtype(object, &dtype)) return NULL;
-    PyObject *array = keep(in, series_array(object, dtype, NULL));
-    SourceId numbers = source_add(in, SOURCE_SERIES, source, dtype, NULL, NULL);
-    if (array == NULL || numbers == NO_SOURCE) return NULL;
-    Value *value = value_object(in, object, source), *of = value_from_source(in, numbers, array);
-    if (value == NULL || of == NULL) return NULL;
-    value->kind = V_SERIES;
-    value->of = of;
-    value->guarded = true;
-    return value;
-}
-
 Answer
 series_learn(Interp *in, const Value *value)
 {
     DType dtype;
     bool fits = value->source != NO_SOURCE && !value->mutated && value->object != NULL &&
                 !in->attempt.marks->no_series && series_dtype(value->object, &dtype);
-    if (!fits || is_noted(in, value->source)) return ANSWER_NO;
+    if (!fits || series_is_noted(in, value->source)) return ANSWER_NO;
     Marks *marks = in->attempt.learn;
     uint64_t path = source_path_of(in, value->source);
     if (VEC_PUSH(in->attempt.learn_arena, &marks->series, path) < 0) return ANSWER_ERROR;

@@ -367,6 +367,7 @@ typedef struct {
        similar. */
     bool (*model_holds)(PyObject *object);
     Value *(*model_from_source)(Interp *in, SourceId source, PyObject *object);
+    Value *(*series_from_source)(Interp *in, SourceId source, PyObject *object);
     Value *(*dict_of)(Interp *in, Value *value);
     Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
     BuildId (*build)(Interp *in, Value *value);
