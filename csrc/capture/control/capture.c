@@ -385,9 +385,7 @@ capture(const CaptureRequest *request)
     closed.by_value = open.asked;
     closed.no_series = open.had_series && !(first->useful && first->exit.kind == EXIT_RETURN);
     if (!closed.by_value && !closed.no_series) return first;
-    bool vain = closed.no_series && !first->useful;
-    second = follow(request, &closed);
-    if (second != NULL && !vain && !is_better(second, first)) {
+    if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
         capture_free(second);
         return first;
     }

@@ -381,7 +381,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
         answer = array_next(in, of, position, backwards, out);
         iterator->mutated = answer == ANSWER_YES && *out == NULL;
         return answer;
-    case V_SERIES: return interp_break(in, BREAK_ITERATION, "items of %s", value_describe(in, of));
+    case V_SERIES: return break_iteration(in, of);
     case V_CONST: {
         Py_ssize_t length = PySequence_Length(of->object);
         if (position >= length) return ANSWER_YES;
