@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · conformance-hips · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · conformance-hips · conformance-jax · conformance-mygrad · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy conformance-hips bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy conformance-hips conformance-jax conformance-mygrad bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -56,6 +56,12 @@ $(STAMP)-check: $(STAMP)-base
 	@touch $@
 $(STAMP)-docs: $(STAMP)-base
 	$(PIP) "mkdocs-material>=9.5"
+	@touch $@
+$(STAMP)-jax: $(STAMP)-base
+	$(PIP) "jax>=0.10" absl-py
+	@touch $@
+$(STAMP)-mygrad: $(STAMP)-base
+	$(PIP) "mygrad==2.5.0"
 	@touch $@
 # The benchmarks run with the peers that are there; those that are asked for are installed.
 PACKAGES = $(filter-out numpy,$(subst $(comma), ,$(PEERS)))
@@ -117,6 +123,13 @@ conformance-numpy: build
 # HIPS autograd's tests against the derivatives.
 conformance-hips: build
 	$(RUN) -m conformance.hips
+
+# JAX's cases of derivatives and batches, and MyGrad's functions, against ours.
+conformance-jax: build $(STAMP)-jax
+	$(RUN) -m conformance.jax_cases $(JAX_CASES)
+
+conformance-mygrad: build $(STAMP)-mygrad
+	$(RUN) -m conformance.mygrad_cases
 
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)

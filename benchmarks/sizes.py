@@ -59,11 +59,15 @@ def transformer_block(x, wq, wk, wv, wo, w1, w2, gain):
         y = y - y.mean(axis=-1, keepdims=True)
         return y / np.sqrt((y * y).mean(axis=-1, keepdims=True) + 1e-5) * gain
 
+    def heads(y):
+        return y.reshape(*y.shape[:2], 4, y.shape[2] // 4).transpose(0, 2, 1, 3)
+
     y = normalized(x)
-    q, k, v = y @ wq, y @ wk, y @ wv
-    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+    q, k, v = heads(y @ wq), heads(y @ wk), heads(y @ wv)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    x = x + (scores / scores.sum(axis=-1, keepdims=True)) @ v @ wo
+    scores = scores / scores.sum(axis=-1, keepdims=True)
+    x = x + (scores @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ wo
     return x + np.maximum(normalized(x) @ w1, 0) @ w2
 
 

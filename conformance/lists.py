@@ -45,6 +45,12 @@ def _read(path: Path) -> list[tuple[str, str, str, str, str]]:
     return rows
 
 
+def exceptions(of: str) -> list[str]:
+    """The patterns of exceptions-OF.txt, where each has a reason behind a bar."""
+    lines = Path(__file__).with_name(f"exceptions-{of}.txt").read_text().splitlines()
+    return [line.partition("|")[0].strip() for line in lines if line and not line.startswith("#")]
+
+
 EXCEPTIONS = _read(Path(__file__).with_name("exceptions.txt"))
 
 

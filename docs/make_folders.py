@@ -76,7 +76,10 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Rules for NumPy's functions, methods, operators, indexing, views, writes and steps.",
         [
             ("Functions", "numpy_names function_table numpy_functions numpy_python"),
-            ("Elements and places", "ops int_bounds casts index places masked views writes"),
+            (
+                "Elements and places",
+                "ops int_bounds casts index index_list places masked views writes crossing",
+            ),
             (
                 "Functions by subject",
                 "reductions products creation shape_functions array_attributes array_methods temporaries",
@@ -84,13 +87,13 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls of the library", "trial trial_sizes externs steps opaque draws errstate texts"),
             (
                 "Arrays on a device",
-                "device device_reduce device_views device_writes device_calls",
+                "device device_reduce device_views device_writes device_calls collectives",
             ),
         ],
     ),
     "capture/numbers": (
         "Python's scalars that stay symbolic, and numbers that come out of arrays.",
-        [("All", "scalars scalar_calls complexes collective loose")],
+        [("All", "scalars scalar_calls complexes numbers loose")],
     ),
     "capture/containers": (
         "Lists, dicts and sets: what changes them and what is in them.",
@@ -119,7 +122,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",
-                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series loop_picked "
+                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series "
                 "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
                 "loop_before loop_calls loop_written loop_marks loop_why",
             ),
@@ -149,7 +152,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "For lowering",
                 "functions overwritten arms concatenate writes attention products "
-                "gathers scans copies",
+                "gathers scans copies collectives",
             ),
         ],
     ),
@@ -205,15 +208,18 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "runtime": (
         "Guards, entries, plans, exits; toolchain, disk cache, threads, options, logs, reports.",
         [
-            ("Calls", "function run_call run recompile stance precompile exported program live"),
+            (
+                "Calls",
+                "function frame_call run_call run recompile stance precompile exported program live",
+            ),
             (
                 "Entries and what pays",
                 "entry account prices credit earn sample sample_calls balance turns",
             ),
             (
                 "Guards",
-                "guards guards_reach guards_watch guards_weak guards_path guards_text guards_name guards_value "
-                "guards_remedy guards_differ",
+                "guards guards_reach guards_watch guards_weak guards_strong guards_path guards_text guards_name "
+                "guards_value guards_remedy guards_differ",
             ),
             ("Compiles", "compile compile_backend compile_export compile_tell backend"),
             (

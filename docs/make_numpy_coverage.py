@@ -39,7 +39,8 @@ HEAD = """\
 One small call of each public function, attribute and method, compiled and run. The same calls are a test against plain
 NumPy (tests/test_numpy_calls.py). The names are those that all supported versions of NumPy have.
 
-- **fused**: operations of the graph, done in kernels, as views, or while compiling;
+- **fused**: operations of the graph, done in kernels, as views, or while compiling; or, for a few (argmax, matmul),
+  NumPy called by the operation's step;
 - **decomposition**: a short function in terms of fused operations, followed in its place;
 - **step**: NumPy's own function, called by the plan in its place; what comes before and after is fused;
 - **break**: left to CPython, with the code of docs/graph-breaks.md and the reason; the graph goes on behind it.

@@ -1,6 +1,7 @@
 """What Python sees of the extension module; hooks for tests (test_…, _…) left out."""
 
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, ClassVar
 
 class CompiledFunction:
@@ -30,6 +31,10 @@ class DisabledFunction:
     __wrapped__: Callable[..., Any]
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def stats(self) -> dict[str, int]: ...
+
+class FrameCall:
+    def __new__(cls, code: CodeType, globals: dict[str, Any], inner: Any, /) -> FrameCall: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Region:
     params: tuple[Node, ...]

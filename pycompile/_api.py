@@ -158,6 +158,17 @@ def _settings(
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
+    asked = (
+        ("backend", backend, backend is not NATIVE),
+        ("fullgraph", fullgraph, fullgraph),
+        ("numerics", numerics, numerics is not None),
+        ("dynamic", dynamic, dynamic is not None),
+    )
+    for name, given, said in asked:
+        if name in settings and said and settings[name] != given:
+            raise ValueError(
+                f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
+            )
     dynamic = settings.pop("dynamic", dynamic)
     if isinstance(dynamic, Mapping):
         from pycompile._shapes import declared
@@ -171,19 +182,11 @@ def _settings(
     for name in settings:
         if name not in known:
             raise ValueError(f"unknown option {name!r}{_nearest(name, known)}")
-    asked = (
-        ("backend", backend, backend is not NATIVE),
-        ("fullgraph", fullgraph, fullgraph),
-        ("numerics", numerics, numerics is not None),
-    )
-    for name, given, said in asked:
-        if name in settings and said and settings[name] != given:
-            raise ValueError(
-                f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
-            )
     option = _MODES[mode or "default"]
     if option is not None and settings.setdefault(option, True) is False:
         raise ValueError(f"mode {mode!r} is given, and {option}=False in options: remove one")
+    if settings.get("wait") is True and settings.get("background") is True:
+        raise ValueError(f"wait and background are both asked for, mode={mode!r}: remove one")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
     if numerics is not None:

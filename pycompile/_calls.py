@@ -42,6 +42,12 @@ def partial(function, args, keywords):
     return functools.partial(function, *args, **keywords)
 
 
+def cast_into(array, out):
+    """astype, where what comes of it is laid out as `out` is."""
+    np.copyto(out, array, casting="unsafe")
+    return out
+
+
 class Lookup:
     """table[key], of a table of constants.  (These classes have no weak references: plans keep them.)"""
 

@@ -419,24 +419,14 @@ class _Run:
         self.owned -= set(map(id, carried))
         return tuple(carried)
 
-    def reduced(self, ufunc: Any, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
-        """What the iterations leave, reduced."""
+    def op_loop_sum(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
         (body,) = node.regions
         inner, each = dict(values), []
         for i in range(*args):
             inner[body.params[0].id] = i
             self.nodes(body.nodes, inner, body.results)
             each.append(inner[body.results[0].id])
-        return (ufunc.reduce(np.array(each, body.results[0].dtype)),)
-
-    def op_loop_sum(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
-        return self.reduced(np.add, node, args, values)
-
-    def op_loop_max(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
-        return self.reduced(np.maximum, node, args, values)
-
-    def op_loop_min(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
-        return self.reduced(np.minimum, node, args, values)
+        return (np.add.reduce(np.array(each, body.results[0].dtype)),)
 
     def op_repeat(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
         (body,) = node.regions

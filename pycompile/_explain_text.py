@@ -82,12 +82,15 @@ def of_derivatives(explanation: Explanation) -> list[str]:
     for record in explanation.derivatives:
         where = _lines_of(record["places"])
         ahead, back = (sum(text.count("\n") - 1 for text in texts) for texts in _texts(record))
-        lines.append(f"derivative of {where}: forward of {ahead} lines, backward of {back}")
+        in_graph = record["forward"] is None
+        way = "in one graph with it" if in_graph else f"forward of {ahead} lines"
+        lines.append(f"derivative of {where}: {way}, backward of {back}")
         own = [value for value in record["kept"] if not value["argument"]]
         given = [value for value in record["kept"] if value["argument"]]
         total = size(sum(value["bytes"] for value in own))
         there = f"; {size(sum(value['bytes'] for value in given))} of arguments" if given else ""
-        lines.append(f"  kept: {total}{there}{_listed([_kept(value) for value in own])}")
+        kept = "read again" if in_graph else "kept"
+        lines.append(f"  {kept}: {total}{there}{_listed([_kept(value) for value in own])}")
         again = [f"{item['what']} ({place(*item['place'])})" for item in record["again"]]
         if again:
             lines.append(f"  computed again: {len(again)} values{_listed(again)}")
@@ -95,7 +98,7 @@ def of_derivatives(explanation: Explanation) -> list[str]:
 
 
 def _texts(record: Record) -> tuple[list[str], list[str]]:
-    return [record["forward"]], record["backward"]
+    return [record["forward"]] if record["forward"] else [], record["backward"]
 
 
 def _kept(value: Record) -> str:

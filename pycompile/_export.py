@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import functools
 import importlib
 import importlib.resources
 import operator
@@ -361,12 +362,13 @@ class _Library:
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
-        pointer = self.inlines and _functions.pointer_of(
-            _loops.LIBM.get(name, name), getattr(np, name, None), taken
+        pointer = self.inlines and (
+            _functions.pointer_of(_loops.LIBM.get(name, name), getattr(np, name, None), taken)
+            or _tried_pair(name, taken)
         )
         if pointer:
             self.pointers.setdefault(pointer[0], (file, line))
-            self.loops[loop] = _loops.vector_loop_text(loop, taken, *pointer)
+            self.loops[loop] = _loops.vector_loop_text(loop, name, taken, *pointer)
             return
         text = _loops.loop_text(loop, name, taken, given)
         text = text or _loops.complex_text(loop, name, taken, given)
@@ -551,6 +553,29 @@ def _compiler(cpu: str | None) -> list[str]:
     leave = ("-nostdlib", "-fvisibility", "-march", "-mcpu")
     flags = [flag for flag in info["flags"] if not flag.startswith(leave)]
     return [str(info["compiler"]), *flags, f"-march={cpu or 'native'}", "-fvisibility=hidden"]
+
+
+@functools.cache
+def _tried_pair(name: str, dtype: str) -> tuple[str, int] | None:
+    """The pointer of a function of two vectors that has NumPy's bits, and its vectors' bytes."""
+    pointers = _functions.pair_pointers(name, dtype)
+    return next(((each, 64) for each in pointers if _has_bits(each, name, dtype)), None)
+
+
+def _has_bits(pointer: str, name: str, dtype: str) -> bool:
+    defined, lacking = _functions.definitions([pointer])
+    if lacking:
+        return False
+    loop = _loops.vector_loop_text("tried", name, dtype, pointer, 64).replace("static int", "int")
+    with tempfile.TemporaryDirectory() as work:
+        for file, text in ("loop.c", f"#include <stdint.h>\n{loop}"), ("functions.c", defined):
+            (Path(work) / file).write_text(text, encoding="utf-8")
+        command = [*_compiler(None), "-fvisibility=default", "-o", "tried.so"]
+        command += ["loop.c", "functions.c", "-lm"]
+        if subprocess.run(command, capture_output=True, cwd=work).returncode != 0:
+            return False
+        tried = ctypes.CDLL(f"{work}/tried.so").tried
+        return _loops.pair_has_numpys_bits(tried, name, dtype)
 
 
 def _renamed(text: str, prefix: str) -> str:

@@ -39,6 +39,18 @@ def pointer_of(name: str, ufunc: Any, dtype: str) -> tuple[str, int] | None:
     return _C.function_pointer(name, ufunc, dtype)
 
 
+_PAIRS = {"power": "pow", "arctan2": "atan2"}
+
+
+def pair_pointers(name: str, dtype: str) -> list[str]:
+    """The same for functions of two vectors of 64 bytes: those that may have these bits."""
+    features = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+    if name not in _PAIRS or not features.get("AVX512_SKX"):
+        return []
+    forms = {"f64": ("{}8_ha", "{}8"), "f32": ("{}f16",)}.get(dtype, ())
+    return [f"of_numpy__svml_{form.format(_PAIRS[name])}" for form in forms]
+
+
 def definitions(names: Iterable[str]) -> tuple[str, list[str]]:
     """C that defines these pointers; and those that it does not."""
     parts, missing, copied = [], [], []

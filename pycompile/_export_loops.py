@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -58,24 +59,72 @@ def loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
     )
 
 
-def vector_loop_text(loop: str, dtype: str, pointer: str, size: int) -> str:
+# What NumPy's loop for power does where the exponent is one number (loops_umath_fp.dispatch.c.src).
+_ONE_EXPONENT = """    const {c} e = *(const {c} *)data[1];
+    if (strides[1] == 0 && (e == -1 || e == 0 || e == 0.5 || e == 1 || e == 2)) {{
+        for (int64_t i = 0; i < dimensions[0]; i++) {{
+            const {c} a = *(const {c} *)(data[0] + i * strides[0]);
+            *({c} *)(data[2] + i * strides[2]) =
+                e == -1 ? 1 / a : e == 0 ? 1 : e == 0.5 ? __builtin_sqrt{end}(a) : e == 1 ? a : a * a;
+        }}
+        return 0;
+    }}
+"""
+
+
+def vector_loop_text(loop: str, name: str, dtype: str, pointer: str, size: int) -> str:
     """A loop by a function of vectors; those that the last vector lacks are the last element."""
-    c = _CTYPES[dtype][0]
+    c, end = _CTYPES[dtype]
+    letters = "ab" if name in _BINARY else "a"
+    vectors = ", ".join(letters)
+    loads = "".join(
+        f"            {letter}[k] = "
+        f"*(const {c} *)(data[{at}] + (i + k < n ? i + k : n - 1) * strides[{at}]);\n"
+        for at, letter in enumerate(letters)
+    )
+    taken = ", ".join([f"vector_{loop}"] * len(letters))
+    to = len(letters)
+    fast = _ONE_EXPONENT.format(c=c, end=end) if name == "power" else ""
     return (
         f"typedef {c} vector_{loop} __attribute__((vector_size({size})));\n"
-        f"extern vector_{loop} (*{pointer})(vector_{loop});\nstatic int\n"
+        f"extern vector_{loop} (*{pointer})({taken});\nstatic int\n"
         f"{loop}(void *context, char *const *data, const int64_t *dimensions,\n"
         "    const int64_t *strides, void *auxdata)\n{\n    (void)context, (void)auxdata;\n"
         f"    enum {{ LANES = {size} / sizeof({c}) }};\n"
+        f"    if (dimensions[0] == 0) return 0;\n{fast}"
         "    for (int64_t i = 0, n = dimensions[0]; i < n; i += LANES) {\n"
-        f"        vector_{loop} a;\n"
-        "        for (int64_t k = 0; k < LANES; k++)\n"
-        f"            a[k] = *(const {c} *)(data[0] + (i + k < n ? i + k : n - 1) * strides[0]);\n"
-        f"        a = {pointer}(a);\n"
+        f"        vector_{loop} {vectors};\n"
+        f"        for (int64_t k = 0; k < LANES; k++) {{\n{loads}        }}\n"
+        f"        a = {pointer}({vectors});\n"
         "        for (int64_t k = 0; k < LANES && i + k < n; k++)\n"
-        f"            *({c} *)(data[1] + (i + k) * strides[1]) = a[k];\n"
+        f"            *({c} *)(data[{to}] + (i + k) * strides[{to}]) = a[k];\n"
         "    }\n    return 0;\n}\n"
     )
+
+
+def pair_has_numpys_bits(loop: Any, name: str, dtype: str) -> bool:
+    """Does the loop of two operands give what NumPy's ufunc gives, odd numbers and single exponents
+    among them?"""
+    floats = np.float64 if dtype == "f64" else np.float32
+    rng = np.random.default_rng(0)
+    odd = [0.0, -0.0, 1, -1, 0.5, 2, 3, -2, 1e300, 1e-310, np.inf, -np.inf, np.nan]
+    spread = rng.standard_normal(4000) * np.exp2(rng.uniform(-40, 40, 4000))
+    with np.errstate(all="ignore"):
+        x = np.concatenate([np.repeat(odd, len(odd)), spread, rng.random(4000) * 9]).astype(floats)
+        y = np.concatenate([odd * len(odd), spread[::-1], rng.uniform(-9, 9, 4000)]).astype(floats)
+        pairs = [(x, y)] + [(x, np.broadcast_to(floats(each), x.shape)) for each in odd]
+        return all(
+            np.array_equal(getattr(np, name)(a, b).view(np.uint8), _by(loop, a, b).view(np.uint8))
+            for a, b in pairs
+        )
+
+
+def _by(loop: Any, a: Any, b: Any) -> Any:
+    out = np.empty_like(a)
+    data = (ctypes.c_void_p * 3)(a.ctypes.data, b.ctypes.data, out.ctypes.data)
+    strides = (ctypes.c_int64 * 3)(a.strides[0], b.strides[0], out.strides[0])
+    loop(None, data, ctypes.byref(ctypes.c_int64(len(a))), strides, None)
+    return out
 
 
 def complex_text(loop: str, name: str, taken: str, given: str) -> str | None:

@@ -8,10 +8,10 @@ globals are the program's, so that log records, warnings and tracebacks say what
 from __future__ import annotations
 
 from itertools import islice
-from types import CellType, CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
-from pycompile._C import DisabledFunction
+from pycompile._C import FrameCall
 
 
 def _template(inner: Any) -> Any:
@@ -55,4 +55,4 @@ def stand_in(code: CodeType, scope: dict[str, Any], unit: int, inner: Any) -> An
         co_firstlineno=line,
         co_linetable=_line_table(len(_CODE.co_code) // 2, line, position),
     )
-    return DisabledFunction(FunctionType(made, scope, code.co_name, None, (CellType(inner),)))
+    return FrameCall(made, scope, inner)

@@ -12,6 +12,7 @@ called with decides about its next plans.
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import platform
@@ -28,6 +29,7 @@ from pycompile._errors import JobError
 _log = logging.getLogger("pycompile.cache")
 _SECTIONS = ("graph", "schedule")  # what is computed, and how
 _OF_A_CPU = "schedule"
+_SHARED = 50_000  # ns of work for which threads are started, and timed once in a process
 # What is not compared: places in files, and the parts that threads take.
 _ELSEWHERE = re.compile(r"  # (?:(?!  # ).)*\d$|, grain \d+", re.MULTILINE)
 
@@ -91,30 +93,51 @@ class Image:
         for call in self._calls:
             difference = self._difference(call)
             if difference:
-                name = getattr(call.function, "__qualname__", repr(call.function))
-                raise JobError(worker, name, self._place, difference + self._other_versions())
+                name = _name_of(call.function)
+                versions = _other_versions(self._versions, _versions())
+                raise JobError(worker, name, self._place, difference + versions)
             call.function.precompile(*call.args, **call.kwargs)
+        _C.threads_helpers(_SHARED)
+
+    def agree(self, communicator: Any) -> None:
+        """Compares what the ranks of a communicator have made of their images' calls.
+
+        Each rank calls it.  Where ranks differ, each raises JobError, which names the first rank that
+        differs from rank 0: none of them begins a collective for which another does not come.
+        """
+        texts = _of_all_ranks(communicator, json.dumps(self._told()).encode())
+        ranks = [json.loads(text) for text in texts]
+        there, cpu, versions, names, made = ranks[0]
+        for rank, (here, other_cpu, other_versions, others, other_made) in enumerate(ranks):
+            found = [("its calls", _difference_of("names", "\n".join(names), "\n".join(others)))]
+            calls = zip(names, made, other_made)
+            found += [(name, _difference(a, b, cpu != other_cpu)) for name, a, b in calls]
+            for name, difference in found:
+                if difference:
+                    difference += _other_versions(versions, other_versions)
+                    raise JobError(f"rank {rank}, {here},", name, f"rank 0, {there}", difference)
+
+    def _told(self) -> tuple[Any, ...]:
+        """What is compared."""
+        names = [_name_of(call.function) for call in self._calls]
+        return self._place, self._cpu, self._versions, names, [call.made for call in self._calls]
 
     def _difference(self, call: _Call) -> str:
         """The first one between what is made of the call here and what was made there; or nothing."""
         if not isinstance(call.function, _C.CompiledFunction):
             return f"here it is {type(call.function).__name__!r}, which is not compiled"
         here = _make_apart(call.function, call.args, call.kwargs)
-        if not (call.made and here):  # one of them has no compiler
-            return ""
-        another_cpu = _C.cache_kind()["cpu"] != self._cpu
-        for section in _SECTIONS:
-            then, now = call.made[section], here[section]
-            if then != now and not (another_cpu and section == _OF_A_CPU):
-                return f"{section}, {_first_difference(then, now)}"
-        return ""
+        return _difference(call.made, here, _C.cache_kind()["cpu"] != self._cpu)
 
-    def _other_versions(self) -> str:
-        pairs = zip(self._versions.items(), _versions().values())
-        other = [
-            f"{name} {there} there, {now} here" for (name, there), now in pairs if there != now
-        ]
-        return f" ({'; '.join(other)})" if other else ""
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", repr(function)))
+
+
+def _other_versions(there: dict[str, str], here: dict[str, str]) -> str:
+    pairs = zip(there.items(), here.values())
+    other = [f"{name} {then} there, {now} here" for (name, then), now in pairs if then != now]
+    return f" ({'; '.join(other)})" if other else ""
 
 
 def _versions() -> dict[str, str]:
@@ -149,6 +172,33 @@ def _make_apart(
         for section in _SECTIONS
         if plans
     }
+
+
+def _difference(there: dict[str, str], here: dict[str, str], another_cpu: bool) -> str:
+    if not (there and here):  # one of them has no compiler
+        return ""
+    sections = [s for s in _SECTIONS if not (another_cpu and s == _OF_A_CPU)]
+    return next(filter(None, (_difference_of(s, there[s], here[s]) for s in sections)), "")
+
+
+def _difference_of(section: str, there: str, here: str) -> str:
+    return f"{section}, {_first_difference(there, here)}" if there != here else ""
+
+
+def _of_all_ranks(communicator: Any, text: bytes) -> list[bytes]:
+    """The texts that the ranks have called this with, by rank."""
+    import cupy
+
+    def gathered(mine: Any) -> Any:
+        every = cupy.empty(communicator._n_devices * mine.size, mine.dtype)
+        communicator.all_gather(mine, every, mine.size)
+        return every.get().reshape(-1, mine.size)
+
+    lengths = gathered(cupy.asarray([len(text)])).ravel()
+    padded = np.zeros(lengths.max(), "u1")
+    padded[: len(text)] = np.frombuffer(text, "u1")
+    every = gathered(cupy.asarray(padded))
+    return [row[:length].tobytes() for row, length in zip(every, lengths)]
 
 
 def _first_difference(there: str, here: str) -> str:

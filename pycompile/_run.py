@@ -152,7 +152,8 @@ def _script(path: str) -> tuple[CodeType, dict[str, Any]]:
             source = file.read()
     except OSError as error:
         text = f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}"
-        print(f"{sys.executable}: {text}", file=sys.stderr)
+        typed = sys.orig_argv[0] if sys.orig_argv else sys.executable
+        print(f"{typed}: {text}", file=sys.stderr)
         sys.exit(2)
     if path.endswith(".pyc"):
         code = _compiled(source)

@@ -16,6 +16,7 @@ import numpy as np
 
 Row = tuple[str, int, int, int]
 _NO_MOST = (1 << 63) - 1
+_MOST_AXES = 64  # NumPy's
 
 
 class Dim:
@@ -25,13 +26,15 @@ class Dim:
     max       the largest one; None for any
     divisor   what divides it
 
-    Raises TypeError for a name that is no str or bounds that are no ints, and ValueError for bounds
-    that no length is within.
+    Raises TypeError for a name that is no str or bounds that are no ints, and ValueError for an
+    empty name and bounds that no length is within.
     """
 
     def __init__(self, name: str, min: int = 1, max: int | None = None, divisor: int = 1) -> None:
         if not isinstance(name, str):
             raise TypeError(f"the name of a length is a str, not {name!r}")
+        if not name:
+            raise ValueError("the name of a length is not empty")
         self.name = name
         self.min = operator.index(min)
         self.max = None if max is None else operator.index(max)
@@ -72,8 +75,8 @@ def declared(dynamic: Mapping[str, Mapping[int, str | Dim]]) -> dict[str, dict[i
     rows = _rows([said for axes in dynamic.values() for said in axes.values()])
     for argument, axes in dynamic.items():
         for axis, said in axes.items():
-            if operator.index(axis) < 0:
-                raise ValueError(f"axes of dynamic are counted from 0, not {axis}")
+            if not 0 <= operator.index(axis) < _MOST_AXES:
+                raise ValueError(f"axes of dynamic are 0 to {_MOST_AXES - 1}, not {axis}")
             row = rows[said.name if isinstance(said, Dim) else said]
             made.setdefault(argument, {})[operator.index(axis)] = row
     return made

@@ -1,8 +1,10 @@
 """What `explain` tells of derivatives: each graph's forward and backward text, what the first keeps for
-the second, and what that computes again."""
+the second, and what that computes again.  In a graph that has both, nothing is kept: what the backward
+text reads of the forward pass."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -34,26 +36,39 @@ def forward(case: Any, kept: Sequence[Any]) -> None:
     """A plan ran under a derivative that is active in some of its inputs."""
     if not _calls.open or not case.inputs:
         return
-    places = [(node.file, node.line) for node in case.graph.nodes if node.line]
     values = [
-        {
-            "what": _name(node),
-            "type": f"{value.dtype}{list(value.shape)}",
-            "bytes": value.nbytes,
-            "place": (node.file, node.line),
-            "argument": node.op == "input",
-        }
+        _value(node, value.dtype, value.shape)
         for node, value in zip(case.kept.values(), kept, strict=True)
         if isinstance(value, (np.ndarray, np.generic))
     ]
-    record: Record = {
-        "places": list(dict.fromkeys(places)),
-        "forward": case.forward.source,
-        "backward": [],
-        "kept": values,
-        "again": [],
-    }
+    record = _record(case.graph, values) | {"forward": case.forward.source}
     _calls.open[-1].append((case, record))
+
+
+def followed(graph: Any, kept: Sequence[Any], backward: str) -> None:
+    """A graph gets its pullback, which reads these nodes of it."""
+    if not _calls.open or any(record["backward"] == [backward] for _, record in _calls.open[-1]):
+        return  # of another attempt to capture it
+    values = [
+        _value(node, np.dtype(node.dtype), node.shape) for node in kept if node.dtype != "object"
+    ]
+    _calls.open[-1].append((None, _record(graph, values) | {"backward": [backward]}))
+
+
+def _record(graph: Any, kept: list[Record]) -> Record:
+    places = [(x.file, x.line) for x in graph.nodes if x.line and x.op != "input"]
+    empty: Record = {"forward": None, "backward": [], "again": []}
+    return empty | {"places": list(dict.fromkeys(places)), "kept": kept}
+
+
+def _value(node: Any, dtype: np.dtype[Any], shape: Sequence[int]) -> Record:
+    return {
+        "what": _name(node),
+        "type": f"{dtype}{list(shape)}",
+        "bytes": math.prod(shape) * dtype.itemsize,
+        "place": (node.file, node.line),
+        "argument": node.op == "input",
+    }
 
 
 def backward(case: Any, text: Any, nodes: Sequence[Any]) -> None:

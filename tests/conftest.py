@@ -63,7 +63,7 @@ def _random_numbers(request):
 # with.  Plans run on 3.12 as on 3.13; 3.11 cannot watch dicts.  Random loops are here since nearly all
 # of their time is the C compiler's: each Python has some of its own.
 ASKS = {
-    "kernels": ("codegen", "cuda", "graph", "lower", "passes", "test_loop_fuzz.py"),
+    "kernels": ("codegen", "cuda", "export", "graph", "lower", "passes", "test_loop_fuzz.py"),
     "numpy": ("arrays", "numpy", "test_array_fuzz.py", "test_numpy_calls.py"),
     "rules": ("capture", "derivatives", "messages", "plan_changes"),
     "runtime": ("runtime", "test_image.py", "test_scale.py"),

@@ -66,12 +66,12 @@ def inner(gradient: Any, directions: Sequence[Any]) -> float:
     return total
 
 
-def scalar(out: Any) -> Any:
-    """A real number that every leaf of a result has a part in."""
+def scalar(out: Any, without: str = "") -> Any:
+    """A real number that every leaf of a result has a part in, but those of these dtypes."""
     total = 0.0
     for i, (_, value) in enumerate(_trees.leaves(out)):
         value = np.asarray(value)
-        if value.dtype.kind not in "fc":
+        if value.dtype.kind not in "fc" or value.dtype.char in without:
             continue
         weights = np.cos(1.0 + i + np.arange(value.size)).reshape(value.shape)
         if value.dtype.kind == "c":
@@ -80,7 +80,7 @@ def scalar(out: Any) -> Any:
     return float(total)
 
 
-def weights_of(out: Any) -> Any:
+def weights_of(out: Any, without: str = "") -> Any:
     """The cotangent with which `scalar` is the derivative of."""
     leaves = []
     for i, (_, value) in enumerate(_trees.leaves(out)):
@@ -88,6 +88,8 @@ def weights_of(out: Any) -> Any:
         w = np.cos(1.0 + i + np.arange(array.size)).reshape(array.shape)
         if array.dtype.kind == "c":
             w = w * (1 - 0.5j)
+        if array.dtype.char in without:
+            w = np.zeros_like(w)
         leaves.append(w.astype(array.dtype) if array.dtype.kind in "fc" else value)
     return _trees.rebuild(out, iter(leaves).__next__)
 

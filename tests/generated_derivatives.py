@@ -1,6 +1,7 @@
 """Programs of the fuzzers of arrays and loops, differentiated, for derivatives/test_fuzz.py: the value has
 plain's bits, and the gradient is right wherever the function is smooth enough around its arguments for
-differences to tell.  What is refused with a DerivativeError is no fault."""
+differences to tell.  In float32 it is that of the same program in float64.  What is refused with a
+DerivativeError is no fault."""
 
 from __future__ import annotations
 
@@ -72,9 +73,12 @@ def is_active(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
 
 
-def is_rounded(value: Any) -> bool:
-    """Is it of floats that do not show small steps (np.arctan of uint8)?"""
-    return np.asarray(value).dtype in (np.float16, np.float32, np.complex64)
+def actives(args: Sequence[Any]) -> list[int]:
+    return [i for i, value in enumerate(args) if is_active(value) and value.size]
+
+
+# Results of these (np.arctan of uint8) do not show small steps; narrow_differ compares them, too.
+ROUNDED = np.dtype("f2").char + np.dtype("f4").char + np.dtype("c8").char
 
 
 class Differences:
@@ -113,22 +117,28 @@ def along(f: Any, args: Sequence[Any], active: Sequence[int], directions: Sequen
             moved[number] = laid_like(args[number] + t * d, args[number])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return float(scalar(f(*moved)))
+            return float(scalar(f(*moved), ROUNDED))
 
     return at
 
 
-def differ(f: Any, args: Sequence[Any], seed: int) -> str:
-    """What is wrong; "" where nothing is, "refused", "unknown" where there is nothing to compare."""
-    active = [i for i, value in enumerate(args) if is_active(value) and value.size]
-    if not active:
-        return "unknown"
+def in_part(f: Any, args: Sequence[Any], active: Sequence[int]) -> Any:
+    """f of some of its arguments, at these others."""
 
     def part(*values: Any) -> Any:
         rest = copy.deepcopy(list(args))
         for number, value in zip(active, values, strict=True):
             rest[number] = value
         return f(*rest)
+
+    return part
+
+
+def differ(f: Any, args: Sequence[Any], seed: int) -> str:
+    """What is wrong; "" where nothing is, "refused", "unknown" where there is nothing to compare."""
+    active = actives(args)
+    if not active:
+        return "unknown"
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -137,14 +147,15 @@ def differ(f: Any, args: Sequence[Any], seed: int) -> str:
         except Exception:
             return "unknown"
         try:
-            out, pullback = pycompile.vjp(part, *copy.deepcopy([args[i] for i in active]))
-            gradient = pullback(weights_of(out)) if expected is not None else None
+            out, pullback = pycompile.vjp(
+                in_part(f, args, active), *copy.deepcopy([args[i] for i in active])
+            )
+            weights = weights_of(out, ROUNDED)
+            gradient = pullback(weights) if expected is not None else None
         except pycompile.DerivativeError:
             return "refused"
     if not same(out, expected):
         return f"the result is {out}, and plain's {expected}"
-    if any(is_rounded(value) for _, value in _trees.leaves(out)):
-        return "unknown"
     rng = np.random.default_rng(seed)
     told = "unknown"
     for _ in range(2):
@@ -157,3 +168,94 @@ def differ(f: Any, args: Sequence[Any], seed: int) -> str:
         if abs(found - wanted[0]) > wanted[1] + 1e-5 * max(1.0, abs(wanted[0])):
             return f"the derivative is {found}, and by differences {wanted[0]} +- {wanted[1]}"
     return told
+
+
+NARROW = {"f8": "f4", "c16": "c8"}
+
+
+def rounded(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The arguments in single precision, and the same numbers in double."""
+    small = [
+        value.astype(NARROW[value.dtype.str[1:]], order="K") if is_active(value) else value
+        for value in copy.deepcopy(list(args))
+    ]
+    pairs = zip(small, args, strict=True)
+    return small, [one.astype(was.dtype) if is_active(was) else one for one, was in pairs]
+
+
+def nearby(args: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """Arguments a few units in the last place of a float32 away."""
+    out = copy.deepcopy(list(args))
+    for value in out:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            value *= 1 + 3e-7 * rng.choice((-1.0, 1.0), value.shape)
+    return out
+
+
+def gradient_of(f: Any, args: Sequence[Any], active: Sequence[int]) -> tuple[Any, list[Any]]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        out, pullback = pycompile.vjp(
+            in_part(f, args, active), *copy.deepcopy([args[i] for i in active])
+        )
+        return out, list(pullback(weights_of(out)))
+
+
+def size_of(*values: Any) -> float:
+    """The largest number in arrays, NaN where one is none."""
+    return float(np.max([np.max(np.abs(value), initial=1e-30) for value in values]))
+
+
+def apart(one: Any, other: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        return size_of(np.asarray(one, np.result_type(other)) - other)
+
+
+def agree(one: Any, other: Any) -> bool:
+    """Did both precisions go the same way?"""
+    for (_, a), (_, b) in zip(_trees.leaves(one), _trees.leaves(other), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        if b.dtype.kind in "fc" and not apart(a, b) < 1e-5 * size_of(b):
+            return False
+        if b.dtype.kind not in "fc" and not np.array_equal(a, b):
+            return False
+    return True
+
+
+def narrow(text: str) -> str:
+    return re.sub("'(f8|c16)'", lambda found: f"'{NARROW[found[1]]}'", text)
+
+
+def narrow_differ(in_single: Any, in_double: Any, args: Sequence[Any], seed: int) -> str:
+    """Of a program's two precisions; what is wrong, as `differ` tells it."""
+    active = actives(args)
+    if not active:
+        return "unknown"
+    small, large = rounded(args)
+    rng = np.random.default_rng(seed)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            plain = in_single(*copy.deepcopy(small))
+        except Exception:
+            return "unknown"
+    try:
+        out, found = gradient_of(in_single, small, active)
+        expected, wanted = gradient_of(in_double, large, active)
+        again = [gradient_of(in_single, nearby(small, rng), active)[1] for _ in range(2)]
+        again += [gradient_of(in_double, nearby(large, rng), active)[1]]
+    except pycompile.DerivativeError:
+        return "refused"
+    if not same(out, plain):
+        return f"the result is {out}, and plain's {plain}"
+    if not agree(out, expected):
+        return "unknown"
+    size = size_of(1.0, *wanted)  # 1: of the cotangents, whose sums may cancel
+    for i, got, right, one, other, third in zip(active, found, wanted, *again, strict=True):
+        if got.dtype != small[i].dtype:
+            return f"the gradient of float32 is {got.dtype}"
+        # How far single precision lets the gradient of these numbers move.
+        spread = max(apart(one, got), apart(other, got)) + apart(third, right)
+        if apart(got, right) > 1e-4 * size + 4 * spread:
+            return f"the gradient is {got}, and in double precision {right}"
+    return ""

@@ -154,7 +154,9 @@ class Program:
                 f"{self.lots.choice(('gen', 'two'))}.random()",
                 f"{self.lots.choice(('gen', 'two'))}.integers({self.lots.choice((f'{name} + 1', '7', name))})",
                 f"gen.integers({self.lots.choice(('-3', 'k'))}, {name} + 3)",
-                f"gen.normal({self.lots.choice(('', f'{number}, {scale}', f'scale={scale}'))}{many})",
+                f"gen.normal({self.lots.choice(('', f'{number}, {scale}', f'scale={scale}'))}{many})".replace(
+                    "(, ", "("
+                ),
                 f"gen.uniform({number}, {scale})",
                 f"gen.exponential({scale})",
                 f"{self.lots.choice(('gen', 'old'))}.standard_normal()",

@@ -3,7 +3,10 @@ plans."""
 
 import inspect
 import logging
+import re
 import warnings
+
+import numpy as np
 
 import pycompile
 from pycompile import _explain_text
@@ -74,6 +77,17 @@ def keeps_loop(function, *args):
     """Has the call's plan a loop that was not unrolled?"""
     told = _explain_text.verbose(pycompile.explain(function)(*args))
     return "unrolled" not in told and " = loop(" in told
+
+
+def turns_in_place(function, *args):
+    """Are the loop's turns driven, and is nothing in them of the size of an argument with rows?"""
+    explanation = pycompile.explain(function)(*args)
+    schedules = [record["schedule"] for record in explanation.records if record.get("schedule")]
+    sizes = [str(list(a.shape)).replace(" ", "") for a in args if np.ndim(a) > 1]
+    held = re.compile(
+        "(temp|chosen): [a-z0-9]+(" + "|".join(map(re.escape, sizes)) + r")(,|$)", re.M
+    )
+    return "drive of steps" in "".join(schedules) and not any(map(held.search, schedules))
 
 
 def output_code(function, *args):

@@ -58,6 +58,34 @@ def test_attributes_can_be_set():
     assert not hasattr(double, "nothing_such") and not hasattr(f, "nothing_such")
 
 
+def test_attributes_are_refused_and_deleted_as_those_of_the_function():
+    def told(function, *change):
+        try:
+            change[0](function, *change[1:])
+        except Exception as error:
+            return type(error), str(error)
+
+    def noted():
+        def f(x):
+            return x
+
+        f.note = "kept"
+        return f
+
+    plain, compiled = noted(), pycompile.compile(noted())
+    for change in (
+        (delattr, "nothing_such"),
+        (delattr, "note"),
+        (getattr, "note"),
+        (delattr, "__wrapped__"),
+        (setattr, "__globals__", {}),
+        (setattr, "__closure__", ()),
+        (setattr, "__builtins__", {}),
+        (delattr, "__code__"),
+    ):
+        assert told(compiled, *change) == told(plain, *change)
+
+
 def test_keywords_defaults_and_stars():
     def f(a, b=2.0, /, c=3.0, *rest, d=4.0, **others):
         total = a * b + c

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import _C
+from pycompile import _C, _run
 from pycompile.__main__ import main
 
 
@@ -41,6 +41,15 @@ def test_info():
     assert pycompile.__version__ in done.stdout and np.__version__ in done.stdout
     for option in ("backend", "fullgraph", "recompile_limit", "PYCOMPILE_THREADS", "CACHE_BYTES="):
         assert option in done.stdout
+
+
+def test_a_script_that_is_not_there(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.setattr(sys, "orig_argv", ["../python", "-m", "pycompile"])
+    with pytest.raises(SystemExit) as ended:
+        _run._script("/nothing/such.py")
+    told = "../python: can't open file '/nothing/such.py': [Errno 2] No such file or directory\n"
+    assert ended.value.code == 2 and capsys.readouterr().err == told
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """Random nests of loops over elements, and loops over whole arrays, against plain Python; see
-loop_programs.py, nest_programs.py, repeat_programs.py and turn_programs.py.
+loop_programs.py, nest_programs.py, repeat_programs.py, turn_programs.py and size_programs.py.
 
 python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
 python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
 python tests/test_loop_fuzz.py --variants careful           # one variant of each loop alone
 python tests/test_loop_fuzz.py --programs 20000 --quick     # three times as fast, see QUICKLY
+python tests/test_loop_fuzz.py --programs 5000 --sizes      # called with arrays of other lengths
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import linecache
 import math
 import os
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +26,7 @@ import nest_programs
 import numpy as np
 import pytest
 import repeat_programs
+import size_programs
 import store_programs
 import turn_programs
 from differential import differences, observe, refused
@@ -38,12 +41,17 @@ BLOCK = 50  # programs a test
 # a plan is made one: nine tenths of the time goes to the C compiler.
 QUICKLY = 8
 # What is done with each loop: usually the careful variant runs only where the quick one has failed.
+SIZES = False  # programs are called with arrays of other lengths
+LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 23, 32)
+CALLS = 6  # of other lengths, after one of the program's own
 VARIANTS = {"usual": 0, "both": 1, "careful": 2, "none": 3}
 
 
 def of(number: int) -> Any:
-    """The module that writes the program: two in six are of whole arrays, two are plain nests."""
-    kinds = (loop_programs, nest_programs, loop_programs, nest_programs)
+    """The module that writes the program: two in six are of whole arrays, two are plain nests, or made
+    for other lengths."""
+    others = (size_programs, size_programs) if SIZES else (loop_programs, nest_programs)
+    kinds = (loop_programs, nest_programs, *others)
     return (*kinds, repeat_programs, turn_programs)[number % 6]
 
 
@@ -54,29 +62,103 @@ def note(*values: Any) -> float:
     return 0.5 * len(values)
 
 
+def program(number: int) -> str:
+    """Called with other lengths, most work on arrays of their own, whose lengths are symbols in front of
+    the loops."""
+    text = of(number).program(number)
+    rng = random.Random(number)
+    if not SIZES or of(number) is size_programs or rng.random() < 0.3:
+        return text
+    head, start, body = text.partition("def f(")
+    signature, end, body = body.partition("):\n")
+    names = [name for name in signature.split(", ") if name in "xyhwabcdetu" and name != "t"]
+    names += ["t"] * ("u" in names)
+    own = [name for name in names if rng.random() < 0.6]
+    made = "".join(f"    {name} = {name}{rng.choice(('.copy()', ' + 0'))}\n" for name in own)
+    return head + start + signature + end + made + body
+
+
+def of_lengths(args: list[Any], names: tuple[str, ...], rng: random.Random) -> list[Any]:
+    """The same arguments with other lengths, which are equal, and in the order, that they were in; `n` and
+    `m` follow them, so that what was in bounds is so mostly."""
+    known = sorted({n for arg in args if isinstance(arg, np.ndarray) for n in arg.shape})
+    chosen = [rng.choice(LENGTHS) for _ in known]
+    if rng.random() < 0.7:
+        chosen = [max(n, 2) for n in chosen]
+    lengths = dict(zip(known, sorted(chosen)))
+    made: dict[int, Any] = {}
+
+    def other(arg: Any, name: str) -> Any:
+        if isinstance(arg, np.ndarray):
+            array = resized(arg, tuple(lengths[n] for n in arg.shape))
+            return made.setdefault(id(arg), repeated(array, rng) if rng.random() < 0.03 else array)
+        if name not in ("n", "m"):
+            return arg
+        near = min((n for n in known if n >= arg), default=known[-1])
+        return max(lengths[near] - near + arg, 0)
+
+    return [other(arg, name) for arg, name in zip(args, names)]
+
+
+def resized(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Of its elements again and again, and laid out like it."""
+    values = np.resize(array, shape)
+    if array.flags.c_contiguous:
+        return values
+    if array.flags.f_contiguous:
+        return np.asfortranarray(values)
+    return np.repeat(values, 2, axis=-1)[..., ::2]
+
+
+def repeated(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Its elements share memory, along an axis or more."""
+    strides = [rng.choice((0, array.itemsize)) for _ in array.shape]
+    return np.lib.stride_tricks.as_strided(array, strides=strides)
+
+
+def calls(number: int, function: Any) -> list[list[Any]]:
+    """The arguments of each call, made anew."""
+    arguments = of(number).arguments
+    if not SIZES:
+        return [arguments(3 * number + turn) for turn in range(3)]
+    rng, names = random.Random(number), function.__code__.co_varnames
+    others = [of_lengths(arguments(3 * number), names, rng) for _ in range(CALLS)]
+    return [*others[: number % 2], arguments(3 * number), *others[number % 2 :]]
+
+
+def modes(number: int, function: Any) -> Any:
+    """What is told the compiler of lengths: mostly nothing, or that all vary."""
+    if not SIZES:
+        return None
+    declared = {"a" if "a" in function.__code__.co_varnames else "t": {0: "length"}}
+    return random.Random(-number).choice((None, None, None, True, True, True, False, declared))
+
+
 def differ(number: int) -> list[str]:
     """What differs for program `number`, as lines."""
-    programs = of(number)
-    text = programs.program(number)
+    text = program(number)
     file = f"loop-program-{number}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"np": np, "math": math, "note": note}
     exec(compile(text, file, "exec"), scope)
-    options = {"recompile_limit": 1000, **getattr(programs, "OPTIONS", {})}
-    compiled = pycompile.compile(scope["f"], options=options)
-    for turn in range(3):
-        seed = 3 * number + turn
-        plain = observe(scope["f"], tuple(programs.arguments(seed)), {})
+    options = {"recompile_limit": 1000, **getattr(of(number), "OPTIONS", {})}
+    dynamic = modes(number, scope["f"])
+    compiled = pycompile.compile(scope["f"], dynamic=dynamic, options=options)
+    for args, same in zip(calls(number, scope["f"]), calls(number, scope["f"])):
+        plain = observe(scope["f"], tuple(args), {})
         _C.report_begin()
         try:
-            ours = observe(compiled, tuple(programs.arguments(seed)), {})
+            ours = observe(compiled, tuple(same), {})
         finally:
             records = _C.report_end()
+        if isinstance(ours.raised, pycompile.DimensionError):
+            return []  # what was declared of a length is decided by the program
         lines = differences(plain, ours, one_nan=True)
         # A build with assertions says here which graph is broken: in another one it may run.
         lines += [why for why in refused(records) if why.startswith("SystemError")]
         if lines:
-            return lines
+            shapes = [arg.shape for arg in args if isinstance(arg, np.ndarray)]
+            return [f"dynamic={dynamic}, shapes {shapes}", *lines]
     return []
 
 
@@ -91,10 +173,11 @@ def kept_loops(number: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(FIRST, FIRST + IN_CI, BLOCK))
-def test_loops_cannot_be_told_from_python(first):
+def test_loops_cannot_be_told_from_python(first, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SIZES", first // BLOCK % 3 == 2)
     for number in range(first, min(first + BLOCK, FIRST + IN_CI)):
         lines = differ(number)
-        assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines[:12])
+        assert not lines, f"program {number}:\n{program(number)}" + "\n".join(lines[:12])
     pycompile.reset()
 
 
@@ -134,7 +217,7 @@ def test_each_variant_of_a_loop_leaves_the_same(variants):
     try:
         for number in range(FIRST, FIRST + 40):
             lines = differ(number)
-            assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines)
+            assert not lines, f"program {number}:\n{program(number)}" + "\n".join(lines)
     finally:
         _C.test_variants(0)
 
@@ -151,6 +234,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--variants", choices=list(VARIANTS), default="usual")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -158,8 +242,10 @@ def main() -> int:
         os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
         os.environ.setdefault("PYCOMPILE_WAIT", "1")
     _C.test_variants(VARIANTS[options.variants])
+    global SIZES
+    SIZES = options.sizes
     if options.show:
-        print(of(options.first).program(options.first), *differ(options.first), sep="\n")
+        print(program(options.first), *differ(options.first), sep="\n")
         return 0
     if options.here:
         failed = 0
@@ -172,7 +258,13 @@ def main() -> int:
 
     def apart(first: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(first)]
-        command += ["--programs", str(BLOCK), "--variants", options.variants]
+        command += [
+            "--programs",
+            str(BLOCK),
+            "--variants",
+            options.variants,
+            *["--sizes"] * options.sizes,
+        ]
         environment = dict(os.environ)
         if options.quick and first // BLOCK % QUICKLY != 0:
             command += ["--quick"]

@@ -164,13 +164,12 @@ class Writer:
             self.row(depth, k)
 
     def row(self, depth: int, k: str) -> None:
-        """Of a loop over the rows of `d`, or of what it has left in the variable.  `r * 1.0`: NumPy
-        copies a column into a row that crosses it as docs/limits.md says."""
+        """Of a loop over the rows of `d`, or of what it has left in the variable."""
         self.put(
             depth,
             self.one(
                 "s += r.sum()", "r *= 0.5", "p = 0.5 * p + r", "p += r", f"c[{k}] = r.max()", "s = r[0] * t",
-                f"d[{self.index(k)}] = r * 1.0", "s += np.median(r)", "s = np.linalg.norm(r) + r @ e", "y = r",
+                f"d[{self.index(k)}] = r", "s += np.median(r)", "s = np.linalg.norm(r) + r @ e", "y = r",
             ),
         )  # fmt: skip
 

@@ -56,6 +56,7 @@ void array_extent(const ArrayHeader *header, const char **low, const char **high
 /* Not even the ranges of memory from the lowest to the highest address interleave. */
 bool arrays_ranges_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool arrays_apart(const ArrayHeader *a, const ArrayHeader *b);
+bool array_repeats(const ArrayHeader *array); /* as type_repeats */
 bool array_is_exact(PyObject *object);
 int array_axes(PyObject *array);       /* of an exact array, however many it has */
 PyObject *array_base(PyObject *array); /* of an exact array; borrowed; None if it has none */

@@ -1,4 +1,4 @@
-/* Whether two arrays share memory.
+/* Whether two arrays share memory, or the elements of one do.
 
    In general that is a bounded Diophantine problem, NP-hard in general (NumPy's
    common/mem_overlap.c).  Views that programs make of one array are mostly told apart by one
@@ -56,4 +56,18 @@ arrays_apart(const ArrayHeader *a, const ArrayHeader *b)
                 return true;
         }
     return false;
+}
+
+bool
+array_repeats(const ArrayHeader *array)
+{
+    int64_t length[MAX_RANK], stride[MAX_RANK];
+    int n = 0;
+    for (int axis = 0; axis < array->rank; axis++) {
+        if (array->shape[axis] == 0) return false;
+        if (array->shape[axis] == 1) continue;
+        length[n] = array->shape[axis];
+        stride[n++] = array->stride[axis];
+    }
+    return axes_repeat(n, length, stride, array->dtype);
 }

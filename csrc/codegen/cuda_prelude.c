@@ -239,9 +239,21 @@ static const struct {
      "Found<T, I> y) {\n    return comes_first(y, x, y.value < x.value) ? y : x;\n}\n"},
     {"conjugate", NULL, "template <class T> F T conjugate(T x) { return x; }\n"},
     {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
-    {"clip", NULL,
+    /* Of float in PTX, by bits: ptxas makes `x > 1 ? 1 : x` a minimum, which gives another NaN than
+       x. */
+    {"choose", NULL,
+     "template <class T, class U> F auto choose(bool c, T x, U y) { return c ? x : y; }\n"
+     "#ifdef __CUDACC_RTC__\n"
+     "F float choose(bool c, float x, float y) {\n"
+     "    float chosen;\n"
+     "    asm(\"{ .reg .pred c; setp.ne.s32 c, %1, 0; selp.b32 %0, %2, %3, c; }\"\n"
+     "        : \"=f\"(chosen) : \"r\"((int)c), \"f\"(x), \"f\"(y));\n"
+     "    return chosen;\n"
+     "}\n"
+     "#endif\n"},
+    {"clip", "choose",
      "template <class T> F T clip(T x, T low, T high) {\n"
-     "    return low > high ? high : (x < low ? low : (x > high ? high : x));\n"
+     "    return low > high ? high : choose(x < low, low, choose(x > high, high, x));\n"
      "}\n"},
     {"heaviside", NULL,
      "template <class T> F T heaviside(T x, T y) { return isnan(x) ? x : x == 0 ? y : (T)(x > 0); "

@@ -58,13 +58,40 @@ static const char HELPERS_TEXT[] =
     "#endif\n"
     "/* the flags of a kernel whose modes are known for `known`, which the program is told of "
     "`reported` */\n"
-    "static __attribute__((noinline)) void raise_flags(KernelDrive *drive, int64_t step,\n"
-    "                                                  unsigned known, unsigned reported)\n"
+    "static unsigned take_flags(KernelDrive *drive, unsigned known, unsigned reported)\n"
     "{\n"
     "    const unsigned raised = drive->read();\n"
     "    drive->clear();\n"
-    "    drive->raised |= (raised & ~known) | (raised & reported) << 4;\n"
+    "    return (raised & ~known) | (raised & reported) << 4;\n"
+    "}\n"
+    "static __attribute__((noinline)) void raise_flags(KernelDrive *drive, int64_t step,\n"
+    "                                                  unsigned known, unsigned reported)\n"
+    "{\n"
+    "    drive->raised |= take_flags(drive, known, reported);\n"
     "    if (drive->raised & drive->told && drive->step < 0) drive->step = step;\n"
+    "}\n";
+
+/* Kept loops that store nothing need no more of a log. */
+static const char KEPT_LOOPS_TEXT[] =
+    "typedef struct {\n"
+    "    KernelLog seen;\n"
+    "    KernelDrive *drive;\n"
+    "    int stopped;\n"
+    "} DriveLog;\n"
+    "static int log_nothing(KernelLog *log) { return 0; }\n"
+    "static int log_stop(KernelLog *log)\n"
+    "{\n"
+    "    DriveLog *const own = (DriveLog *)log;\n"
+    "    return own->stopped = own->drive->stop(own->drive, 64);\n"
+    "}\n"
+    "/* Is a flag up that the program would be told of, perhaps for nothing? */\n"
+    "static __attribute__((noinline)) int guesses_wrong(KernelDrive *drive, unsigned known,\n"
+    "                                                   unsigned reported)\n"
+    "{\n"
+    "    const unsigned flags = take_flags(drive, known, reported);\n"
+    "    if (flags & drive->told) return 1;\n"
+    "    drive->raised |= flags;\n"
+    "    return 0;\n"
     "}\n";
 
 static const char *const size_functions[] = {
@@ -77,13 +104,20 @@ enum { TURNS = 64 };
 
 /* ---- flags ---- */
 
+/* A loop of a ufunc's may use the x87 unit, which kernels and what multiplies in NumPy do not. */
+static bool
+uses_x87(const DriveText *d, const KernelStep *s)
+{
+    return s->nloops > 0 && d->program->kernels.at[s->kernel]->kind != KERNEL_CALL;
+}
+
 static void
 put_look(const DriveText *d, const KernelStep *s, int number)
 {
     text_printf(d->out,
                 "    __asm__ volatile(\"\" ::: \"memory\");\n"
                 "    if (MAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
-                s->nloops > 0, number, (unsigned)s->errors >> 4, s->errors & 15u);
+                uses_x87(d, s), number, (unsigned)s->errors >> 4, s->errors & 15u);
 }
 
 /* Those that were to be looked at later. */
@@ -121,6 +155,12 @@ raises(const DriveText *d, const KernelStep *s)
 }
 
 /* ---- steps ---- */
+
+static bool
+is_kept_loop(const Program *p, const Step *step)
+{
+    return step->kind == STEP_KERNEL && step->kernel.region && step_is_driven(p, step);
+}
 
 /* The function by which sizes in the plan's memory become what those in variables are. */
 static void
@@ -201,18 +241,34 @@ put_plan(DriveText *d, int number)
     text_put(d->out, "    soon = 1;\n");
 }
 
+/* Nobody knows how long a call takes, but of a few elements it is no more than a few turns. */
+static void
+put_soon(const DriveText *d, const KernelStep *s)
+{
+    enum { FEW = 256, AS_TURNS = 8 };
+    const Kernel *k = d->program->kernels.at[s->kernel];
+    if (s->nloops == 0) return;
+    if (uses_x87(d, s)) {
+        text_put(d->out, "    soon = 1;\n");
+        return;
+    }
+    text_printf(d->out, "    left -= %d;\n", AS_TURNS);
+    for (int loop = 0; loop < k->nloops; loop++)
+        text_printf(d->out, "    soon |= s%d > %d;\n", s->sizes[k->size[loop]], FEW);
+}
+
 static void
 put_flags_behind(DriveText *d, const Step *step, int number)
 {
     const KernelStep *s = &step->kernel;
-    if (s->nloops > 0) text_put(d->out, "    soon = 1;\n");
+    put_soon(d, s);
     if (s->checks_flags)
         drive_put_anchor(d, step);
     else if (raises(d, s)) {
         drive_put_anchor(d, step);
-        put_clear(d, s->nloops > 0);
+        put_clear(d, uses_x87(d, s));
     }
-    if (s->checks_flags && (s->nloops > 0 || !d->looks_later)) put_look(d, s, number);
+    if (s->checks_flags && (uses_x87(d, s) || !d->looks_later)) put_look(d, s, number);
 }
 
 static void
@@ -242,7 +298,7 @@ put_inline_call(const DriveText *d, const KernelStep *s, int number)
 }
 
 static void
-put_far_call(const DriveText *d, const KernelStep *s, int number)
+put_arguments(const DriveText *d, const KernelStep *s, int number, const char *scratch)
 {
     text_put(d->out, "    char *const ptr[] = {");
     put_each_place(d, s, s->nplaces);
@@ -250,16 +306,22 @@ put_far_call(const DriveText *d, const KernelStep *s, int number)
     put_each_size(d, s, s->nsizes);
     text_printf(d->out,
                 "0};\n"
-                "    const KernelArgs args = {ptr, size, drive->loop + %d, drive->scratch};\n"
-                "    if (k%d(&args, 0, units)) {\n",
-                d->first_loop[number], s->kernel);
+                "    const KernelArgs args = {ptr, size, drive->loop + %d, %s};\n",
+                d->first_loop[number], scratch);
+}
+
+static void
+put_far_call(const DriveText *d, const KernelStep *s, int number)
+{
+    put_arguments(d, s, number, "drive->scratch");
+    text_printf(d->out, "    if (k%d(&args, 0, units)) {\n", s->kernel);
 }
 
 static void
 put_call(DriveText *d, const Step *step, int number)
 {
     const KernelStep *s = &step->kernel;
-    if (s->nloops > 0 || (!s->checks_flags && raises(d, s))) put_late_look(d);
+    if (uses_x87(d, s) || (!s->checks_flags && raises(d, s))) put_late_look(d);
     (d->turned[s->kernel].kernel < 0 ? put_far_call : put_inline_call)(d, s, number);
     put_late_look(d);
     text_printf(d->out, "    drive->step = %d;\n    return 1;\n    }\n", number);
@@ -283,6 +345,47 @@ put_kernel(DriveText *d, const Step *step, int number)
     }
     put_call(d, step, number);
     text_put(d->out, single ? "    }\n" : "    }\n    }\n");
+}
+
+/* The quick variant of a kept loop.  Where that gives up the plan does the loop, in this turn and
+   in those to come. */
+static void
+put_kept_loop(DriveText *d, const Step *step, int number)
+{
+    const KernelStep *s = &step->kernel;
+    text_put(d->out, "    {\n");
+    put_late_look(d);
+    put_arguments(d, s, number, "(char *)&log.seen");
+    text_printf(d->out, "    if (careful%d || k%d(&args, 0, 1)", number, s->kernel);
+    if (s->checks_flags)
+        text_printf(d->out, " ||\n        (MAY_HAVE_FLAGS(%d) && guesses_wrong(drive, %uu, %uu))",
+                    uses_x87(d, s), (unsigned)s->errors >> 4, s->errors & 15u);
+    text_printf(d->out,
+                ") {\n"
+                "    if (log.stopped) return 1;\n"
+                "    drive->clear();\n"
+                "    careful%d = 1;\n",
+                number);
+    put_plan(d, number);
+    text_put(d->out, "    }\n");
+    if (!s->checks_flags) put_clear(d, true);
+    text_put(d->out, "    }\n");
+}
+
+/* What the drive's kept loops have in common, and which of them the plan does. */
+static void
+put_kept_loops_begin(const DriveText *d)
+{
+    bool any = false;
+    for (int i = d->first; i <= d->last; i++) {
+        const Step *step = &d->program->steps.at[i];
+        if (!is_kept_loop(d->program, step)) continue;
+        any = true;
+        text_printf(d->out, "    int careful%d = 0;\n", i);
+    }
+    if (any)
+        text_put(d->out,
+                 "    DriveLog log = {{.more = log_nothing, .stop = log_stop}, drive, 0};\n");
 }
 
 /* Sizes come behind those that they are of. */
@@ -367,7 +470,7 @@ put_step(DriveText *d, int number)
     else if (step->kind == STEP_MEASURE)
         put_measure(d, &step->measure);
     else
-        put_kernel(d, step, number);
+        (step->kernel.region ? put_kept_loop : put_kernel)(d, step, number);
 }
 
 /* ---- the functions ---- */
@@ -423,6 +526,7 @@ put_drive(DriveText *d)
                 "    int left = %d, soon = 0; /* turns before the next look */\n",
                 d->number, TURNS);
     drive_locals_begin(d);
+    put_kept_loops_begin(d);
     for (int i = d->first; i <= d->last + 1; i++) {
         if (d->labelled[i]) text_printf(d->out, "step%d:;\n", i);
         if (i <= d->last) put_step(d, i);
@@ -439,6 +543,7 @@ drive_head(const Program *program, const Turned *turned, Text *out)
     if (program->drives.len == 0) return;
     text_put(out, DRIVE_ABI_TEXT);
     text_put(out, HELPERS_TEXT);
+    if (codegen_has_region(program)) text_put(out, KEPT_LOOPS_TEXT);
     for (int i = 0; i < program->kernels.len; i++)
         if (turned[i].kernel < 0)
             text_printf(out,

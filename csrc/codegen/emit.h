@@ -32,12 +32,11 @@ typedef struct {
     int row;             /* column kernels: which of four rows this body adds */
     char
         pointer; /* letter of the row pointers being declared: r, or w for the first of four rows */
-    bool in_pieces;         /* the span is processed in pieces (pieces.c) */
-    int beside;             /* rows in the lanes of a vector, or 0: beside.c */
-    const char *position;   /* C name of the element's index in the span: "j" */
-    const RegionFor *strip; /* whose calls for rows are done before the iterations: region_call.c */
-    bool quick;             /* a kept loop's quick variant: region.c */
-    bool bounds;            /* kN_bounded is printed, not kN: flag_bounds.c */
+    bool in_pieces;       /* the span is processed in pieces (pieces.c) */
+    int beside;           /* rows in the lanes of a vector, or 0: beside.c */
+    const char *position; /* C name of the element's index in the span: "j" */
+    bool quick;           /* a kept loop's quick variant: region.c */
+    bool bounds;          /* kN_bounded is printed, not kN: flag_bounds.c */
 } Emit;
 
 static inline const Instr *
@@ -289,11 +288,8 @@ void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
 void region_dot(Emit *e, int32_t at, const RegionFor *loop);
 
-/* region_call.c: what a ufunc's own loop gives: a number … */
+/* region_call.c: the number that a ufunc's own loop gives. */
 void region_call(Emit *e, int32_t at);
-/* … or, before the iterations of a strip, each of theirs. */
-void region_row_calls(Emit *e, const RegionFor *loop);
-bool region_calls_row(const Emit *e, const RegionFor *loop);
 
 /* region_element.c */
 /* Defines the type for memory, "f64m", and returns its name. */

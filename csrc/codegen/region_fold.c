@@ -1,11 +1,8 @@
-/* Reductions in kept loops, as C: `(a[i, :k] * b[:k]).sum()`.
+/* Sums in kept loops, as C: `(a[i, :k] * b[:k]).sum()`.
 
-   The iterations are done in strips, each of which keeps its numbers in `each`; a helper then
-   reduces them.  The strips of a sum of floats are the leaves of NumPy's pairwise sum, walked with
-   a stack of the right halves that remain, as in row.c.
-
-   Of a max or min of floats with a NaN, or that is a zero of either sign, NumPy's order says which
-   one it is: then the loop fails. */
+   The iterations are done in strips, each of which keeps its numbers in `each`; a helper then adds
+   them.  The strips of a sum of floats are the leaves of NumPy's pairwise sum, walked with a stack
+   of the right halves that remain, as in row.c. */
 #include "emit.h"
 
 enum { LEAF = 128 };
@@ -30,48 +27,17 @@ static const char SUM_INTS[] = "INLINE %s sum_%s(const %s *each, int64_t n, %s s
                                "    return (%s)s;\n"
                                "}\n";
 
-static const char EXTREME_INTS[] =
-    "INLINE %s loop_%s_%s(const %s *each, int64_t n, %s m) {\n"
-    "    for (int64_t j = 0; j < n; j++) m = each[j] %s m ? each[j] : m;\n"
-    "    return m;\n"
-    "}\n";
-
-/* `odd`: bit 0 if there was a NaN, 1 for a zero, 2 for a negative one. */
-static const char EXTREME_FLOATS[] =
-    "INLINE %s loop_%s_%s(const %s *each, int64_t n, %s m, int *odd) {\n"
-    "    %s nan = 0, zero = 0, minus = 0;\n"
-    "    for (int64_t j = 0; j < n; j++) {\n"
-    "        const %s x = each[j];\n"
-    "        %s bits;\n"
-    "        __builtin_memcpy(&bits, &x, sizeof x);\n"
-    "        nan |= x != x;\n"
-    "        zero |= bits == 0;\n"
-    "        minus |= bits == (%s)1 << (8 * sizeof x - 1);\n"
-    "        m = x %s m ? x : m;\n"
-    "    }\n"
-    "    *odd |= (int)(nan | zero << 1 | minus << 2);\n"
-    "    return m;\n"
-    "}\n";
-
 static void
-use_helper(Emit *e, const RegionFor *loop, DType dtype)
+use_helper(Emit *e, DType dtype)
 {
-    const char *t = dtype_name(dtype), *than = loop->folds == OP_loop_max ? ">" : "<";
-    const char *which = loop->folds == OP_loop_max ? "max" : "min";
-    bool sum = loop->folds == OP_loop_sum;
+    const char *t = dtype_name(dtype);
     char name[32];
-    Text *head = e->prelude->head;
-    snprintf(name, sizeof name, "%s_%s", sum ? "sum" : which, t);
+    snprintf(name, sizeof name, "sum_%s", t);
     if (!prelude_first(e->prelude, name)) return;
-    if (sum && dtype_is_float(dtype))
-        text_printf(head, SUM_FLOATS, t, t, t, t, t, t, t, t, t, t);
-    else if (sum)
-        text_printf(head, SUM_INTS, t, t, t, t, t);
-    else if (dtype_is_float(dtype)) {
-        const char *bits = dtype == DT_F32 ? "__UINT32_TYPE__" : "__UINT64_TYPE__";
-        text_printf(head, EXTREME_FLOATS, t, which, t, t, t, bits, t, bits, bits, than);
-    } else
-        text_printf(head, EXTREME_INTS, t, which, t, t, t, than);
+    if (dtype_is_float(dtype))
+        text_printf(e->prelude->head, SUM_FLOATS, t, t, t, t, t, t, t, t, t, t);
+    else
+        text_printf(e->prelude->head, SUM_INTS, t, t, t, t, t);
 }
 
 /* The iterations from `from` to `to`. */
@@ -81,13 +47,11 @@ emit_strip(Emit *e, const RegionFor *loop)
     int k = loop->number;
     char text[96];
     if (e->quick) region_before_iterations(e, loop);
-    region_row_calls(e, loop);
     if (e->quick && loop->independent) emit_line(e, "#pragma GCC ivdep");
     snprintf(text, sizeof text, "for (int64_t t%d = from%d; t%d < to%d; t%d++) ", k, k, k, k, k);
     open_block(e, text);
     region_body(e, loop);
     close_block(e);
-    e->strip = NULL;
     if (e->quick) region_after_iterations(e, loop);
     emit_line(e, "const int64_t n%d_here = to%d - from%d;", k, k, k);
     emit_line(e, "from%d = to%d;", k, k);
@@ -120,51 +84,20 @@ emit_pairwise(Emit *e, const RegionFor *loop, const char *t)
     close_block(e);
 }
 
-/* Strips whose results are combined in any order. */
+/* Strips whose sums are added in any order. */
 static void
-emit_strips(Emit *e, const RegionFor *loop, const char *first, const char *combine)
+emit_strips(Emit *e, const RegionFor *loop, const char *t)
 {
     int k = loop->number;
     char text[64];
-    emit_line(e, "x%d = %s;", loop->folded, first);
+    emit_line(e, "x%d = 0;", loop->folded);
     snprintf(text, sizeof text, "while (from%d < count%d) ", k, k);
     open_block(e, text);
     emit_line(e, "const int64_t to%d = count%d - from%d > %d ? from%d + %d : count%d;", k, k, k,
               LEAF, k, LEAF, k);
     emit_strip(e, loop);
-    emit_line(e, "x%d = %s(each%d, n%d_here, x%d%s);", loop->folded, combine, k, k, loop->folded,
-              strncmp(combine, "loop_", 5) == 0 && strstr(combine, "_f") ? ", &odd" : "");
+    emit_line(e, "x%d = sum_%s(each%d, n%d_here, x%d);", loop->folded, t, k, k, loop->folded);
     close_block(e);
-}
-
-/* Infinity or the most that the dtype has, where the loop starts. */
-static void
-put_first(DType dtype, bool largest, char *out, size_t size)
-{
-    int bits = 8 * (int)dtype_size(dtype);
-    const char *t = dtype_name(dtype);
-    if (dtype_is_float(dtype))
-        snprintf(out, size, "%s(%s)__builtin_inf()", largest ? "-" : "", t);
-    else if (!dtype_is_signed(dtype))
-        snprintf(out, size, "%s(%s)0", largest ? "" : "~", t);
-    else
-        snprintf(out, size, "(%s)(%s(uint64_t)1 << %d%s)", t, largest ? "" : "(", bits - 1,
-                 largest ? "" : ") - 1");
-}
-
-static void
-emit_extreme(Emit *e, const RegionFor *loop, DType dtype)
-{
-    bool largest = loop->folds == OP_loop_max;
-    char first[64], combine[32];
-    put_first(dtype, largest, first, sizeof first);
-    snprintf(combine, sizeof combine, "loop_%s_%s", largest ? "max" : "min", dtype_name(dtype));
-    emit_line(e, "if (count%d == 0) %s", loop->number, REGION_FAIL);
-    if (dtype_is_float(dtype)) emit_line(e, "int odd = 0;");
-    emit_strips(e, loop, first, combine);
-    if (dtype_is_float(dtype))
-        emit_line(e, "if (RARELY((odd & 1) || (x%d == 0 && odd >= 6))) %s", loop->folded,
-                  REGION_FAIL);
 }
 
 /* What nobody reads is computed for its flags: the C compiler would leave out the whole loop. */
@@ -183,19 +116,12 @@ region_fold(Emit *e, const RegionFor *loop)
     char text[32];
     DType dtype = instr_at(e, loop->each)->dtype;
     const char *t = dtype_name(dtype);
-    use_helper(e, loop, dtype);
+    use_helper(e, dtype);
     snprintf(text, sizeof text, "count%d", k);
     region_look(e, loop->around, text, true);
     emit_line(e, "%s each%d[%d] __attribute__((aligned(64)));", t, k, LEAF);
     emit_line(e, "int64_t from%d = 0;", k);
-    if (loop->folds != OP_loop_sum)
-        emit_extreme(e, loop, dtype);
-    else if (dtype_is_float(dtype))
-        emit_pairwise(e, loop, t);
-    else {
-        snprintf(text, sizeof text, "sum_%s", t);
-        emit_strips(e, loop, "0", text);
-    }
+    (dtype_is_float(dtype) ? emit_pairwise : emit_strips)(e, loop, t);
     keep_flags(e, loop, dtype);
 }
 

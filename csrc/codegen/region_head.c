@@ -4,13 +4,7 @@
 
 /* Iterations done without a look for a signal: at once of a loop that stands alone, or altogether.
    The quick variant is not for longer inner loops than LONG_INNER. */
-enum {
-    STRIP = 1 << 16,
-    SHORT_STRIP = 1 << 10,
-    ROW_STRIP = 128,
-    LOOK_AFTER = 1 << 22,
-    LONG_INNER = 1 << 25
-};
+enum { STRIP = 1 << 16, SHORT_STRIP = 1 << 10, LOOK_AFTER = 1 << 22, LONG_INNER = 1 << 25 };
 
 /* ---- how often ---- */
 
@@ -390,9 +384,7 @@ emit_innermost(Emit *e, const RegionFor *loop)
 {
     int k = loop->number, most = loop->leaves >= 0 ? SHORT_STRIP : STRIP;
     int weight = turn_weight(e, loop);
-    if (region_calls_row(e, loop)) most = ROW_STRIP;
-    bool calls = region_calls_row(e, loop);
-    bool strips = loop->around == NULL || loop->leaves >= 0 || calls;
+    bool strips = loop->around == NULL || loop->leaves >= 0;
     char text[96], more[24] = "";
     if (strips) emit_carried(e, loop);
     if (loop->leaves >= 0) snprintf(more, sizeof more, " && !x%d", loop->leaves);
@@ -413,14 +405,12 @@ emit_innermost(Emit *e, const RegionFor *loop)
     region_look(e, strips ? loop : loop->around, text, !strips);
     if (!strips) emit_carried(e, loop);
     region_before_iterations(e, loop);
-    region_row_calls(e, loop);
     if (loop->independent) emit_line(e, "#pragma GCC ivdep");
     if (is_short_chain(e, loop)) emit_line(e, "#pragma GCC unroll 4");
     snprintf(text, sizeof text, "for (int64_t t%d = from%d; t%d < to%d; t%d++) ", k, k, k, k, k);
     open_block(e, text);
     region_body(e, loop);
     close_block(e);
-    e->strip = NULL;
     region_after_iterations(e, loop);
     if (strips) emit_line(e, "from%d = to%d;", k, k);
     close_block(e);

@@ -98,6 +98,24 @@ is_foreign(PyObject *callable, const char *name)
     return foreign;
 }
 
+/* Is it array[index] by ints, as capture makes it a step? */
+static bool
+is_gather(const Export *e, const ExternStep *x, const char *name)
+{
+    PyObject *module = PyObject_GetAttrString(x->callable, "__module__");
+    if (module == NULL) PyErr_Clear();
+    bool ours = module != NULL && PyUnicode_Check(module) &&
+                PyUnicode_CompareWithASCIIString(module, "pycompile._steps") == 0;
+    Py_XDECREF(module);
+    if (!ours || strcmp(name, "take") != 0 || x->nargs != 3 || x->nresults != 1) return false;
+    if (!is_const(e, x->args[0].buffer) || x->results[0] == NO_BUFFER) return false;
+    PyObject *template = e->program->buffers.at[x->args[0].buffer].object;
+    const Type *array = &x->arg_types[1], *index = &x->arg_types[2];
+    return template != NULL && PyTuple_CheckExact(template) && PyTuple_GET_SIZE(template) == 1 &&
+           array->form == FORM_ARRAY && array->rank > 0 && array->dtype != DT_OBJECT &&
+           index->form != FORM_OBJECT && dtype_is_integer((DType)index->dtype);
+}
+
 /* Which function of calls.c it is: false, none.  *axis is set. */
 static bool
 find_call(const Export *e, const ExternStep *x, const char *name, char call[40], int *axis,
@@ -105,6 +123,12 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
 {
     const Type *arg = &x->arg_types[0];
     bool forward = strcmp(name, "rfft") == 0, transforms = forward || strcmp(name, "irfft") == 0;
+    *axis = 0;
+    *points = -1;
+    if (is_gather(e, x, name)) {
+        snprintf(call, 40, "call_take");
+        return true;
+    }
     if (is_foreign(x->callable, name)) return false;
     bool searches = strcmp(name, "searchsorted") == 0, sorts = strcmp(name, "sort") == 0;
     const char *named = transforms ? "n" : searches ? "side" : sorts ? "axis" : "";
@@ -114,8 +138,6 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
     const char *t = dtype_name((DType)arg->dtype);
     const Type *result = &e->program->buffers.at[x->results[0]].type;
     bool real = (DType)arg->dtype != DT_F16 && !dtype_is_complex((DType)arg->dtype);
-    *axis = 0;
-    *points = -1;
     if (transforms) {
         snprintf(call, 40, "call_%s", name);
         *points = points_of(e, x, forward);
@@ -148,8 +170,7 @@ find_call(const Export *e, const ExternStep *x, const char *name, char call[40],
         snprintf(call, 40, "call_matmul_%s", t);
         return x->nargs == 2 + x->out && (arg->dtype == DT_F64 || arg->dtype == DT_F32) &&
                x->arg_types[1].dtype == arg->dtype && result->dtype == arg->dtype &&
-               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && arg->rank <= 2 &&
-               x->arg_types[1].rank >= 1 && x->arg_types[1].rank <= 2;
+               x->arg_types[1].form == FORM_ARRAY && arg->rank >= 1 && x->arg_types[1].rank >= 1;
     }
     const char *ufunc = strcmp(name, "accumulate") == 0 ? accumulated(x->callable) : NULL;
     if (ufunc != NULL) {
@@ -185,12 +206,13 @@ export_call(Export *e, const Step *step, const char *name)
     bool selects = strcmp(name, "array_select") == 0;
     const Type *result = &e->program->buffers.at[x->results[0]].type;
     bool multiplies = strcmp(name, "matmul") == 0, solves = strcmp(name, "solve") == 0;
-    bool two = multiplies || solves || strcmp(name, "searchsorted") == 0;
+    int first = strcmp(call, "call_take") == 0; /* behind the form of the index */
+    int second = first + (first || multiplies || solves || strcmp(name, "searchsorted") == 0);
     bool needs = multiplies || solves || points > 0 || strcmp(name, "inv") == 0 ||
                  strcmp(name, "cholesky") == 0; /* a text that is there for it alone */
     text_printf(&e->out, "    {STEP_CALL, .call = &(const ExportedCall){%s, ", call);
-    put_operand(e, x->args[0], &x->arg_types[0]);
-    put_operand(e, x->args[two], &x->arg_types[two]);
+    put_operand(e, x->args[first], &x->arg_types[first]);
+    put_operand(e, x->args[second], &x->arg_types[second]);
     if (needs && export_note_loop(e, step, call) < 0) return -1;
     if (selects) {
         put_operand(e, x->args[1], &x->arg_types[1]);

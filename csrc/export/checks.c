@@ -204,6 +204,7 @@ put_guard(Export *e, const Guard *guard)
     case GUARD_BARE:
     case GUARD_ATTR_ABSENT:
     case GUARD_DIFFERENT:
+    case GUARD_NO_REPEATS:
     case GUARD_DISJOINT: return 0; /* the library compares dtypes, and what is written */
     case GUARD_SAME_SIZE: {
         int one = export_argument(e, guard->source), other = export_argument(e, guard->other);

@@ -226,11 +226,11 @@ op_writes_element(Op op)
 {
     return op == OP_element_store || op == OP_element_append || op == OP_element_draw;
 }
-/* A loop that gives a reduction of what its iterations leave. */
+/* A loop that gives the sum of what its iterations leave. */
 static inline bool
 op_folds(Op op)
 {
-    return op == OP_loop_sum || op == OP_loop_max || op == OP_loop_min;
+    return op == OP_loop_sum;
 }
 /* The pointwise op of the ufunc with this name on the device, or -1. */
 int op_from_ufunc(const char *ufunc_name, Device device);
@@ -260,6 +260,12 @@ typedef enum {
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
 
+/* attrs.index of a `collective`, bits */
+enum {
+    COLLECTIVE_AWAITED = 1,  /* nothing is between it and its `arrive` that it could overlap with */
+    COLLECTIVE_IN_PLACE = 2, /* nobody else uses the memory of its arrays, so it writes there */
+};
+
 /* attrs.index of a `product`: what is done with an element before it is rounded and stored.  The
    last two exclude one another. */
 enum {
@@ -272,9 +278,6 @@ enum {
 enum { COPY_KEPT = 1, COPY_LEFT = 2 };
 enum { WHERE_GUARDS = 1 };
 enum { CHOICE_VERSION = 1, CHOICE_SAME = 2 };
-/* attrs.index of a ufunc in a kept loop: its arguments are elements of rows, of which the library
-   calls the ufunc's loop for all at once. */
-enum { CALL_OF_ROW = 1 };
 
 typedef struct {
     Op op;
@@ -360,6 +363,8 @@ typedef struct Graph {
     uint8_t errors;             /* and their ErrorState */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
     bool tunes;                 /* products are tried out for the fastest way */
+    bool saves;                 /* inputs may be written before all is done that can fail, once
+                                   their elements are saved */
     bool sizes_change;          /* another plan of the place did not hold */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */
@@ -368,6 +373,8 @@ typedef struct Graph {
 } Graph;
 
 enum { CAPABILITY_HOPPER = 90 };
+
+enum { SAVED_AXES = 4 }; /* arrays with more are not saved */
 
 /* ---- build.c ---- */
 
@@ -438,6 +445,8 @@ int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
 bool size_lower(Graph *g, SizeId id, int64_t *out);
 bool size_upper(Graph *g, SizeId id, int64_t *out);
+/* The most that it can be, as the beginning of the run knows it; NO_SIZE: that is not known. */
+SizeId size_ceiling(Graph *g, SizeId id);
 /* Is there a length of an input that is bounded, not known? */
 bool graph_has_symbols(const Graph *g);
 /* Has it a number that only a step of the run tells? */
@@ -537,7 +546,9 @@ bool type_is_fortran(const Graph *g, const Type *type);     /* Fortran order, de
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
 bool type_is_spread(const Graph *g, const Type *type);      /* all elements share one place */
 /* May elements share memory?  False only where each axis steps past all that the axes of smaller
-   strides reach.  By hints where symbolic. */
+   strides reach.  The axes are those of more than one element. */
+bool axes_repeat(int n, const int64_t *length, const int64_t *stride, DType dtype);
+/* Of all axes; by hints where symbolic. */
 bool type_repeats(const Graph *g, const Type *type);
 /* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
    element included; else, and without elements, 'K'. */

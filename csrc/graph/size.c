@@ -400,24 +400,31 @@ quotients_at_most(Graph *g, Sum *sum, bool upper, int depth)
     }
 }
 
-/* Numbers whose bounds are expressions are replaced by them first, the last made ones before those
-   that these are of, so that what is the same in a number and its bound cancels out.  What is left
-   is bounded term by term. */
+/* Numbers whose bounds are expressions are replaced by them, the last made ones before those that
+   these are of, so that what is the same in a number and its bound cancels out.  false: the terms
+   are too many. */
+static bool
+replace_numbers(Graph *g, Sum *sum, bool upper)
+{
+    for (int at, steps = 0; !sum->full && (at = youngest(g, sum, upper)) >= 0; steps++) {
+        Term term = sum->at[at];
+        const Size *size = &g->sizes.at[term.of];
+        SizeId to = (term.factor > 0) == upper ? size->b : size->a;
+        sum->at[at] = sum->at[--sum->n];
+        sum_size(g, sum, term.factor, to);
+        if (steps > MOST_TERMS) return false;
+    }
+    return !sum->full;
+}
+
+/* What is left without numbers is bounded term by term. */
 static bool
 bound(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
 {
     Sum sum = {0};
     if (depth > DEEPEST) return false;
     sum_size(g, &sum, 1, id);
-    if (sum.full) return false;
-    for (int at, steps = 0; (at = youngest(g, &sum, upper)) >= 0; steps++) {
-        Term term = sum.at[at];
-        const Size *size = &g->sizes.at[term.of];
-        SizeId to = (term.factor > 0) == upper ? size->b : size->a;
-        sum.at[at] = sum.at[--sum.n];
-        sum_size(g, &sum, term.factor, to);
-        if (sum.full || steps > MOST_TERMS) return false;
-    }
+    if (!replace_numbers(g, &sum, upper)) return false;
     quotients_at_most(g, &sum, upper, depth);
     *out = sum.constant;
     for (int i = 0; i < sum.n; i++) {
@@ -459,6 +466,65 @@ size_varies_in_run(const Graph *g, SizeId id)
     const Size *size = &g->sizes.at[id];
     if (size->kind < SIZE_ADD) return size->kind == SIZE_NUMBER;
     return size_varies_in_run(g, size->a) || size_varies_in_run(g, size->b);
+}
+
+static SizeId ceiling(Graph *g, SizeId id, int depth);
+
+/* The ceiling of what a term is of. */
+static SizeId
+ceiling_of(Graph *g, SizeId id, int depth)
+{
+    const Size size = g->sizes.at[id];
+    int64_t known, least;
+    if (!size_varies_in_run(g, id)) return id;
+    if (bound_of(g, id, true, depth, &known)) return size_const(g, known);
+    if (size.kind < SIZE_ADD || size.kind == SIZE_MOD) return NO_SIZE;
+    SizeId a = ceiling(g, size.a, depth + 1), b = ceiling(g, size.b, depth + 1);
+    switch (size.kind) {
+    case SIZE_LEAST: return a == NO_SIZE ? b : b == NO_SIZE ? a : size_extreme(g, SIZE_LEAST, a, b);
+    case SIZE_MOST:
+        return a == NO_SIZE || b == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, a, b);
+    case SIZE_MUL:
+        if (!size_lower(g, size.a, &least) || least < 0) return NO_SIZE;
+        if (!size_lower(g, size.b, &least) || least < 0) return NO_SIZE;
+        return a == NO_SIZE || b == NO_SIZE ? NO_SIZE : size_mul(g, a, b);
+    case SIZE_FLOOR_DIV:
+        if (!size_is_const(g, size.b) || size_value(g, size.b) <= 0) return NO_SIZE;
+        return a == NO_SIZE ? NO_SIZE : size_quotient(g, SIZE_FLOOR_DIV, a, size.b);
+    default: return NO_SIZE;
+    }
+}
+
+static SizeId
+ceiling(Graph *g, SizeId id, int depth)
+{
+    Sum sum = {0};
+    if (depth > DEEPEST) return NO_SIZE;
+    sum_size(g, &sum, 1, id);
+    if (!replace_numbers(g, &sum, true)) return NO_SIZE;
+    SizeId all = size_const(g, sum.constant);
+    for (int i = 0; i < sum.n && all != NO_SIZE; i++) {
+        Term term = sum.at[i];
+        SizeId each = NO_SIZE;
+        int64_t least;
+        if (term.factor > 0 || !size_varies_in_run(g, term.of))
+            each = ceiling_of(g, term.of, depth);
+        else if (bound_of(g, term.of, false, depth, &least))
+            each = size_const(g, least);
+        if (each == NO_SIZE) return NO_SIZE;
+        all = add_times(g, all, term.factor, each);
+    }
+    return all;
+}
+
+SizeId
+size_ceiling(Graph *g, SizeId id)
+{
+    if (!size_varies_in_run(g, id)) return id;
+    SizeId most = ceiling(g, id, 0);
+    if (most != NO_SIZE) most = size_extreme(g, SIZE_MOST, most, size_const(g, 0));
+    if (most == NO_SIZE) PyErr_Clear();
+    return most;
 }
 
 bool

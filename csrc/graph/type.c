@@ -249,27 +249,32 @@ type_is_compact(const Graph *g, const Type *type)
 }
 
 bool
+axes_repeat(int n, const int64_t *length, const int64_t *stride, DType dtype)
+{
+    int64_t reach = (int64_t)dtype_size(dtype); /* of the axes so far, from the inside */
+    for (unsigned done = 0; done != (1u << n) - 1;) {
+        int next = -1;
+        for (int i = 0; i < n; i++)
+            if (!(done >> i & 1) && (next < 0 || llabs(stride[i]) < llabs(stride[next]))) next = i;
+        if (llabs(stride[next]) < reach) return true;
+        reach += (length[next] - 1) * llabs(stride[next]);
+        done |= 1u << next;
+    }
+    return false;
+}
+
+bool
 type_repeats(const Graph *g, const Type *type)
 {
-    int64_t stride[MAX_RANK], size[MAX_RANK], reach = 0;
+    int64_t length[MAX_RANK], stride[MAX_RANK];
     int n = 0;
     if (type_elements(g, type) == 0) return false;
     for (int i = 0; i < type->rank; i++) {
         if (size_is_single(g, type->shape[i])) continue;
-        int64_t step = llabs(size_value(g, type->stride[i]));
-        int at = n++;
-        for (; at > 0 && stride[at - 1] > step; at--) {
-            stride[at] = stride[at - 1];
-            size[at] = size[at - 1];
-        }
-        stride[at] = step;
-        size[at] = size_value(g, type->shape[i]);
+        length[n] = size_value(g, type->shape[i]);
+        stride[n++] = size_value(g, type->stride[i]);
     }
-    for (int i = 0; i < n; i++) { /* from the inside: `reach` is to the last element so far */
-        if (stride[i] < reach + (int64_t)dtype_size((DType)type->dtype)) return true;
-        reach += (size[i] - 1) * stride[i];
-    }
-    return false;
+    return axes_repeat(n, length, stride, (DType)type->dtype);
 }
 
 bool

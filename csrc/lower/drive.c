@@ -5,6 +5,7 @@
 
    It is what the plan would do with each step (runtime/plan.c), and in that order.  Any step can be
    left to the plan: what only the function knows by then is written back before. */
+#include "region.h"
 #include "schedule.h"
 
 /* Arrays are carried as objects. */
@@ -16,6 +17,17 @@ carries_numbers(const Program *p, const CarryStep *carry)
     return carry->nfresh == 0 && carry->ndropped == 0;
 }
 
+/* Does the kept loop no more than read elements?  Then it can be done again, from the start. */
+static bool
+reads_only(const RegionLoop *region)
+{
+    for (int i = 0; i < region->arrays.len; i++) {
+        const RegionArray *a = &region->arrays.at[i];
+        if (a->stored || a->grows || a->draws) return false;
+    }
+    return true;
+}
+
 bool
 step_is_driven(const Program *p, const Step *step)
 {
@@ -24,7 +36,8 @@ step_is_driven(const Program *p, const Step *step)
     if (step->kind == STEP_JUMP) return true;
     if (step->kind != STEP_KERNEL) return false;
     const KernelStep *s = &step->kernel;
-    if (s->region || s->bounded || s->parts || s->silent) return false;
+    if (s->region && !reads_only(p->kernels.at[s->kernel]->region)) return false;
+    if (s->bounded || s->parts || s->silent) return false;
     for (int i = 0; i < s->nloops; i++)
         if (p->loops.at[s->loops[i]].foreign) return false;
     return true;

@@ -25,17 +25,17 @@
 typedef enum { LEVEL_ONCE, LEVEL_ROW, LEVEL_ELEMENT } Level;
 
 typedef enum {
-    INSTR_LOAD,    /* operand */
-    INSTR_CONST,   /* bits, or an argument */
-    INSTR_INDEX,   /* i64: position in the row; with operand 1 in the loop before it */
-    INSTR_GATHER,  /* operand, args[0] strides further: bits are the indices into
-                      KernelArgs.size of the axis' length and the stride */
-    INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
-    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element, and in a
-                      KERNEL_REGION, where `guard` says that it is one of a row's */
-    INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
-    INSTR_STORE,   /* args[0] to operand */
-    INSTR_CHECK,   /* computes args[0] for the flags that it raises */
+    INSTR_LOAD,   /* operand */
+    INSTR_CONST,  /* bits, or an argument */
+    INSTR_INDEX,  /* i64: position in the row; with operand 1 in the loop before it */
+    INSTR_GATHER, /* operand, args[0] strides further: bits are the indices into
+                     KernelArgs.size of the axis' length and the stride */
+    INSTR_OP,     /* the expression of ops.def; `from` is the dtype in which it computes */
+    INSTR_CALL,   /* block call of `loop`; at level ONCE and ROW, and in a KERNEL_REGION, a call for
+                     one element */
+    INSTR_REDUCE, /* reduces args[0] over the row; the value is known after its stage */
+    INSTR_STORE,  /* args[0] to operand */
+    INSTR_CHECK,  /* computes args[0] for the flags that it raises */
     INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product */
     INSTR_DOT,     /* KERNEL_REGION: the product `operand` of `dots` */
     INSTR_APPEND,  /* KERNEL_REGION: the args, to the list of array `operand` */

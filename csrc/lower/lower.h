@@ -146,6 +146,8 @@ typedef struct {
     int32_t nresults;
     bool out;       /* the last positional argument is the preallocated result, results[0] */
     uint8_t errors; /* ErrorState in which it runs */
+    bool sends;     /* it begins a collective; … */
+    uint8_t how;    /* … COLLECTIVE_ bits */
 } ExternStep;
 
 /* A jump to step `target` unless `condition`, a bool, holds; unconditional when that is
@@ -174,6 +176,8 @@ typedef struct {
     BufferId *fresh, *pool;
     int32_t ndropped; /* made in a turn, and not used in the next */
     BufferId *dropped;
+    int32_t nsaved; /* inputs that turns write: an undo puts back what is in them now */
+    BufferId *saved;
     Place condition; /* NO_BUFFER: the loop begins */
     int32_t target;
 } CarryStep;

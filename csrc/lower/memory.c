@@ -28,6 +28,7 @@ each_carried(const CarryStep *step, BufferVisit visit, void *context)
     each_buffer(step->nfresh, step->fresh, visit, context);
     each_buffer(step->npool, step->pool, visit, context);
     each_buffer(step->ndropped, step->dropped, visit, context);
+    each_buffer(step->nsaved, step->saved, visit, context);
 }
 
 void
@@ -123,10 +124,10 @@ take_slot(Lowering *lw, Buffer *b, bool *used)
 {
     Program *p = lw->program;
     Device device = (Device)b->type.device;
+    SizeId bytes = size_ceiling(lw->graph, b->bytes);
     int at = 0;
-    while (at < p->slots[device].len && (used[at] || p->slots[device].at[at] != b->bytes)) at++;
-    if (at == p->slots[device].len && VEC_PUSH(lw->arena, &p->slots[device], b->bytes) < 0)
-        return -1;
+    while (at < p->slots[device].len && (used[at] || p->slots[device].at[at] != bytes)) at++;
+    if (at == p->slots[device].len && VEC_PUSH(lw->arena, &p->slots[device], bytes) < 0) return -1;
     used[at] = true;
     b->slot = at + 1;
     return 0;

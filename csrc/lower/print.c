@@ -268,6 +268,7 @@ put_carry(const Graph *g, int at, const CarryStep *carry, Text *out)
         put_place(g, &carry->from[i], out);
         text_printf(out, " to b%d", carry->to[i]);
     }
+    put_buffers("; save ", carry->nsaved, carry->saved, out);
     put_buffers("; let go of ", carry->ndropped, carry->dropped, out);
     put_buffers("; ", carry->nfresh, carry->fresh, out);
     put_buffers(" of ", carry->npool, carry->pool, out);

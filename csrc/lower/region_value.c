@@ -126,7 +126,6 @@ emit_call(Build *b, NodeId id, Level level)
                    .dtype = node->type.dtype,
                    .loop = loop,
                    .level = level,
-                   .guard = node->attrs.index == CALL_OF_ROW,
                    .node = id,
                    .operand = -1};
     return region_emit(b, instr, node->nargs, args);

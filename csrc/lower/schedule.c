@@ -96,6 +96,21 @@ reads_same(const Lowering *lw, const Group *g, NodeId scatter, NodeId old)
     return true;
 }
 
+/* Is what the scatter writes into made by an earlier group, or by this one, a fill whose every
+   element is replaced where it is stored? */
+static bool
+old_is_made(const Lowering *lw, int at, NodeId scatter, NodeId old)
+{
+    const Group *g = &lw->groups.at[at];
+    Access made, written;
+    if (lw->group_of[old] < at) return latest_group(lw, old) < at;
+    if (!node_is_virtual(&lw->virtuals, old) || !domain_matches(lw, g, scatter, false))
+        return false;
+    result_access(lw, g, old, &made);
+    written_access(lw, g, scatter, &written);
+    return access_equal(lw, g, &made, &written);
+}
+
 static int
 schedule_scatter(Lowering *lw, NodeId id)
 {
@@ -105,8 +120,8 @@ schedule_scatter(Lowering *lw, NodeId id)
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
     int last = latest_group(lw, node->args[1]);
     if (last >= 0 && last < lw->groups.len && lw->groups.at[last].arm == lw->arm[id] &&
-        !node_commits(lw->graph, id) && latest_group(lw, node->args[0]) < last &&
-        lw->same_as[id] != id && is_free_since(lw, old, last) &&
+        !node_commits(lw->graph, id) && old_is_made(lw, last, id, old) && lw->same_as[id] != id &&
+        is_free_since(lw, old, last) &&
         (!group_touches(lw, last, old) || reads_same(lw, &lw->groups.at[last], id, old))) {
         bool in_place = group_touches(lw, last, old);
         Answer answer = group_join(lw, last, id);

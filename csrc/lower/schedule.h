@@ -259,13 +259,13 @@ int place_for(Lowering *lw, NodeId value, Place *out);
 
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
-/* Does the beginning of the run tell its size, but no bound? */
+/* Does the beginning of the run tell how large it can be, but nothing before? */
 static inline bool
 memory_is_slot(const Lowering *lw, const Buffer *b)
 {
     int64_t most;
-    return !size_is_const(lw->graph, b->bytes) && !size_varies_in_run(lw->graph, b->bytes) &&
-           !size_upper(lw->graph, b->bytes, &most);
+    return !size_is_const(lw->graph, b->bytes) && !size_upper(lw->graph, b->bytes, &most) &&
+           size_ceiling(lw->graph, b->bytes) != NO_SIZE;
 }
 
 /* release.c: array objects, and when they are released */

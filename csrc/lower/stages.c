@@ -379,12 +379,12 @@ lay_beside(Nest *n)
     }
 }
 
-/* Rows of which the beginning of the run tells the length. */
+/* Rows of which the beginning of the run tells how long they can be. */
 static int64_t
-scratch_of_rows(const Nest *n, KernelStep *step)
+scratch_of_rows(const Nest *n, SizeId most, KernelStep *step)
 {
     const Kernel *k = n->kernel;
-    step->scratch_row = n->size[n->nloops - 1];
+    step->scratch_row = most;
     for (int i = 0; i < k->nslots; i++) step->scratch_each += k->slot_bytes[i];
     return k->nslots * (63 + SLOT_GAP);
 }
@@ -399,7 +399,9 @@ stages_scratch_bytes(const Nest *n, KernelStep *step)
     int64_t most = size_most(n->lw->graph, row), total = 0;
     int64_t length = k->block ? k->block : most;
     if (k->nslots > 0 && length > MOST_ROW) {
-        if (!size_varies_in_run(n->lw->graph, row)) return scratch_of_rows(n, step);
+        SizeId longest = size_ceiling(n->lw->graph, row);
+        if (longest != NO_SIZE && !size_is_const(n->lw->graph, longest))
+            return scratch_of_rows(n, longest, step);
         n->lw->why = "a row of a length that has no bound";
     }
     for (int i = 0; i < k->nslots; i++) {

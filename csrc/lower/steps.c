@@ -211,26 +211,6 @@ call_scan(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* ndarray.astype(x, dtype, order) of an array; the dtype's own type called on a scalar. */
-static int
-call_cast(Call *c, NodeId id)
-{
-    const Node *node = graph_node(c->lw->graph, id);
-    PyObject *dtype = array_dtype_object(node->type.dtype);
-    if (graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY) {
-        if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
-            push_object(c, dtype) < 0 ||
-            push_object(c, PyUnicode_FromFormat("%c", type_order(c->lw->graph, &node->type))) < 0)
-            return -1;
-        return take_result(c, id);
-    }
-    PyObject *type = dtype == NULL ? NULL : PyObject_GetAttrString(dtype, "type");
-    Py_XDECREF(dtype);
-    c->step.callable = type;
-    if (keep(c->lw, type) < 0 || push_value(c, node->args[0]) < 0) return -1;
-    return take_result(c, id);
-}
-
 /* Passes a new array with the node's layout as the last argument. */
 static int
 give_result(Call *c, NodeId id)
@@ -241,6 +221,53 @@ give_result(Call *c, NodeId id)
     BufferId result = buffer_for(c->lw, id);
     c->step.out = true;
     return push_value(c, id) < 0 || set_results(c, 1, &result) < 0 ? -1 : 0;
+}
+
+/* The order in which astype gives the node's layout; 0: in none, as where NumPy casts into memory
+   that it has (the quotient of a mean, over its sum).  -1 with an exception. */
+static int
+cast_order(Graph *g, const Node *node)
+{
+    Type like;
+    char order = type_order(g, &node->type);
+    if (order != 'K') return order;
+    const Type *from = &graph_node(g, node->args[0])->type;
+    if (type_like(g, &like, (DType)node->type.dtype, from) < 0) return -1;
+    return type_same_layout(&like, &node->type) ? order : 0;
+}
+
+/* ndarray.astype(x, dtype, order), or cast_into(x, out) */
+static int
+call_cast_array(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    int order = cast_order(c->lw->graph, node);
+    if (order < 0) return -1;
+    if (order == 0) {
+        c->step.callable = module_object("pycompile._calls", "cast_into");
+        if (keep(c->lw, c->step.callable) < 0 || push_value(c, node->args[0]) < 0) return -1;
+        return give_result(c, id);
+    }
+    if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
+        push_object(c, array_dtype_object(node->type.dtype)) < 0 ||
+        push_object(c, PyUnicode_FromFormat("%c", order)) < 0)
+        return -1;
+    return take_result(c, id);
+}
+
+/* Of a scalar the dtype's own type is called. */
+static int
+call_cast(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    if (graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY)
+        return call_cast_array(c, id);
+    PyObject *dtype = array_dtype_object(node->type.dtype);
+    PyObject *type = dtype == NULL ? NULL : PyObject_GetAttrString(dtype, "type");
+    Py_XDECREF(dtype);
+    c->step.callable = type;
+    if (keep(c->lw, type) < 0 || push_value(c, node->args[0]) < 0) return -1;
+    return take_result(c, id);
 }
 
 /* matmul(a, b, out) */
@@ -366,6 +393,8 @@ step_external(Lowering *lw, Group *group)
     }
     if (failed < 0) return -1;
     c.step.errors = node->errors;
+    c.step.sends = node->op == OP_collective;
+    c.step.how = c.step.sends ? (uint8_t)node->attrs.index : 0;
     c.step.nargs = c.args.len;
     c.step.args = c.args.at;
     c.step.arg_types = c.types.at;

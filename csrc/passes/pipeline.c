@@ -23,6 +23,7 @@ static const Pass preparation[] = {
     {"gathers", pass_gathers},         /* elements by integers, by kernels */
     {"scans", pass_scans},             /* by kernels, on a device */
     {"copies", pass_copies},           /* by kernels, on a device */
+    {"collectives", pass_collectives}, /* early, and their results late */
 };
 
 /* Called before the first pass, so that no pass is blamed for a graph that was broken before, and

@@ -34,8 +34,11 @@ static int
 facts_room(Writes *w)
 {
     for (NodeId id = w->facts.len; id < w->g->nodes.len; id++) {
-        Fact alone = {
-            .root = id, .first_result = NO_NODE, .next_result = NO_NODE, .copied_by = NO_NODE};
+        Fact alone = {.root = id,
+                      .first_result = NO_NODE,
+                      .next_result = NO_NODE,
+                      .copied_by = NO_NODE,
+                      .began = NO_NODE};
         if (VEC_PUSH(w->g->arena, &w->facts, alone) < 0) return -1;
     }
     return 0;
@@ -69,12 +72,13 @@ find_arms(Writes *w)
     const Region *top = &w->g->regions.at[0];
     VEC(int32_t) around = {0}; /* per open cond: the arm that it is in */
     VEC(int32_t) loops = {0};  /* per open repeat: the one around it */
-    int32_t arm = 0, narms = 0, loop = 0;
+    VEC(int32_t) opened = {0}; /* per open cond or repeat: its number */
+    int32_t arm = 0, loop = 0, number = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         Op op = graph_node(w->g, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
-        if (op == OP_join || op == OP_again) arm = around.at[--around.len];
+        if (op == OP_join || op == OP_again) arm = around.at[--around.len], opened.len--;
         if (op == OP_again) fact(w, id)->ends = loop;
         if (op == OP_again) loop = loops.at[--loops.len];
         fact(w, id)->arm = arm;
@@ -82,8 +86,12 @@ find_arms(Writes *w)
         bool enters = op == OP_enter;
         if ((op == OP_branch || enters) && VEC_PUSH(w->g->arena, &around, arm) < 0) return -1;
         if (enters && VEC_PUSH(w->g->arena, &loops, loop) < 0) return -1;
-        if (op == OP_branch || op == OP_otherwise || op == OP_stay) arm = ++narms;
+        if ((op == OP_branch || enters) && VEC_PUSH(w->g->arena, &opened, ++number) < 0) return -1;
         if (enters) loop = id;
+        if (op != OP_branch && op != OP_otherwise && op != OP_stay) continue;
+        Arm made = {.around = around.at[around.len - 1], .number = opened.at[opened.len - 1]};
+        if (VEC_PUSH(w->g->arena, &w->arms, made) < 0) return -1;
+        arm = w->arms.len;
     }
     return 0;
 }
@@ -174,6 +182,15 @@ replace_argument(Writes *w, NodeId id, int k, NodeId value)
     args[k] = value;
     node->args = args;
     return add_read(w, id, value);
+}
+
+NodeId
+result_of(const Writes *w, NodeId of, int index)
+{
+    NodeId id = fact(w, of)->first_result;
+    while (id != NO_NODE && graph_node(w->g, id)->attrs.index != index)
+        id = fact(w, id)->next_result;
+    return id;
 }
 
 /* ---- insertion ---- */
@@ -425,10 +442,8 @@ goes_at_commit(const Writes *w, NodeId id)
 {
     const Node *node = graph_node(w->g, id), *value = graph_node(w->g, node->args[1]);
     const Node *old = graph_node(w->g, storage_of(w, node->args[0]));
-    if (op_info(old->op)->kind != KIND_INPUT || read_by_nodes(w, id) ||
-        value->type.dtype != old->type.dtype || fact(w, id)->noutputs == 0)
-        return false;
-    return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
+    return op_info(old->op)->kind == KIND_INPUT && !read_by_nodes(w, id) &&
+           value->type.dtype == old->type.dtype && fact(w, id)->noutputs > 0;
 }
 
 /* Readers of parts of the old version that come behind the scatter, in the same arm, read copies of
@@ -489,6 +504,11 @@ goes_in_place(Writes *w, NodeId id)
 {
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value;
+    if (fact(w, id)->turned) {
+        NodeId from = storage_of(w, graph_node(w->g, id)->args[1]);
+        bool apart = fact(w, from)->root != fact(w, old)->root;
+        return apart || copy_value(w, id) != NO_NODE ? ANSWER_YES : ANSWER_ERROR;
+    }
     bool library = is_library(w, fact(w, old)->root);
     bool own = version_is_turned(w, old) ||
                storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
@@ -663,13 +683,14 @@ give_memory(Writes *w, NodeId scatter, NodeId old)
     return 0;
 }
 
-/* Does the scatter's value lie in an input on a device that this graph writes?  Kernels that copy
-   values at commit run in any order. */
+/* Has the scatter's value gone by the time of the commit?  A library's array may have been written,
+   and an input on a device, where kernels that copy values at commit run in any order. */
 static bool
-reads_written_device(const Writes *w, NodeId scatter)
+value_goes(const Writes *w, NodeId scatter)
 {
     const Graph *g = w->g;
     NodeId from = storage_of(w, graph_node(g, scatter)->args[1]);
+    if (is_library(w, fact(w, from)->root)) return written_after(w, from, scatter);
     if (graph_node(g, from)->type.device == DEVICE_HOST ||
         op_info(graph_node(g, from)->op)->kind != KIND_INPUT)
         return false;
@@ -686,7 +707,7 @@ prepare_scatter(Writes *w, NodeId id)
 {
     Graph *g = w->g;
     if (goes_at_commit(w, id)) {
-        if (reads_written_device(w, id) && copy_value(w, id) == NO_NODE) return -1;
+        if (value_goes(w, id) && copy_value(w, id) == NO_NODE) return -1;
         graph_node(g, id)->attrs.index = WRITE_AT_COMMIT;
         fact(w, storage_of(w, graph_node(g, id)->args[1]))->committed = true;
         return 0;
@@ -704,16 +725,6 @@ prepare_scatter(Writes *w, NodeId id)
 }
 
 /* ---- loops ---- */
-
-/* The loop's result node number `index`, or NO_NODE. */
-static NodeId
-result_of(const Writes *w, NodeId loop, int index)
-{
-    NodeId id = fact(w, loop)->first_result;
-    while (id != NO_NODE && graph_node(w->g, id)->attrs.index != index)
-        id = fact(w, id)->next_result;
-    return id;
-}
 
 /* Is the storage read once the loop has begun, by anything but one argument of the loop? A virtual
    node counts, since it reads where it is used, and so does a write at commit that copies it. */
@@ -773,7 +784,28 @@ prepare_loop(Writes *w, NodeId loop)
 
 /* ---- repeats ---- */
 
-/* The memory that turns write is the plan's own, and nobody else reads it from then on. */
+/* May turns write the input itself, whose elements are saved before the loop (lower/repeat.c)?  Not
+   where code of others runs in a turn, or a kept loop that logs what it writes each time. */
+static bool
+turns_write_input(const Writes *w, NodeId enter, NodeId storage)
+{
+    const Graph *g = w->g;
+    const Region *top = &g->regions.at[0];
+    const Node *input = graph_node(g, storage);
+    bool known = op_info(input->op)->kind == KIND_INPUT && input->type.device == DEVICE_HOST &&
+                 input->type.rank <= SAVED_AXES;
+    if (!g->saves || !known || fact(w, enter)->arm != 0 || fact(w, enter)->loop != 0) return false;
+    for (int i = fact(w, enter)->order; fact(w, top->nodes.at[i])->ends != enter; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        if (op_info(node->op)->kind == KIND_EXTERN) return false;
+        for (int k = 3; node->op == OP_loop && k < node->nargs; k++)
+            if (graph_node(g, node->args[k])->type.form == FORM_ARRAY) return false;
+    }
+    return true;
+}
+
+/* The memory that turns write is the plan's own or an input's, and nobody else reads it from then
+   on. */
 static int
 prepare_enter(Writes *w, NodeId enter)
 {
@@ -781,7 +813,8 @@ prepare_enter(Writes *w, NodeId enter)
     for (int k = node_versions_from(graph_node(g, enter)); k < graph_node(g, enter)->nargs; k++) {
         NodeId old = graph_node(g, enter)->args[k], storage = storage_of(w, old);
         NodeId root = fact(w, storage)->root;
-        bool own = storage_is_fresh(g, root);
+        bool own = storage_is_fresh(g, root) || version_is_turned(w, storage) ||
+                   turns_write_input(w, enter, storage);
         bool inside = fact(w, storage)->loop == fact(w, enter)->loop;
         if (!own || !inside || old != storage || seen_later(w, storage, enter)) {
             Type type = graph_node(g, old)->type;
@@ -790,7 +823,9 @@ prepare_enter(Writes *w, NodeId enter)
             if (root == NO_NODE || replace_argument(w, enter, k, root) < 0) return -1;
         }
         NodeId result = result_of(w, enter, k);
-        if (result != NO_NODE) fact(w, result)->root = root;
+        if (result == NO_NODE) continue;
+        fact(w, result)->root = root;
+        if (turn_stays(w, enter, result) < 0) return -1;
     }
     return 0;
 }

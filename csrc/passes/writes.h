@@ -14,6 +14,7 @@ typedef struct {
     int32_t ends;   /* of an `again`: the `enter` of its repeat */
     int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
+    bool turned;      /* a version in a turn, all of whose versions are in one memory */
     NodeId first_result,
         next_result; /* a node's result nodes: its first, and this one's next; NO_NODE: no more */
     /* for a storage: */
@@ -22,6 +23,8 @@ typedef struct {
     int32_t noutputs; /* outputs that lie in it */
     bool committed;   /* read by a commit, after all nodes */
     NodeId root;      /* the storage in whose memory it is, perhaps itself */
+    NodeId began;     /* of a version in a turn: the one that the turn began with; else NO_NODE */
+    uint64_t made_by; /* of such a version: the turn's writes that it comes from, by number */
     int32_t level;    /* at least so many kernels come before that of the node */
     NodeId copied_by; /* of an input: the last scatter into a copy of it; of that: the one before */
 } Fact;
@@ -31,6 +34,12 @@ typedef struct {
     NodeId node;
     int32_t next; /* another read of the same storage, usually an earlier one: index + 1 */
 } Read;
+
+/* An arm of a cond, or the turns of a repeat. */
+typedef struct {
+    int32_t around; /* number of the arm that it is in; 0: none */
+    int32_t number; /* of the cond or repeat, the same for both arms */
+} Arm;
 
 typedef struct {
     NodeId node;
@@ -42,6 +51,7 @@ typedef struct {
     Graph *g;
     Virtuals virtuals; /* of the graph as it was at first */
     VEC(Fact) facts;   /* per node */
+    VEC(Arm) arms;     /* that of number 1 first */
     VEC(Read) reads;
     VEC(Inserted) inserted;
 } Writes;
@@ -72,6 +82,8 @@ choice_is_same(const Writes *w, NodeId id)
 bool next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id);
 /* Is it one of the versions that turns of a repeat write one after the other? */
 bool version_is_turned(const Writes *w, NodeId storage);
+/* The result node number `index` of a node, or NO_NODE. */
+NodeId result_of(const Writes *w, NodeId id, int index);
 /* 0 or -1. */
 int replace_argument(Writes *w, NodeId id, int k, NodeId value);
 
@@ -82,6 +94,9 @@ int arm_stays(Writes *w, NodeId scatter);
 /* May the choice behind the branch be in the memory of the storage `old`, into which `scatter`
    writes in the arm?  Then it reads nothing of it. */
 bool choice_stays(const Writes *w, NodeId choice, NodeId scatter, NodeId old);
+/* Puts all versions that a turn makes of the memory that it began with, the result `began` of
+   `enter`, into this memory, if each read finds there what it reads.  0 or -1. */
+int turn_stays(Writes *w, NodeId enter, NodeId began);
 /* Versions that are only copied into an arm's result are made there.  0 or -1. */
 int arm_results(Writes *w, NodeId join);
 

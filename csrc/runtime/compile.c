@@ -235,6 +235,7 @@ stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
+    job->capture->graph->saves = job->patience.exports == NULL;
     describe_devices(job->capture->graph);
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     job->program = lower(job->capture->graph, &answer, &why);

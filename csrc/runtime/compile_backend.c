@@ -99,10 +99,40 @@ fixed_values(const Capture *c)
     return list;
 }
 
+/* What lies at this depth of the value stack at the exit: the position of an output, -2 - that of
+   an input, or -1. */
+static PyObject *
+operand_at(const Job *job, int32_t depth)
+{
+    const Capture *c = job->capture;
+    for (int i = 0; i < c->exit.nslots; i++) {
+        int32_t slot = job->request->decoded->nlocalsplus + depth;
+        if (c->exit.slot_index[i] != slot || c->exit.slot_value[i] == NO_BUILD) continue;
+        const Build *build = &c->builds.at[c->exit.slot_value[i]];
+        if (build->kind == BUILD_BOX) return PyLong_FromLong(build->output);
+        for (int k = 0; build->kind == BUILD_SOURCE && k < c->input_source.len; k++)
+            if (c->input_source.at[k] == build->source) return PyLong_FromLong(-2 - k);
+    }
+    return PyLong_FromLong(-1);
+}
+
+/* Of a capture that ends before container[key] = value: the value and the container. */
+static PyObject *
+stored(const Job *job)
+{
+    const Exit *exit = &job->capture->exit;
+    if (exit->kind != EXIT_BREAK) return Py_NewRef(Py_None);
+    InstrKind kind = job->request->decoded->instrs[exit->number].kind;
+    bool of_slice = kind == I_SLICE_STORE;
+    if (kind != I_STORE_SUBSCRIPT && !of_slice) return Py_NewRef(Py_None);
+    int32_t first = exit->depth - (of_slice ? 4 : 3);
+    return Py_BuildValue("(NN)", operand_at(job, first), operand_at(job, first + 1));
+}
+
 /* A callable with these attributes is told how many writes to arrays from before the graph no
    output tells of (stores that the array does itself, and those that a condition decides), how many
-   effects a run has, and which floats, complex numbers and texts have values that the graph
-   takes for granted. */
+   effects a run has, which floats, complex numbers and texts have values that the graph takes for
+   granted, and what is stored where behind it. */
 static int
 tell_more(Job *job, PyObject *callable)
 {
@@ -112,9 +142,10 @@ tell_more(Job *job, PyObject *callable)
         PyObject *value;
     } told[] = {{"unseen_writes", unseen_writes(job->capture)},
                 {"effects", effects(job->capture)},
-                {"fixed_values", fixed_values(job->capture)}};
+                {"fixed_values", fixed_values(job->capture)},
+                {"stored", stored(job)}};
     int status = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < COUNT_OF(told); i++) {
         if (told[i].value == NULL) status = -1;
         if (status == 0) status = PyObject_SetAttrString(callable, told[i].name, told[i].value);
         Py_XDECREF(told[i].value);

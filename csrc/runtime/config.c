@@ -32,8 +32,9 @@ intern_string(PyObject *value)
 static bool parse_number(const char *text, bool bytes, int64_t *out);
 
 static int
-set_BOOL(const char *name, bool *out, PyObject *value)
+set_BOOL(const char *name, bool *out, PyObject *value, int64_t low, int64_t high)
 {
+    (void)low, (void)high;
     if (!PyBool_Check(value)) {
         PyErr_Format(PyExc_TypeError, "option %s is True or False, not %R", name, value);
         return -1;
@@ -42,14 +43,37 @@ set_BOOL(const char *name, bool *out, PyObject *value)
     return 0;
 }
 
+/* "0 to 256", "1 or more" */
+static void
+put_range(Text *out, int64_t low, int64_t high)
+{
+    if (high == INT64_MAX)
+        text_printf(out, "%lld or more", (long long)low);
+    else
+        text_printf(out, "%lld to %lld", (long long)low, (long long)high);
+}
+
 static int
-set_INT(const char *name, int64_t *out, PyObject *value)
+in_range(const char *name, int64_t number, PyObject *value, int64_t low, int64_t high)
+{
+    if (number >= low && number <= high) return 0;
+    Text range = {0};
+    put_range(&range, low, high);
+    PyErr_Format(PyExc_ValueError, "option %s is %s, not %R", name, range.data ? range.data : "?",
+                 value);
+    text_free(&range);
+    return -1;
+}
+
+/* One of more than 64 bits is the nearest that there is. */
+static int
+set_INT(const char *name, int64_t *out, PyObject *value, int64_t low, int64_t high)
 {
     bool bytes = strstr(name, "_bytes") != NULL;
     if (bytes && PyUnicode_Check(value)) {
         const char *text = PyUnicode_AsUTF8(value);
         if (text == NULL) return -1;
-        if (parse_number(text, true, out)) return 0;
+        if (parse_number(text, true, out)) return in_range(name, *out, value, low, high);
         PyErr_Format(PyExc_ValueError, "option %s is a number with or without K, M or G, not %R",
                      name, value);
         return -1;
@@ -62,14 +86,14 @@ set_INT(const char *name, int64_t *out, PyObject *value)
     int overflow;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (number == -1 && PyErr_Occurred()) return -1;
-    if (overflow) number = overflow > 0 ? INT64_MAX : INT64_MIN;
-    *out = number;
-    return 0;
+    *out = overflow == 0 ? number : overflow > 0 ? INT64_MAX : INT64_MIN;
+    return in_range(name, *out, value, low, high);
 }
 
 static int
-set_STRING(const char *name, const char **out, PyObject *value)
+set_STRING(const char *name, const char **out, PyObject *value, int64_t low, int64_t high)
 {
+    (void)low, (void)high;
     if (!PyUnicode_Check(value)) {
         PyErr_Format(PyExc_TypeError, "option %s is a str, not %R", name, value);
         return -1;
@@ -78,10 +102,19 @@ set_STRING(const char *name, const char **out, PyObject *value)
     return *out != NULL ? 0 : -1;
 }
 
-static int
-set_CHOICE(const char *name, const char **out, PyObject *value)
+static bool
+is_choice(const char *text, const char *one, const char *other)
 {
-    return set_STRING(name, out, value);
+    return strcmp(text, one) == 0 || strcmp(text, other) == 0;
+}
+
+static int
+set_CHOICE(const char *name, const char **out, PyObject *value, const char *one, const char *other)
+{
+    if (set_STRING(name, out, value, 0, 0) < 0) return -1;
+    if (is_choice(*out, one, other)) return 0;
+    PyErr_Format(PyExc_ValueError, "%s must be '%s' or '%s', not '%s'", name, one, other, *out);
+    return -1;
 }
 
 /* 0, or -1 with TypeError or ValueError. */
@@ -97,63 +130,11 @@ set_option(Config *config, const char *name, PyObject *value)
         config->dims = value;
         return 0;
     }
-#define OPTION(option, type, ...)                                                                  \
-    if (strcmp(name, #option) == 0) return set_##type(name, &config->option, value);
+#define OPTION(option, type, default_value, variable, in_key, low, high, ...)                      \
+    if (strcmp(name, #option) == 0) return set_##type(name, &config->option, value, low, high);
 #include "../config.def"
     PyErr_Format(PyExc_TypeError, "unknown option %s", name);
     return -1;
-}
-
-/* "0 to 256", "1 or more" */
-static void
-put_range(Text *out, int64_t low, int64_t high)
-{
-    if (high == INT64_MAX)
-        text_printf(out, "%lld or more", (long long)low);
-    else
-        text_printf(out, "%lld to %lld", (long long)low, (long long)high);
-}
-
-static int
-refuse(const char *name, int64_t value, int64_t low, int64_t high)
-{
-    Text range = {0};
-    put_range(&range, low, high);
-    PyErr_Format(PyExc_ValueError, "option %s is %s, not %lld", name, range.data ? range.data : "?",
-                 (long long)value);
-    text_free(&range);
-    return -1;
-}
-
-static bool
-is_choice(const char *text, const char *one, const char *other)
-{
-    return strcmp(text, one) == 0 || strcmp(text, other) == 0;
-}
-
-static int
-refuse_choice(const char *name, const char *value, const char *one, const char *other)
-{
-    PyErr_Format(PyExc_ValueError, "%s must be '%s' or '%s', not '%s'", name, one, other, value);
-    return -1;
-}
-
-static int
-check(const Config *config)
-{
-    if (config->backend_call == NULL && strcmp(config->backend, "c") != 0) {
-        PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
-        return -1;
-    }
-#define RANGE_BOOL(name, low, high)
-#define RANGE_STRING(name, low, high)
-#define RANGE_CHOICE(name, one, other)                                                             \
-    if (!is_choice(config->name, one, other)) return refuse_choice(#name, config->name, one, other);
-#define RANGE_INT(name, low, high)                                                                 \
-    if (config->name < low || config->name > high) return refuse(#name, config->name, low, high);
-#define OPTION(name, type, value, variable, in_key, low, high, ...) RANGE_##type(name, low, high)
-#include "../config.def"
-    return 0;
 }
 
 /* ---- interning ---- */
@@ -221,7 +202,10 @@ config_from_options(PyObject *options)
         }
         if (set_option(&config, name, value) < 0) return NULL;
     }
-    if (check(&config) < 0) return NULL;
+    if (config.backend_call == NULL && strcmp(config.backend, "c") != 0) {
+        PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
+        return NULL;
+    }
     const Config *result = intern(&config);
     if (result != NULL) apply(result);
     return result;

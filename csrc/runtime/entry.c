@@ -113,8 +113,8 @@ code_note(PyCodeObject *code)
     return NULL;
 }
 
-static bool
-is_library(PyObject *name)
+bool
+module_is_library(PyObject *name)
 {
     PyObject *names = PySys_GetObject("stdlib_module_names");
     if (name == NULL || !PyUnicode_Check(name)) return false;
@@ -296,7 +296,7 @@ code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins, const Conf
 bool
 function_is_library(PyFunctionObject *function)
 {
-    return is_library(dict_named(function->func_globals, "__name__"));
+    return module_is_library(dict_named(function->func_globals, "__name__"));
 }
 
 /* Detaches first and releases afterwards: a destructor may run any code, even a reset. */

@@ -337,6 +337,7 @@ types_of(PyObject *const *objects, int count)
 /* Is it of the standard library, NumPy or pycompile?  Such calls are not offered to capture at a
    break. */
 bool function_is_library(PyFunctionObject *function);
+bool module_is_library(PyObject *name);
 /* Arguments in localsplus, `*` and `**` ones included. */
 int state_nargs(const CodeState *state);
 

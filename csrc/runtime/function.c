@@ -256,6 +256,17 @@ compiled_getattro(PyObject *object, PyObject *name)
     return PyObject_GetAttr((PyObject *)((CompiledFunction *)object)->function, name);
 }
 
+/* What is not stored here is deleted where it is read. */
+static int
+compiled_setattro(PyObject *object, PyObject *name, PyObject *value)
+{
+    int failed = PyObject_GenericSetAttr(object, name, value);
+    if (value != NULL || failed == 0 || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return failed;
+    PyErr_Clear();
+    return PyObject_SetAttr((PyObject *)((CompiledFunction *)object)->function, name, NULL);
+}
+
 static PyObject *
 get_forwarded(PyObject *object, void *name)
 {
@@ -422,6 +433,9 @@ static PyGetSetDef compiled_getset[] = {
     FORWARDED("__defaults__"),
     FORWARDED("__kwdefaults__"),
     FORWARDED("__code__"),
+    FORWARDED("__globals__"),
+    FORWARDED("__builtins__"),
+    FORWARDED("__closure__"),
     FORWARDED("__annotations__"),
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -441,7 +455,7 @@ static PyGetSetDef compiled_getset[] = {
         .tp_call = PyVectorcall_Call,                                                              \
         .tp_vectorcall_offset = offsetof(CompiledFunction, vectorcall),                            \
         .tp_getattro = compiled_getattro,                                                          \
-        .tp_setattro = PyObject_GenericSetAttr,                                                    \
+        .tp_setattro = compiled_setattro,                                                          \
         .tp_descr_get = compiled_get,                                                              \
         .tp_dictoffset = offsetof(CompiledFunction, dict),                                         \
         .tp_weaklistoffset = offsetof(CompiledFunction, weakrefs),                                 \
@@ -505,7 +519,7 @@ function_init(PyObject *module)
 {
     hook_knows(function_of, array_ends_quietly);
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
-        PyType_Ready(&DisabledFunction_Type) < 0)
+        PyType_Ready(&DisabledFunction_Type) < 0 || PyModule_AddType(module, &FrameCall_Type) < 0)
         return -1;
     guards_know_wrappers(&CompiledFunction_Type, &DisabledFunction_Type);
     if (PyModule_AddObjectRef(module, "CompiledFunction", (PyObject *)&CompiledFunction_Type) < 0)

@@ -98,6 +98,8 @@ void guard_put_object(Text *out, PyObject *object);
 void guard_put_other(Text *out, PyObject *wanted, PyObject *now);
 /* Is it an array scalar of a supported dtype? */
 bool guard_array_scalar(PyObject *object);
+/* Is it what compile or disable returns? */
+bool guard_of_wrapper(PyObject *object);
 
 /* ---- guards_name.c ---- */
 void guard_put_name(Text *out, PyObject *name); /* of a string, without quotes */

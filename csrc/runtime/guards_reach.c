@@ -196,6 +196,13 @@ overlapping(PyObject *a, PyObject *b)
 }
 
 static bool
+repeats_agree(PyObject *array, bool wanted)
+{
+    ArrayHeader header;
+    return array_header(array, &header) == ANSWER_YES && array_repeats(&header) == wanted;
+}
+
+static bool
 same_size(const GuardCheck *check, PyObject *a, PyObject *b)
 {
     ArrayHeader ha, hb;
@@ -346,6 +353,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_RANGES_APART: return ranges_apart(object, other);
     case GUARD_RANGES_MEET: return ranges_meet(object, other);
     case GUARD_OVERLAP: return overlapping(object, other);
+    case GUARD_NO_REPEATS: return repeats_agree(object, false);
+    case GUARD_REPEATS: return repeats_agree(object, true);
     case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
     case GUARD_DIFFERENT: return all_differ(check, reached);

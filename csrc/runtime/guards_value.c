@@ -195,6 +195,12 @@ guards_know_wrappers(PyTypeObject *compiled, PyTypeObject *disabled)
     wrappers[1] = disabled;
 }
 
+bool
+guard_of_wrapper(PyObject *object)
+{
+    return Py_IS_TYPE(object, wrappers[0]) || Py_IS_TYPE(object, wrappers[1]);
+}
+
 void
 guard_put_object(Text *out, PyObject *object)
 {
@@ -221,8 +227,8 @@ guard_put_object(Text *out, PyObject *object)
     } else if (PyMethod_Check(object)) {
         guard_put_object(out, PyMethod_GET_FUNCTION(object));
         text_put(out, " as a method");
-    } else if (Py_IS_TYPE(object, wrappers[0]) || Py_IS_TYPE(object, wrappers[1]) ||
-               PyCFunction_Check(object) || ufunc_check(object) || array_function_check(object)) {
+    } else if (guard_of_wrapper(object) || PyCFunction_Check(object) || ufunc_check(object) ||
+               array_function_check(object)) {
         PyObject *name = PyObject_GetAttrString(object, "__name__");
         const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
         text_printf(out, "function %s", string ? string : "?");

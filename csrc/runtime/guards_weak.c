@@ -1,20 +1,20 @@
 /* Objects of the program that a plan refers to.  CPython would have freed them, so plans must not
    keep them alive.
 
-   - Weakly: instances, functions, code, classes and modules.  Each gets a weak reference, whose
-   callback makes the guard program dead: it never holds again, and none of its objects is
-   accessed any more.  What only the watch borrows ends the watch instead.
+   - Weakly: instances, functions, what compile and disable return, code, classes and modules.  Each
+   gets a weak reference, whose callback makes the guard program dead: it never holds again, and
+   none of its objects is accessed any more.  What only the watch borrows ends the watch instead.
    - By what they hold: tuples and sets of such are copied, and the copies borrow what is in them
    (hollow); what is compared by identity and cannot be referenced weakly is recognised by its
    parts.
    - Borrowed: the namespace of the code, which is alive whenever its guards are checked, and the
-   dicts of functions and modules that are referred to weakly.  The namespace of another function
+   dicts of functions and modules and the members of enums of ints that are referred to weakly (a
+   member by its class, which lists it).  The namespace of another function
    that is followed lives as long as its module, a function in it or the function itself: one of
    them is referred to weakly.
    - Not at all: arrays, lists, dicts, tuples of such (guards_path.c).
    - Strongly, in one list: plain values, what no program owns, what only capture itself refers to
-   (it made it).  Members of an enum of ints are there, too, and hold their class and with it its
-   namespace: they cannot be referred to weakly. */
+   (it made it). */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
@@ -88,14 +88,38 @@ is_mortal(PyObject *object)
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     if (!PyType_SUPPORTS_WEAKREFS(type)) return false;
     return PyFunction_Check(object) || PyMethod_Check(object) || PyModule_Check(object) ||
-           PyCode_Check(object) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+           PyCode_Check(object) || guard_of_wrapper(object) ||
+           (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
+static bool
+is_listed(PyObject *class, const char *map, const PyObject *member)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value, *list = dict_named(((PyTypeObject *)class)->tp_dict, map);
+    while (list != NULL && PyDict_Check(list) && PyDict_Next(list, &at, &key, &value))
+        if (value == member) return true;
+    return false;
+}
+
+/* Whose end the object's is: its own, or that of the class of a member that cannot be referred to
+   weakly. */
+static PyObject *
+mortal_of(PyObject *object)
+{
+    PyObject *class = (PyObject *)Py_TYPE(object);
+    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || !is_enum_member(object)) return object;
+    bool listed =
+        is_listed(class, "_member_map_", object) || is_listed(class, "_value2member_map_", object);
+    return listed ? class : object;
+}
+
+/* `mortal`: of mortal_of(). */
 static WeakHold *
-find_hold(const GuardProgram *program, const PyObject *object)
+find_hold(const GuardProgram *program, const PyObject *mortal)
 {
     for (int i = 0; i < program->nweak; i++)
-        if (program->weak[i].object == object) return &program->weak[i];
+        if (program->weak[i].object == mortal) return &program->weak[i];
     return NULL;
 }
 
@@ -139,7 +163,7 @@ guards_keep_watched(GuardProgram *program, PyObject *object)
 static Answer
 hold_one(GuardProgram *program, PyObject *keep, PyObject *object)
 {
-    if (object == NULL || !is_mortal(object)) return ANSWER_NO;
+    if (object == NULL || !is_mortal(object = mortal_of(object))) return ANSWER_NO;
     WeakHold *hold = find_hold(program, object);
     if (hold != NULL) {
         hold->watched = false;
@@ -387,7 +411,7 @@ guards_keep(GuardProgram *program, PyObject *keep, PyObject *object)
 bool
 guards_hold_weakly(const GuardProgram *program, PyObject *object)
 {
-    return object != NULL && find_hold(program, object) != NULL;
+    return object != NULL && find_hold(program, mortal_of(object)) != NULL;
 }
 
 void

@@ -482,10 +482,28 @@ report_flags(Run *run, unsigned flags)
     return ANSWER_NO;
 }
 
+/* What other threads did while a step was without the GIL must not be lost: `count += 1` is one
+   step of the program for them, since CPython switches threads only at jumps and calls, and the
+   plan has read `count` long before it stores it. */
+static bool
+is_current(Run *run)
+{
+    if (!run->yielded) return true;
+    if (guards_hold_still(run->plan->guards, run->roots, run->reached)) return true;
+    run->why = "another thread has changed what the call had read";
+    return false;
+}
+
 /* What the library's function did may have been to the current stream, or to the allocator. */
 static Answer
-run_library(Run *run, const PlanExtern *step)
+run_library(Run *run, const PlanExtern *step, unsigned flags)
 {
+    if (step->sends && !run->sent) {
+        if (!is_current(run)) return ANSWER_NO;
+        Answer answer = report_flags(run, flags);
+        if (answer != ANSWER_YES) return answer;
+        run->sent = true;
+    }
     Answer answer = run_extern(run, step);
     if (run->plan->uses_device) array_library_on(DEVICE_CUDA)->changed();
     return answer;
@@ -566,7 +584,7 @@ run_step(Run *run, int number, unsigned *flags)
     case STEP_CARRY:
         answer = before == 0 ? ANSWER_YES : report_flags(run, before);
         return answer == ANSWER_YES ? run_carry(run, &step->carry) : answer;
-    case STEP_EXTERN: answer = run_library(run, &step->external); break;
+    case STEP_EXTERN: answer = run_library(run, &step->external, before); break;
     case STEP_KERNEL: answer = host_launch(run, &step->kernel, flags); break;
     }
     if (answer == ANSWER_YES && *flags != before) note_flags(run, *flags & ~before);
@@ -599,6 +617,15 @@ run_next(Run *run, int *at, unsigned *flags)
     return answer;
 }
 
+bool
+run_is_interrupted(Run *run, PyThreadState *thread)
+{
+    if (run->sent || !signal_is_pending(thread)) return false;
+    run->interrupted = true;
+    run->why = "a signal";
+    return true;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -606,11 +633,7 @@ run_steps(Run *run)
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         run->step = i;
-        if (i > 0 && signal_is_pending(PyThreadState_Get())) {
-            run->interrupted = true;
-            run->why = "a signal";
-            return ANSWER_NO;
-        }
+        if (i > 0 && run_is_interrupted(run, PyThreadState_Get())) return ANSWER_NO;
         release_arrays(run, i);
         if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
         Answer answer = run_next(run, &i, &flags);
@@ -723,11 +746,17 @@ hold_sources(Run *run)
 }
 
 /* CPython's rerun will raise an exception again that a plan met before its commit; one that came
-   from outside the program must not be lost. */
+   from outside the program must not be lost.  A rerun would send again what a plan has sent. */
 static PlanResult
 deopt_or_error(const Run *run)
 {
     bool error = PyErr_Occurred() != NULL;
+    if (run != NULL && run->sent) {
+        if (!error)
+            PyErr_Format(PyExc_RuntimeError, "behind a collective, which cannot be undone: %s",
+                         run->why);
+        return PLAN_ERROR;
+    }
     if (error && !PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
     if (run != NULL) run_undone(run);
     PyErr_Clear();
@@ -777,18 +806,6 @@ begin_device(Run *run)
     return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* What other threads did while a step was without the GIL must not be lost: `count += 1` is one
-   step of the program for them, since CPython switches threads only at jumps and calls, and the
-   plan has read `count` long before it stores it. */
-static bool
-is_current(Run *run, const PlanOutcome *outcome)
-{
-    if (!run->yielded) return true;
-    if (guards_hold_still(run->plan->guards, outcome->roots, run->reached)) return true;
-    run->why = "another thread has changed what the call had read";
-    return false;
-}
-
 static PlanResult
 run_all(Run *run, PlanOutcome *outcome)
 {
@@ -797,7 +814,7 @@ run_all(Run *run, PlanOutcome *outcome)
         place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
         return deopt_or_error(run);
     if (run->plan->neffects != 0) {
-        if (!is_current(run, outcome)) return deopt_or_error(run);
+        if (!is_current(run)) return deopt_or_error(run);
         if (run_effects(run, outcome) < 0) return PLAN_ERROR;
     }
     fill_outcome(run, outcome);
@@ -835,6 +852,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     char *state = on_heap ? state_take(plan) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
     Run run = {.plan = plan, .reached = reached, .size = plan->size_values};
+    run.roots = outcome->roots;
     run.scalars = state;
     run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
     run.object = (PyObject **)(run.data + plan->nbuffers);
@@ -868,7 +886,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
     PlanResult result = run_all(&run, outcome);
-    bool undo = result != PLAN_DONE && !run.committed;
+    bool undo = result != PLAN_DONE && !run.committed && !run.sent;
     if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);

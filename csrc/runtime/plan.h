@@ -89,6 +89,7 @@ typedef struct {
     bool sequence;     /* the results come in a sequence, even a single one */
     bool large;        /* arrays among arguments or results are large: it allocates from the pool */
     PyObject *backend; /* the backend that made it, or NULL */
+    bool sends;        /* to other processes: cannot be taken back */
 } PlanExtern;
 
 typedef struct {
@@ -104,9 +105,9 @@ typedef struct {
 
 /* A CarryStep.  plan_carry.c runs it. */
 typedef struct {
-    int32_t nmoves, nfresh, npool, ndropped;
+    int32_t nmoves, nfresh, npool, ndropped, nsaved;
     PlanPlace *from;
-    int32_t *to, *fresh, *pool, *dropped;
+    int32_t *to, *fresh, *pool, *dropped, *saved;
     PlanPlace condition;
     int32_t target;
 } PlanCarry;
@@ -307,12 +308,14 @@ typedef struct {
     PyObject *device_memory; /* which owns that, or NULL */
     RegionLog *logs;         /* newest first */
     PyObject *saved;         /* restores what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;          /* a write to an array has been made; it is not undone */
-    bool interrupted;        /* a signal came between two steps */
-    bool yielded;            /* other threads may have run since the guards were checked */
-    const char *why;         /* of a deopt, for logs */
-    int step;                /* the step that ran last; nsteps after the last */
-    int met[8]; /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
+    const Roots *roots;
+    bool sent;        /* a step has sent to other processes: a failure raises */
+    bool committed;   /* a write to an array has been made; it is not undone */
+    bool interrupted; /* a signal came between two steps */
+    bool yielded;     /* other threads may have run since the guards were checked */
+    const char *why;  /* of a deopt, for logs */
+    int step;         /* the step that ran last; nsteps after the last */
+    int met[8];       /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
     int born, released; /* how many entries of the plan's lists of that name are done */
 } Run;
 
@@ -363,6 +366,8 @@ Answer run_step(Run *run, int number, unsigned *flags);
 void note_flags(Run *run, unsigned flags);
 /* ANSWER_NO where NumPy would report a flag. */
 Answer report_flags(Run *run, unsigned flags);
+/* Is there a signal for which the run ends?  Behind a collective it waits for the plan's end. */
+bool run_is_interrupted(Run *run, PyThreadState *thread);
 
 /* ---- plan_drive.c ---- */
 /* Needs the steps.  0 or -1 */
@@ -419,6 +424,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
 int flags_told(unsigned flags, unsigned *told);
 /* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
+/* Saves the array in the buffer, which later steps write in place. */
+Answer run_save(Run *run, int32_t buffer);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
 /* Drops the log that the plan keeps for its next run. */

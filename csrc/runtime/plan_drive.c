@@ -42,9 +42,7 @@ stop(KernelDrive *drive, int turns)
 {
     Driven *d = (Driven *)drive;
     yield_at_times(d, turns);
-    if (!signal_is_pending(d->thread)) return 0;
-    d->run->interrupted = true;
-    d->run->why = "a signal";
+    if (!run_is_interrupted(d->run, d->thread)) return 0;
     d->answer = ANSWER_NO;
     return 1;
 }

@@ -248,12 +248,13 @@ tell_backend(Run *run, const PlanExtern *step, PyObject *value)
 
 /* ---- the call ---- */
 
-/* Calls with floating-point events that the program would see, and warnings, as errors: a deopt. */
+/* Calls with floating-point events that the program would see, and warnings, as errors: a deopt.
+   Where that can be no more, they are told as the program's own calls would. */
 static PyObject *
-call_library(const PlanExtern *step, PyObject *const *args)
+call_library(const Run *run, const PlanExtern *step, PyObject *const *args)
 {
     Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
-    if (step->numbers)
+    if (step->numbers || run->sent)
         return PyObject_Vectorcall(
             step->callable, args,
             (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->kwnames);
@@ -332,7 +333,7 @@ run_extern(Run *run, const PlanExtern *step)
     if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
     run->why =
         "a library function that raised, warned or gave another shape, dtype or class than before";
-    if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
+    if ((value = call_library(run, step, args)) != NULL) answer = extern_results(run, step, value);
     if (answer == ANSWER_YES && !results_are_apart(run, step, args)) answer = ANSWER_NO;
     if (step->backend != NULL && answer != ANSWER_YES) tell_backend(run, step, value);
 done:

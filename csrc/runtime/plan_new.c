@@ -290,13 +290,29 @@ divide_extern(Maker *m, PlanExtern *out)
     return failed;
 }
 
+/* Calls an attribute of the callable instead. */
+static int
+use_attribute(Maker *m, PlanExtern *out, const char *name)
+{
+    out->callable = PyObject_GetAttrString(out->callable, name);
+    int failed = out->callable == NULL ? -1 : keep_object(m, out->callable);
+    Py_XDECREF(out->callable); /* it is kept */
+    return failed;
+}
+
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
+    static const char *const ways[] = {[COLLECTIVE_AWAITED] = "awaited",
+                                       [COLLECTIVE_IN_PLACE] = "in_place",
+                                       [COLLECTIVE_AWAITED | COLLECTIVE_IN_PLACE] =
+                                           "awaited_in_place"};
     Plan *plan = m->plan;
     out->callable = from->callable;
     out->kwnames = from->kwnames;
     out->backend = from->backend;
+    out->sends = from->sends;
+    if (from->how != 0 && use_attribute(m, out, ways[from->how]) < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);
@@ -344,6 +360,7 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
                        .nfresh = from->nfresh,
                        .npool = from->npool,
                        .ndropped = from->ndropped,
+                       .nsaved = from->nsaved,
                        .condition = {from->condition.buffer, from->condition.offset},
                        .target = from->target};
     out->from = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(from->nmoves + 1));
@@ -351,7 +368,9 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
     out->fresh = copy_of(plan, from->fresh, sizeof(int32_t) * (size_t)from->nfresh);
     out->pool = copy_of(plan, from->pool, sizeof(int32_t) * (size_t)from->npool);
     out->dropped = copy_of(plan, from->dropped, sizeof(int32_t) * (size_t)from->ndropped);
-    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped) return -1;
+    out->saved = copy_of(plan, from->saved, sizeof(int32_t) * (size_t)from->nsaved);
+    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped || !out->saved)
+        return -1;
     for (int i = 0; i < from->nmoves; i++)
         out->from[i] = (PlanPlace){from->from[i].buffer, from->from[i].offset};
     return 0;
@@ -738,7 +757,8 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
         plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
         make_exit(&maker) < 0 || make_slots(&maker) < 0 || make_careful(&maker, origin) < 0 ||
-        make_told(&maker) < 0 || (codes.on[DEVICE_HOST] != NULL && link_all(plan) < 0)) {
+        make_told(&maker) < 0 || (!sequence && guards_verify_kept(guards) < 0) ||
+        (codes.on[DEVICE_HOST] != NULL && link_all(plan) < 0)) {
         plan_release(plan);
         return NULL;
     }

@@ -96,6 +96,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     kernel_arguments(run, kernel, pointers, sizes);
     RegionLog *log = region_log_take(run->plan);
     if (log == NULL) return ANSWER_ERROR;
+    log->sent = run->sent;
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why =
@@ -130,6 +131,28 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
         run->logs = log;
     }
     return loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
+}
+
+_Static_assert(SAVED_AXES == COUNT_OF(((LogArray *)0)->length), "a log has room for them");
+
+Answer
+run_save(Run *run, int32_t buffer)
+{
+    const Type *type = &run->plan->buffers[buffer].type;
+    LogArray array = {.data = run->data[buffer],
+                      .bytes = (int64_t)dtype_size((DType)type->dtype),
+                      .rank = type->rank};
+    run_type(run, type, array.length, array.stride);
+    RegionLog *log = region_log_take(run->plan);
+    if (log == NULL) return ANSWER_ERROR;
+    if (region_log_save(log, &array) < 0) {
+        region_log_give(run->plan, log);
+        PyErr_NoMemory();
+        return ANSWER_ERROR;
+    }
+    log->next = run->logs;
+    run->logs = log;
+    return ANSWER_YES;
 }
 
 void

@@ -375,7 +375,7 @@ log_stop(KernelLog *seen)
         PyEval_SaveThread();
         log->released = true;
     }
-    if (signal_is_pending(log->thread)) log->interrupted = true;
+    if (!log->sent && signal_is_pending(log->thread)) log->interrupted = true;
     return log->interrupted;
 }
 
@@ -392,6 +392,14 @@ region_log_empty(RegionLog *log)
                             .grow = log_grow};
     log->copied = log->appended = false;
     log->used = 0;
+}
+
+int
+region_log_save(RegionLog *log, const LogArray *array)
+{
+    log->array[0] = *array;
+    log->seen.narrays = 1;
+    return log_room(log, 1) < 0 ? -1 : log_whole(log, 0);
 }
 
 bool

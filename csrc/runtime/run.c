@@ -475,11 +475,12 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
 
 /* Arrays without elements, where a plan is there for all that have some: CPython runs these. */
 static bool
-is_for_nothing(const Runner *r)
+is_for_nothing(const Runner *r, const Entry *entry)
 {
     Roots roots = frame_roots(r);
-    return r->failed != NULL && !r->state->config->fullgraph &&
-           guards_meet_empty(plan_guards(r->failed), &roots);
+    for (int i = 0; i < entry->nplans && !r->state->config->fullgraph; i++)
+        if (guards_meet_empty(plan_guards(entry->plans[i]), &roots)) return true;
+    return false;
 }
 
 static Turn
@@ -509,7 +510,7 @@ take_waiting(Runner *r, Entry *entry, const Miss *miss)
 static Turn
 try_capture(Runner *r, Entry *entry)
 {
-    if (is_for_nothing(r)) return take_refusal(r, &entry->behind);
+    if (is_for_nothing(r, entry)) return take_refusal(r, &entry->behind);
     Miss miss = miss_at(r, entry);
     Answer allowed = recompile_allowed(&miss, !r->held->accounts && !r->patient);
     if (allowed == ANSWER_NO) return take_refusal(r, &entry->behind);

@@ -114,6 +114,9 @@ extern const char guard_of_turns[];
    with the error set. */
 int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
 bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
+/* In a build with assertions: does what they keep alive reach nothing of the program?  0, or -1
+   with the error set. */
+int guards_verify_kept(const GuardProgram *guards);
 /* An object referred to weakly is gone: the guards never hold again. */
 bool guards_are_dead(const GuardProgram *guards);
 /* Has an array no elements whose lengths are symbols?  There is next to nothing to compute. */
@@ -269,6 +272,9 @@ void program_dismiss(PyCodeObject *code);
 
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
+
+/* ---- frame_call.c: what calls another callable from a frame of the program's code ---- */
+extern PyTypeObject FrameCall_Type;
 
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */

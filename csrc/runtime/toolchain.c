@@ -760,12 +760,15 @@ toolchain_ended(const char *source, bool failed, const char *folder, char out[CA
 
 /* ---- what users see ---- */
 
+/* The arguments in $CC, and ours behind them. */
 static PyObject *
 flags_list(void)
 {
     PyObject *list = PyList_New(0);
-    for (int i = 0; list != NULL && i < COUNT_OF(flags); i++) {
-        PyObject *flag = PyUnicode_FromString(flags[i]);
+    int own = state == FOUND ? compiler.arguments - 1 : 0;
+    for (int i = 0; list != NULL && i < own + COUNT_OF(flags); i++) {
+        PyObject *flag =
+            PyUnicode_DecodeFSDefault(i < own ? compiler.argument[1 + i] : flags[i - own]);
         if (flag == NULL || PyList_Append(list, flag) < 0) Py_CLEAR(list);
         Py_XDECREF(flag);
     }

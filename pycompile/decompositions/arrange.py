@@ -10,6 +10,8 @@ _MISSING = np._NoValue
 _original_diff = np.diff._implementation
 _original_meshgrid = np.meshgrid._implementation
 _original_roll = np.roll._implementation
+_original_fftfreq = np.fft.fftfreq
+_original_rfftfreq = np.fft.rfftfreq
 
 
 def _is_axis(axis, rank):
@@ -103,3 +105,22 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         np.broadcast_to(x.reshape(-1, 1), shape).copy(),
         np.broadcast_to(y.reshape(1, -1), shape).copy(),
     )
+
+
+def fftfreq(n, d=1.0, device=None):
+    """np.fft.fftfreq"""
+    if type(n) is not int or device is not None:
+        return _original_fftfreq(n, d, device)
+    val = 1.0 / (n * d)
+    results = np.empty(n, int)
+    half = (n - 1) // 2 + 1
+    results[:half] = np.arange(0, half, dtype=int)
+    results[half:] = np.arange(-(n // 2), 0, dtype=int)
+    return results * val
+
+
+def rfftfreq(n, d=1.0, device=None):
+    """np.fft.rfftfreq"""
+    if type(n) is not int or device is not None:
+        return _original_rfftfreq(n, d, device)
+    return np.arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))

@@ -17,10 +17,11 @@ from pycompile.derivatives._activity import is_real_valued
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
 from pycompile.derivatives._called import Called, called, function_of, has_others, holes_in
-from pycompile.derivatives._elementwise import ROWS
+from pycompile.derivatives._elementwise import MATH, ROWS
 from pycompile.derivatives._text import Names, Node, Text, no_rule
 from pycompile.derivatives._writer import Writer, dtype_text
 
+Places = Sequence[tuple[int, tuple[int, ...]]]  # holes of a list, and where they stand
 _JOINED = (np.stack, np.concatenate, _steps.concatenate)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -50,7 +51,33 @@ class Calls(Ops):
 
     def pull_extern(self, node: Node, g: str | None) -> None:
         call = called(node)
-        function = call.function = function_of(call)
+        call.function = function_of(call)
+        if takes_operands(call):
+            call.args = tuple(self.gathered(call, item) for item in call.args)
+        self.pull_call(node, call, g)
+        gathered: Sequence[Any] = call.nodes[len(node.args) :]
+        for made in gathered:
+            if made.id in self.ct:
+                self.pull_places(node, call, made.places, self.ct[made.id], made)
+
+    def gathered(self, call: Called, item: Any) -> Any:
+        """An argument that is a list or tuple with something active in it: a hole for the array that NumPy
+        makes of it."""
+        if not isinstance(item, (list, tuple)):
+            return item
+        places = list(places_in(item))
+        if not any(call.nodes[number] in self.active for number, _ in places):
+            return item
+        name = self.local(f"np.array({self.template(item, _Holes(self, call))})")
+        made: Any = _Gathered(name, places)
+        self.alias[made.id] = name
+        self.active.ids.add(made.id)
+        self.top.have.add(made.id)
+        call.nodes = [*call.nodes, made]
+        return _calls.Hole(len(call.nodes) - 1)
+
+    def pull_call(self, node: Node, call: Called, g: str | None) -> None:
+        function = call.function
         if isinstance(node.object, _calls.Call) and not call.changed and has_others(node.object):
             raise no_rule(node, f"{self.function(function)}, of which some results are views")
         elif isinstance(function, operator.attrgetter):
@@ -66,7 +93,7 @@ class Calls(Ops):
         elif function in (np.real, np.imag):
             self.pull_part(node, function.__name__, str(g))
         elif function in (np.matmul, operator.matmul):
-            self.pull_matmul(node, g or "")
+            self.pull_matmul(node, g or "", self.operands(call))
         elif call.function is _steps.build:
             self.pull_build(node, g)
         elif function is operator.setitem:
@@ -85,6 +112,8 @@ class Calls(Ops):
             and not {*call.kwargs} - _TYPES
         ):
             self.pull_ufunc_of(node, function, g or "", self.operands(call))
+        elif isinstance(function, Hashable) and (function, len(call.args)) in MATH:
+            self.pull_row(node, g or "", MATH[function, len(call.args)], self.operands(call))
         elif isinstance(getattr(function, "__self__", None), np.ufunc):
             self.pull_ufunc_method(node, call, g)
         elif function is np.where and len(call.args) == 3:
@@ -121,10 +150,17 @@ class Calls(Ops):
     def operands(self, call: Called) -> list[Node | str]:
         """The arguments: nodes, and the texts of others."""
         holes = _Holes(self, call)
-        return [
-            call.nodes[item.number] if type(item) is _calls.Hole else self.template(item, holes)
-            for item in call.args
-        ]
+
+        def operand(item: Any) -> Node | str:
+            if type(item) is _calls.Hole:
+                node = call.nodes[item.number]
+                if node.op != "const" or not isinstance(node.object, (list, tuple)):
+                    return node
+                item = node.object
+            text = self.template(item, holes)
+            return self.local(f"np.array({text})") if isinstance(item, (list, tuple)) else text
+
+        return list(map(operand, call.args))
 
     pull_compress = pull_extern
     pull_store = pull_extern
@@ -157,10 +193,13 @@ class Calls(Ops):
         for parameter, back in (backs or {}).items():
             template = bound.get(parameter)
             if isinstance(template, (list, tuple)):
-                self.pull_list(node, call, g, back, bound, parameter)
+                places = list(places_in(template))
+                if any(call.nodes[number] in self.active for number, _ in places):
+                    text = self.local(self.by_rule(node, call, g, back, bound))
+                    self.pull_places(node, call, places, text)
             elif type(template) is _calls.Hole and call.nodes[template.number] in self.active:
                 arg = call.nodes[template.number]
-                text = self.by_rule(node, call, g, back, bound, {})
+                text = self.by_rule(node, call, g, back, bound)
                 self.add(arg, self.typed(text, arg, node), node)
 
     def pull_code(self, node: Node, call: Called, code: Any, g: str) -> None:
@@ -188,12 +227,12 @@ class Calls(Ops):
         g: str,
         back: Callable[..., Any],
         bound: dict[str, Any],
-        instead: dict[str, str],
     ) -> str:
-        """The call of a rule; `instead` has the texts of parameters that are not as they were given."""
+        """The call of a rule.  Of an argument with a derivative it gets the array that NumPy makes of it."""
         reads = read_names(back)
         args = [g, self.ref(node) if "o" in reads else "None"]
         holes, parameters = _Holes(self, call), inspect.signature(back).parameters
+        arrays = rules.RULES[call.function]
         for key, item in list(bound.items())[2:]:
             if key not in parameters:  # named in **kwargs, too
                 continue
@@ -203,7 +242,9 @@ class Calls(Ops):
             elif kind is inspect.Parameter.VAR_KEYWORD:
                 args += [f"{k}={self.template(x, holes)}" for k, x in item.items()]
             else:
-                text = instead.get(key) or (self.template(item, holes) if key in reads else "None")
+                text = self.template(item, holes) if key in reads else "None"
+                if key in reads and key in arrays and isinstance(item, (list, tuple)):
+                    text = f"np.array({text})"
                 by_place = (
                     kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
                     and not any("=" in a and a.split("=")[0].isidentifier() for a in args)
@@ -212,25 +253,14 @@ class Calls(Ops):
                 args.append(text if by_place else f"{key}={text}")
         return f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
 
-    def pull_list(
-        self,
-        node: Node,
-        call: Called,
-        g: str,
-        back: Callable[..., Any],
-        bound: dict[str, Any],
-        parameter: str,
+    def pull_places(
+        self, node: Node, call: Called, places: Places, g: str, of: Node | None = None
     ) -> None:
-        """Of an argument that is a list of arrays or numbers: as of the array that NumPy makes of it."""
-        places = list(places_in(bound[parameter]))
-        if not any(call.nodes[number] in self.active for number, _ in places):
-            return
-        array = self.local(f"np.array({self.template(bound[parameter], _Holes(self, call))})")
-        text = self.local(self.by_rule(node, call, g, back, bound, {parameter: array}))
+        """Of an array that NumPy made of a list: what stands at each place of it."""
         for number, place in places:
             arg = call.nodes[number]
             if arg in self.active:
-                self.add(arg, self.typed(f"{text}[{', '.join(map(str, place))}]", arg), node)
+                self.add(arg, self.typed(f"{g}[{', '.join(map(str, place))}]", arg, of), node)
 
     def pull_build(self, node: Node, g: str | None) -> None:
         places = list(rules.holes_of(node.args[0].object))
@@ -277,14 +307,13 @@ class Calls(Ops):
             self.add(x, self.typed(expr, x, node), node)
             return
         if method == "outer" and ufunc.__name__ in ROWS:
-            x, y = call.nodes
-            wide = self.local(
-                f"np.reshape({self.ref(x)}, np.shape({self.ref(x)}) + (1,) * np.ndim({self.ref(y)}))"
-            )
-            texts = {"x": wide, "y": self.ref(y), "o": self.ref(node), "g": str(g)}
-            for i, (arg, row) in enumerate(zip((x, y), ROWS[ufunc.__name__], strict=True)):
-                if arg in self.active and row is not None:
-                    shape = f"np.shape({wide if i == 0 else self.ref(y)})"
+            both = self.operands(call)
+            first, second = map(self.text_of, both)
+            wide = self.local(f"np.reshape({first}, np.shape({first}) + (1,) * np.ndim({second}))")
+            texts = {"x": wide, "y": second, "o": self.ref(node), "g": str(g)}
+            for i, (arg, row) in enumerate(zip(both, ROWS[ufunc.__name__], strict=True)):
+                if not isinstance(arg, str) and arg in self.active and row is not None:
+                    shape = f"np.shape({wide if i == 0 else second})"
                     expr = f"unspread({row.format(**texts)}, {shape})"
                     expr = f"np.reshape({expr}, {self.extent(arg)})"
                     self.add(arg, self.typed(expr, arg, node), node)
@@ -412,8 +441,10 @@ class Calls(Ops):
 
     def pull_select(self, node: Node, call: Called, g: str | None) -> None:
         holes = _Holes(self, call)
-        conditions, choices = call.args[0], call.args[1]
+        conditions = call.args[0]
+        choices = [self.gathered(call, each) for each in call.args[1]]
         default = call.args[2] if len(call.args) > 2 else call.kwargs.get("default", 0)
+        default = self.gathered(call, default)
         free = "True"
         for condition, choice in zip(conditions, choices, strict=True):
             test = self.template(condition, holes)
@@ -437,6 +468,32 @@ class Calls(Ops):
             test = f"({self.ref(arg)} == {self.ref(node)})"
             self.add(arg, f"np.where({test} & {free}, {g}, 0.0)[()]", node)
             free = self.local(f"np.logical_not{test} & {free}")
+
+
+def takes_operands(call: Called) -> bool:
+    """Are a call's arguments, each of them, arrays for NumPy, or what it makes arrays of?"""
+    function = call.function
+    if isinstance(function, np.ufunc):
+        return function not in rules.RULES
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        return True
+    if not isinstance(function, Hashable):
+        return False
+    return (
+        function in OPERATORS
+        or function in (operator.matmul, operator.setitem, np.where, np.einsum)
+        or (function, len(call.args)) in MATH
+    )
+
+
+class _Gathered:
+    """Stands for a node: the array that NumPy makes of a list or tuple."""
+
+    op, kind, form, dtype = "gathered", "gathered", "object", "object"
+    regions = args = shape = ()
+
+    def __init__(self, id: str, places: Places) -> None:
+        self.id, self.places = id, places
 
 
 def places_in(template: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -219,18 +219,21 @@ class Ops(Adjoint):
         self.add(a, f"np.where({self.ref(c)}, {g}, 0.0)", node)
         self.add(b, f"np.where({self.ref(c)}, 0.0, {g})", node)
 
-    def pull_matmul(self, node: Node, g: str) -> None:
-        x, y = node.args
-        two = len(self.shape(x)) == 2 and len(self.shape(y)) == 2
-        if x in self.active:
-            left = f"{g} @ {self.ref(y)}.T" if two else self.product("left", g, x, y)
+    def pull_matmul(self, node: Node, g: str, args: Sequence[Node | str] = ()) -> None:
+        x, y = args or node.args
+        two = all(not isinstance(each, str) and len(self.shape(each)) == 2 for each in (x, y))
+        if not isinstance(x, str) and x in self.active:
+            left = f"{g} @ {self.text_of(y)}.T" if two else self.product("left", g, x, y)
             self.add(x, self.typed(left, x, node), node)
-        if y in self.active:
-            right = f"{self.ref(x)}.T @ {g}" if two else self.product("right", g, x, y)
+        if not isinstance(y, str) and y in self.active:
+            right = f"{self.text_of(x)}.T @ {g}" if two else self.product("right", g, x, y)
             self.add(y, self.typed(right, y, node), node)
 
-    def product(self, side: str, g: str, x: Node, y: Node) -> str:
-        return f"matmul_{side}({g}, {self.ref(x)}, {self.ref(y)})"
+    def product(self, side: str, g: str, x: Node | str, y: Node | str) -> str:
+        return f"matmul_{side}({g}, {self.text_of(x)}, {self.text_of(y)})"
+
+    def text_of(self, arg: Node | str) -> str:
+        return arg if isinstance(arg, str) else self.ref(arg)
 
 
 class _Lazy(dict[str, str]):

@@ -79,7 +79,7 @@ class Backward(Calls):
             self.pull_repeat(node)
         elif node.op == "loop":
             self.pull_loop(node)
-        elif node.op in ("loop_sum", "loop_max", "loop_min"):
+        elif node.op == "loop_sum":
             self.pull_fold(node)
         elif node.op == "extern":
             self.pull_extern(node, None)
@@ -196,7 +196,7 @@ class Backward(Calls):
     # ---- loops over elements ----
 
     def pull_fold(self, node: Node) -> None:
-        raise no_rule(node, "a sum or maximum of a row in a loop over elements")
+        raise no_rule(node, "a sum of a row in a loop over elements")
 
     def pull_loop(self, node: Node) -> None:
         """A second run saves what the turns need, and the turns are gone through in reverse.

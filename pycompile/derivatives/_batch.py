@@ -19,9 +19,9 @@ import numpy as np
 
 from pycompile import _eager
 from pycompile._errors import GraphBreakError
-from pycompile.derivatives import _tape, _trees, _views
+from pycompile.derivatives import _run, _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
-from pycompile.derivatives._plan import Plan, written_input
+from pycompile.derivatives._plan import Plan, tell, written_input
 from pycompile.derivatives._text import Function, Names, Node, Text
 
 
@@ -30,9 +30,10 @@ class Batch(_tape.Tape):
 
     is_batch = True
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, function: Any) -> None:
         super().__init__()
-        self.count = count
+        self.count, self.function = count, function
+        self.there: dict[int, Any] | None = None  # what the function can reach
         self.columns: dict[int, Any] = {}
 
     def put(self, value: Any, column: Any) -> None:
@@ -50,9 +51,21 @@ class Batch(_tape.Tape):
         base, slot = _tape.memory_of(self.known, value)
         if base is None:
             return None
+        if self.there is None:
+            reached = _run.Reached()
+            reached.seen[id(_tape._running)] = _tape._running  # has what is made meanwhile
+            reached.walk(self.function)
+            self.there = reached.seen
+        if id(value) in self.there:  # it was there before, and is the same for all
+            self.broken = True
+            return None
+        return self.view_of(base, slot, value)
+
+    def view_of(self, base: Any, slot: Any, value: Any) -> int | None:
         view = _views.find(_tape.place(base), _tape.place(value))
         if view is None:
-            raise NotBatched
+            self.broken = True
+            return None
         mine = self.know(value)
         self.columns[mine] = view.along(self.count).apply(self.columns[slot])
         return mine
@@ -67,12 +80,11 @@ class Batch(_tape.Tape):
         return self.run_first(plan, inputs)
 
     def run_first(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
-        """The plan for the first item alone, on the tapes around this one.  FloatingPointError: there
-        are none, and the runtime is to run it itself."""
+        """The plan for the first item alone, on the tapes around this one."""
         before = _tape._running.tapes
         around = before[: before.index(self)]
         if not around:
-            raise FloatingPointError
+            return self.run_plain(plan, inputs)
         outer = around[-1]
         was_text, outer.is_text = outer.is_text, self.is_text
         _tape._running.tapes = around
@@ -80,6 +92,19 @@ class Batch(_tape.Tape):
             return plan(*inputs)
         finally:
             _tape._running.tapes, outer.is_text = before, was_text
+
+    def run_plain(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+        """On a tape that nobody reads: a plan that the runtime had to run itself, again and again, would be
+        given up, also for the derivatives that need it."""
+        before, tape = _tape._running.tapes, _tape.Tape()
+        tape.errstate, tape.is_text = self.errstate, self.is_text
+        tape.constants = {id(value): value for value in inputs}
+        _tape._running.tapes = [tape]
+        try:
+            return plan(*inputs)
+        finally:
+            _tape._running.tapes = before
+            self.warnings += tape.warnings
 
     def run_all(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         graph = plan.graph
@@ -158,14 +183,22 @@ class Form:
 
 
 def attempt(
-    call: Callable[..., Any], items: Sequence[Any], leaves: Sequence[tuple[Any, Any]], count: int
+    call: Callable[..., Any],
+    items: Sequence[Any],
+    leaves: Sequence[tuple[Any, Any]],
+    count: int,
+    function: Any = None,
 ) -> tuple[Any, Batch | None] | None:
     """The function's result for the first item, and the batch, None if the others are not known;
     None where the function was not called at all.  `leaves`: numbers and arrays of the items, each
-    with its column."""
-    batch = Batch(count)
+    with its column, None if it is the same for all; `function`: the program's, if the items lie in
+    memory of the program's."""
+    batch = Batch(count, function)
     for item, column in leaves:
-        batch.put(item, column)
+        if column is None:
+            batch.known[id(item)] = (item, None)
+        else:
+            batch.put(item, column)
     _tape.tapes().append(batch)
     try:
         out = call(*items)
@@ -173,6 +206,7 @@ def attempt(
         return None
     finally:
         _tape.tapes().remove(batch)
+    tell(batch)
     return out, None if batch.broken else batch
 
 

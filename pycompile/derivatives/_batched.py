@@ -343,7 +343,8 @@ class Batched(Forward):
             raise NotBatched(function)
         if function is operator.getitem:
             return self.gather(node, call)
-        if isinstance(function, np.ufunc) and not call.kwargs and len(call.args) == len(node.args):
+        plain = all(type(arg) is _calls.Hole for arg in call.args) and not call.kwargs
+        if isinstance(function, np.ufunc) and plain and len(call.args) == len(node.args):
             return self.by_operands(call)
         try:
             is_stacked, along = function in _STACKED, _ALONG.get(function)
@@ -416,6 +417,8 @@ class Batched(Forward):
         if call.changed != (0,) or len(call.args) != 3 or node.form != "array":
             raise NotBatched(call.function)
         array, key, value = call.args
+        if isinstance(value, (list, tuple)) and [*holes_in(value)]:
+            raise NotBatched(call.function)
         base = call.nodes[array.number]
         places, rank = self.places_of(base, key, call)
         text = self.template(value, list(map(self.ref, call.nodes)))

@@ -8,6 +8,7 @@ a condition.  Conventions at ties and kinks are JAX's: docs/derivatives.md.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 ZERO = None
 
@@ -107,7 +108,8 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "where": (ZERO, "np.where({x}, {g}, 0.0)", "np.where({x}, 0.0, {g})"),
     "nextafter": ("{g}", ZERO),
     "ldexp": ("np.ldexp({g}, {y})", ZERO),
-    # Python's operations on numbers
+    # Python's operations on numbers.  A cotangent is NumPy's number, which may be divided by zero; by
+    # another result of Python's, np.divide does.
     "py_add": ("{g}", "{g}"),
     "py_sub": ("{g}", "-{g}"),
     "py_mul": ("{g} * {y}", "{g} * {x}"),
@@ -140,8 +142,8 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_acos": ("-({g} / np.sqrt(1.0 - {x} * {x}))",),
     "py_atan": ("{g} / (1.0 + {x} * {x})",),
     "py_atan2": (
-        "{g} * ({y} / ({x} * {x} + {y} * {y}))",
-        "-({g} * ({x} / ({x} * {x} + {y} * {y})))",
+        "{g} * np.divide({y}, {x} * {x} + {y} * {y})",
+        "-({g} * np.divide({x}, {x} * {x} + {y} * {y}))",
     ),
     "py_sinh": ("{g} * np.cosh({x})",),
     "py_cosh": ("{g} * np.sinh({x})",),
@@ -151,6 +153,37 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_atanh": ("{g} / (1.0 - {x} * {x})",),
     "py_fmod": ("{g}", "-({g} * np.trunc({x} / {y}))"),
     "py_copysign": (_SIGNS, ZERO),
+}
+
+# Of the functions of `math`, by how many arguments they are given.
+MATH: dict[tuple[Any, int], tuple[str | None, ...]] = {
+    (getattr(math, name[3:]), len(row)): row
+    for name, row in ROWS.items()
+    if name.startswith("py_") and hasattr(math, name[3:])
+}
+MATH |= {
+    (getattr(math, name), len(row)): row
+    for name, row in {
+        "fabs": ROWS["absolute"],
+        "degrees": ROWS["degrees"],
+        "radians": ROWS["radians"],
+        "exp2": ROWS["exp2"],
+        "trunc": (ZERO,),
+        "ulp": (ZERO,),
+        "nextafter": ROWS["nextafter"],
+        "ldexp": ROWS["ldexp"],
+        "remainder": ("{g}", "-({g} * np.rint({x} / {y}))"),
+        "erf": (f"{{g}} * ({2 / math.sqrt(math.pi)!r} * np.exp(-{{x}} * {{x}}))",),
+        "erfc": (f"-({{g}} * ({2 / math.sqrt(math.pi)!r} * np.exp(-{{x}} * {{x}})))",),
+    }.items()
+}
+MATH[math.log, 2] = (
+    "{g} / ({x} * np.log({y}))",
+    "-({g} * {o} / ({y} * np.log({y})))",
+)
+MATH |= {
+    (math.hypot, n): tuple(f"{{g}} * np.divide({{{x}}}, {{o}})" for x in "xyz"[:n])
+    for n in (1, 2, 3)
 }
 
 # Of complex numbers and those of which the kind is not known, where it is another expression.  A cotangent of a complex number is such that

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import derivatives
+from pycompile import _told, derivatives
 from pycompile._C import DisabledFunction, Graph
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _trees
@@ -191,4 +191,5 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
     back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in given)}]")
     params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
     function = Function("backward", params, back.text, names.objects)
+    _told.followed(graph, list(back.kept.values()), function.source)
     return function.plain, tuple(back.kept)

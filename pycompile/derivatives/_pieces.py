@@ -33,8 +33,8 @@ def clamp_high(g, x, low, high):
 
 
 def power_base(x, y):
-    """Of Python's numbers, that of x ** y."""
-    return y * x ** (y - 1) if y != 0 else 0.0
+    """Of Python's numbers, that of x ** y, which may be infinite."""
+    return y * np.float_power(x, y - 1) if y != 0 else 0.0
 
 
 def power_exponent(x, y, result):

@@ -198,9 +198,10 @@ class Plan:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
-        self.unseen_writes = 0  # the runtime tells these three: see compile_backend.c
+        self.unseen_writes = 0  # the runtime tells these four: see compile_backend.c
         self.effects = 0
         self.fixed_values: list[Any] = []
+        self.stored: tuple[int, int] | None = None
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -267,7 +268,19 @@ class Plan:
         if self.followed is not False:
             tape.watch([*inputs, *outputs], [inputs[i] for _, _, i in self.writes])
             tape.prints.update(self.after)
+            self.note_store(tape, inputs, outputs)
         return list(outputs)
+
+    def note_store(self, tape: _tape.Tape, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Behind the plan comes container[key] = value: what was there may have been the same numbers."""
+        if self.stored is None or self.stored[1] == -1:
+            return
+        value, container = (
+            None if i == -1 else outputs[i] if i >= 0 else inputs[-2 - i] for i in self.stored
+        )
+        is_part = isinstance(value, np.ndarray) and np.may_share_memory(value, container)
+        if isinstance(container, np.ndarray) and not is_part:  # as x[i:j] += y stores x's own part
+            tape.note_written(container)
 
     def record(
         self,

@@ -51,6 +51,15 @@ def alias(old: Any, new: Any) -> None:
             tape.known[id(new)] = (new, slot)
 
 
+def part(whole: Any, value: Any) -> Any:
+    """A view of an array: of this one, to the derivatives that are running, not of another one that lies
+    in the same memory."""
+    for tape in _running.tapes:
+        if value.size:
+            tape.know_part(whole, value)
+    return value
+
+
 def handed_out(value: Any, constant: bool = False) -> Any:
     """A result of a derivative, of which those around it that do not know it need not know more: it
     depends on nothing that they differentiate.  For a batch that is sure of a `constant` alone: where
@@ -91,6 +100,9 @@ def is_same(one: Any, other: Any) -> bool:
 def number_text(value: Any) -> str:
     """How such a number comes out of an array of no axis."""
     return "[()]" if isinstance(value, np.generic) else ".item()"
+
+
+WRITTEN = -1  # no array's print
 
 
 class Tape:
@@ -154,8 +166,9 @@ class Tape:
     def as_view(self, value: np.ndarray[Any, Any]) -> int | None:
         """The slot of a view of an array that is known: an entry takes it out of there."""
         base, slot = memory_of(self.known, value)
-        if base is None:
-            return None
+        return None if base is None else self.view_of(base, slot, value)
+
+    def view_of(self, base: Any, slot: Any, value: Any) -> int | None:
         self.require_unchanged(base, "a view of it was used")
         view = _views.find(place(base), place(value))
         places = _views.places(place(base), place(value)) if view is None else None
@@ -168,6 +181,13 @@ class Tape:
         mine = self.know(value)
         self.entries.append(Entry([slot], [mine], back, ()))
         return mine
+
+    def know_part(self, whole: Any, value: Any) -> None:
+        is_known, slot = self.find(whole)
+        if slot is not None:
+            self.view_of(whole, slot, value)
+        elif is_known:
+            self.known[id(value)] = (value, None)
 
     def slot(self, value: Any, node: Any) -> int | None:
         """The slot of an input of a plan."""
@@ -191,6 +211,12 @@ class Tape:
                 continue
             if not any(np.may_share_memory(value, target) for target in targets):
                 self.prints[id(value)] = _print_of(value)
+
+    def note_written(self, target: Any) -> None:
+        """The array will have been written, whatever is in it then."""
+        for value, _ in list(self.known.values()):
+            if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
+                self.prints[id(value)] = WRITTEN
 
     def watch_constants(self, most: int) -> None:
         """Notes what is in the arrays that were there before, those of at most so many bytes."""
@@ -369,7 +395,8 @@ def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
 def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     from pycompile.derivatives import _run
 
-    for value in (*args, *function.plain.__globals__.values()):
+    kept = [value for arg in args for value in (arg if isinstance(arg, tuple) else (arg,))]
+    for value in (*kept, *function.plain.__globals__.values()):
         if is_number(value) and not tape.find(value)[0]:
             tape.constants[id(value)] = value
     # No plan shall take the value of a number for granted that depends on what is differentiated.

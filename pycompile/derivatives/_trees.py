@@ -102,8 +102,10 @@ def other(value: Any) -> Any:
 def check_leaf(value: Any, path: str, what: str) -> None:
     """Raises for what has no derivative."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
-        return
-    if isinstance(value, (float, complex)):
+        # Others no graph takes, nor any array in their place once a graph has ended at them.
+        if value.dtype.isnative and value.dtype.char not in "gG" and value.flags.aligned:
+            return
+    elif isinstance(value, (float, complex)):
         return
     kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
     hint = "make it a float array or leave it out of argnums"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _api
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _api as api
 from pycompile.derivatives import _batch, _run, _tape, _trees
 
@@ -34,7 +35,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         rows: list[Any] = []
         if count > 1 and failures < TRIES:
             items = [_item(arg, axis, 0) for arg, axis in zip(args, each, strict=True)]
-            tried = _batch.attempt(_target(f, True), items, _columns(args, each, items), count)
+            columns = _columns(args, each, items)
+            tried = _batch.attempt(_target(f, True), items, columns, count, f)
             if tried is not None and tried[1] is not None and tried[1].knows(tried[0]):
                 return _joined_batch(tried[0], tried[1], out_axes)
             failures += 1
@@ -46,6 +48,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         ]
         if _tape.tapes():
             _run.check(_tape.tapes()[-1])
+            _require_known(_tape.tapes()[-1], rows)
         return _joined(rows, out_axes)
 
     return api._wraps(f, made, "vmap")  # type: ignore[no-any-return]
@@ -84,7 +87,9 @@ def _item(arg: Any, axes: Sequence[int | None], i: int) -> Any:
     if all(axis is None for axis in axes):
         return arg
     items = [
-        value if axis is None else value[(slice(None),) * (axis % value.ndim) + (i, ...)]
+        value
+        if axis is None
+        else _tape.part(value, value[(slice(None),) * (axis % value.ndim) + (i, ...)])
         for (_, value), axis in zip(_trees.leaves(arg), axes, strict=True)
     ]
     return _trees.rebuild(arg, iter(items).__next__)
@@ -93,13 +98,13 @@ def _item(arg: Any, axes: Sequence[int | None], i: int) -> Any:
 def _columns(
     args: Sequence[Any], each: Sequence[Sequence[int | None]], items: Sequence[Any]
 ) -> list[tuple[Any, Any]]:
-    """The arrays of the first item, each with those of all."""
+    """The leaves of the first item, each with those of all, None where it is the same for all."""
     out = []
     for arg, axes, item in zip(args, each, items, strict=True):
         leaves = zip(_trees.leaves(arg), _trees.leaves(item), axes, strict=True)
         for (_, value), (_, first), axis in leaves:
-            if axis is not None:
-                out.append((first, np.moveaxis(value, axis, 0)))
+            moved = None if axis is None else _tape.part(value, np.moveaxis(value, axis, 0))
+            out.append((first, moved))
     return out
 
 
@@ -136,6 +141,19 @@ def _joined(rows: list[Any], out_axes: Any) -> Any:
     axes = axes_of(rows[0], out_axes, "out_axes")
     joined = [_stack(column, _axis(axis)) for column, axis in zip(columns, axes, strict=True)]
     return _trees.rebuild(rows[0], iter(joined).__next__)
+
+
+def _require_known(tape: _tape.Tape, rows: list[Any]) -> None:
+    """Nothing that was computed where no graph follows it goes for a constant."""
+    for _, value in _trees.leaves(rows):
+        if not _tape.is_number(value) or tape.find(value)[0]:
+            continue
+        if not tape.is_batch:
+            raise DerivativeError(
+                "what a function under vmap gives for an item was computed where no graph follows it: its "
+                "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
+            )
+        tape.broken = True
 
 
 def _axis(axis: int | None) -> int:

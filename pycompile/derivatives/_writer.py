@@ -536,7 +536,7 @@ class Writer:
     def end_of_turn(self, node: Node) -> None:
         pass
 
-    def fold(self, node: Node, ufunc: str) -> None:
+    def op_loop_sum(self, node: Node) -> None:
         (body,) = node.regions
         out = f"v{node.id}"
         self.text.put(
@@ -550,16 +550,7 @@ class Writer:
         self.text.put(f"{out}_each[{out}_at] = {self.ref(body.results[0])}")
         self.text.put(f"{out}_at += 1")
         self.text.depth -= 1
-        self.text.put(f"{out}_0 = np.{ufunc}.reduce({out}_each)")
-
-    def op_loop_sum(self, node: Node) -> None:
-        self.fold(node, "add")
-
-    def op_loop_max(self, node: Node) -> None:
-        self.fold(node, "maximum")
-
-    def op_loop_min(self, node: Node) -> None:
-        self.fold(node, "minimum")
+        self.text.put(f"{out}_0 = np.add.reduce({out}_each)")
 
 
 def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:

@@ -179,3 +179,43 @@ call_select(Run *run, const ExportedCall *call)
     run->size[call->number] = count;
     return 0;
 }
+
+static int64_t
+int_at(const char *at, ExportedDType dtype)
+{
+    int64_t number = 0; /* the lower bytes come first */
+    memcpy(&number, at, (size_t)dtype.bytes);
+    int unused = 64 - 8 * dtype.bytes;
+    return dtype.code == 0 ? (int64_t)((uint64_t)number << unused) >> unused : number;
+}
+
+/* array[index], from the index's axis `axis` on: rows of the array, which may count from its end. */
+static int
+take_rows(const Run *run, const ExportedCall *call, const char *index, char *to, int axis)
+{
+    const ExportedOperand *a = &call->array, *by = &call->other, *r = &call->result;
+    if (axis < by->rank) {
+        for (int64_t i = 0; i < run_size(run, by->length[axis]); i++)
+            if (take_rows(run, call, index + i * run_size(run, by->stride[axis]),
+                          to + i * run_size(run, r->stride[axis]), axis + 1) < 0)
+                return -1;
+        return 0;
+    }
+    int64_t at = int_at(index, by->dtype), count = run_size(run, a->length[0]);
+    int64_t length[MOST_AXES], from[MOST_AXES], stride[MOST_AXES];
+    if (at < -count || at >= count) return -1;
+    for (int i = 1; i < a->rank; i++) {
+        length[i] = run_size(run, a->length[i]);
+        from[i] = run_size(run, a->stride[i]);
+        stride[i] = run_size(run, r->stride[axis + i - 1]);
+    }
+    const char *row = run_place(run, a->place) + (at < 0 ? at + count : at) * run_size(run, a->stride[0]);
+    copy_axes(to, stride + 1, row, from + 1, a->rank - 1, length + 1, a->dtype.bytes);
+    return 0;
+}
+
+static __attribute__((unused)) int
+call_take(Run *run, const ExportedCall *call)
+{
+    return take_rows(run, call, run_place(run, call->other.place), run->data[call->to], 0);
+}

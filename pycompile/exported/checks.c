@@ -64,8 +64,8 @@ raised(const Run *run)
     const ExportedStep *step = run->drive.step < 0 ? NULL : &run->f->steps[run->drive.step];
     const ExportedKernel *kernel = step != NULL ? step->kernel : NULL;
     if (step != NULL && step->call != NULL)
-        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an array without elements or of a "
-                                 "matrix that is singular or not positive",
+        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an index out of bounds, an array without "
+                                 "elements, or a matrix that is singular or not positive",
                     step->call->file, (int)step->call->line);
     return fail(CALL_RAISED,
                 "%s:%d: what the program raises here: an exception, an index out of bounds, a "
@@ -259,6 +259,26 @@ check_holds(const ExportedCheck *check, const DLTensor *in)
     return 0;
 }
 
+/* Elements at one address would be written twice. */
+static int
+meets_itself(const DLTensor *tensor)
+{
+    int64_t stride[MOST_AXES], bytes = tensor->dtype.bits / 8, reach = bytes;
+    int done = 0;
+    tensor_strides(tensor, bytes, stride);
+    if (elements(tensor->ndim, tensor->shape) == 0) return 0;
+    for (int n = 0; n < tensor->ndim; n++) { /* axes by their strides */
+        int next = -1;
+        for (int i = 0; i < tensor->ndim; i++)
+            if (!(done >> i & 1) && (next < 0 || llabs(stride[i]) < llabs(stride[next]))) next = i;
+        done |= 1 << next;
+        if (tensor->shape[next] <= 1) continue;
+        if (llabs(stride[next]) < reach) return 1;
+        reach += (tensor->shape[next] - 1) * llabs(stride[next]);
+    }
+    return 0;
+}
+
 static int
 check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin)
 {
@@ -279,30 +299,16 @@ check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin)
                         check->text);
         return fail(CALL_WRONG, "%s: %s", check->kind == CHECK_SIZES ? f->name : name, check->text);
     }
-    for (int i = 0; i < nin; i++)
+    for (int i = 0; i < nin; i++) {
+        if (f->arguments[i].written && meets_itself(&in[i]))
+            return fail(CALL_WRONG, "argument %s, which is written, has elements in the same place",
+                        f->arguments[i].name);
         for (int k = 0; f->arguments[i].written && k < nin; k++)
             if (k != i && tensors_overlap(&in[i], &in[k]))
                 return fail(CALL_WRONG, "argument %s, which is written, shares memory with %s",
                             f->arguments[i].name, f->arguments[k].name);
-    return CALL_DONE;
-}
-
-/* Elements at one address would be written twice. */
-static int
-meets_itself(const DLTensor *out, const int64_t *stride, int64_t bytes)
-{
-    int64_t reach = bytes;
-    int done = 0;
-    for (int n = 0; n < out->ndim; n++) { /* axes by their strides */
-        int next = -1;
-        for (int i = 0; i < out->ndim; i++)
-            if (!(done >> i & 1) && (next < 0 || llabs(stride[i]) < llabs(stride[next]))) next = i;
-        done |= 1 << next;
-        if (out->shape[next] <= 1) continue;
-        if (llabs(stride[next]) < reach) return 1;
-        reach += (out->shape[next] - 1) * llabs(stride[next]);
     }
-    return 0;
+    return CALL_DONE;
 }
 
 static int
@@ -317,7 +323,6 @@ check_results(const Run *run, int32_t nout)
     for (int i = 0; i < nout; i++) {
         const ExportedResult *r = &f->results[i];
         DLTensor *out = &run->out[i];
-        int64_t stride[MOST_AXES];
         int status = check_tensor(out, NULL, i, r->dtype, r->rank);
         if (status != CALL_DONE) return status;
         for (int axis = 0; axis < r->rank; axis++)
@@ -325,8 +330,7 @@ check_results(const Run *run, int32_t nout)
                 return fail(CALL_WRONG, "result %d has the length %lld along axis %d, not %lld", i,
                             (long long)out->shape[axis], axis,
                             (long long)run_size(run, r->length[axis]));
-        tensor_strides(out, r->dtype.bytes, stride);
-        if (elements(r->rank, out->shape) > 0 && meets_itself(out, stride, r->dtype.bytes))
+        if (meets_itself(out))
             return fail(CALL_WRONG, "result %d has elements in the same place", i);
         if (r->when && out->strides != NULL)
             return fail(CALL_WRONG, "result %d, whose length the call tells, has strides", i);

@@ -5,6 +5,51 @@
 #define BLAS(name) BLAS_NAMED(BLAS_BEFORE, name, BLAS_AFTER)
 enum { BLAS_ROWS = 101, BLAS_AS_IT_IS = 111, BLAS_TURNED = 112, BLAS_UPPER = 121 };
 
+typedef void (*MatmulFn)(const char *a, const int64_t *as, const char *b, const int64_t *bs, char *o,
+                         const int64_t *os, int64_t m, int64_t n, int64_t p);
+
+/* Bytes along axis `axis` of `outer` leading ones of the result; an array is repeated along those
+   that it lacks, or of which it has one element. */
+static int64_t
+outer_stride(const Run *run, const ExportedOperand *x, int core, int axis, int outer)
+{
+    int own = axis - (outer - (x->rank - core));
+    return own < 0 || run_size(run, x->length[own]) == 1 ? 0 : run_size(run, x->stride[own]);
+}
+
+/* A product of the last two axes for each element of those in front of them. */
+static __attribute__((unused)) int
+matmul_all(Run *run, const ExportedCall *call, MatmulFn one)
+{
+    const ExportedOperand *A = &call->array, *B = &call->other, *O = &call->result;
+    const char *a = run_place(run, A->place), *b = run_place(run, B->place);
+    char *o = run->data[call->to];
+    int rows = A->rank > 1, columns = B->rank > 1, outer = O->rank - rows - columns;
+    int64_t size = A->dtype.bytes, n = run_size(run, A->length[A->rank - 1]), at[MOST_AXES] = {0};
+    int64_t m = rows ? run_size(run, A->length[A->rank - 2]) : 1;
+    int64_t p = columns ? run_size(run, B->length[B->rank - 1]) : 1;
+    int64_t as[2] = {size, run_size(run, A->stride[A->rank - 1])};
+    int64_t bs[2] = {run_size(run, B->stride[B->rank - 1 - columns]), size}, os[2] = {size, size};
+    if (rows) as[0] = run_size(run, A->stride[A->rank - 2]);
+    if (columns) bs[1] = run_size(run, B->stride[B->rank - 1]);
+    if (rows) os[0] = run_size(run, O->stride[outer]);
+    if (columns) os[1] = run_size(run, O->stride[O->rank - 1]);
+    for (int axis = 0; axis < outer; axis++)
+        if (run_size(run, O->length[axis]) == 0) return 0;
+    for (int axis = outer; axis >= 0;) {
+        one(a, as, b, bs, o, os, m, n, p);
+        for (axis = outer - 1; axis >= 0; axis--) { /* the next element */
+            int64_t length = run_size(run, O->length[axis]), back = ++at[axis] == length ? length : 0;
+            a += outer_stride(run, A, 1 + rows, axis, outer) * (1 - back);
+            b += outer_stride(run, B, 1 + columns, axis, outer) * (1 - back);
+            o += run_size(run, O->stride[axis]) * (1 - back);
+            if (back == 0) break;
+            at[axis] = 0;
+        }
+    }
+    return 0;
+}
+
 /* Rows of elements side by side, as far apart as an int says. */
 static int
 rows_fit(int64_t from_row, int64_t from_element, int64_t rows, int64_t columns, int64_t bytes)
@@ -66,20 +111,11 @@ rows_fit(int64_t from_row, int64_t from_element, int64_t rows, int64_t columns, 
             for (int64_t k = i + 1; k < p; k++)                                                    \
                 *(T *)(o + k * lead + i * size) = *(const T *)(o + i * lead + k * size);           \
     }                                                                                              \
-    static __attribute__((unused)) int call_matmul_##NAME(Run *run, const ExportedCall *call)      \
+    static void matmul_one_##NAME(const char *a, const int64_t *as, const char *b,                 \
+                                  const int64_t *bs, char *o, const int64_t *os, int64_t m,        \
+                                  int64_t n, int64_t p)                                            \
     {                                                                                              \
-        const ExportedOperand *A = &call->array, *B = &call->other, *O = &call->result;            \
-        const char *a = run_place(run, A->place), *b = run_place(run, B->place);                   \
-        char *o = run->data[call->to];                                                             \
-        int64_t size = sizeof(T), n = run_size(run, A->length[A->rank - 1]);                       \
-        int64_t m = A->rank == 2 ? run_size(run, A->length[0]) : 1;                                \
-        int64_t p = B->rank == 2 ? run_size(run, B->length[1]) : 1;                                \
-        int64_t as[2] = {size, run_size(run, A->stride[A->rank - 1])};                             \
-        int64_t bs[2] = {run_size(run, B->stride[0]), size}, os[2] = {size, size};                 \
-        if (A->rank == 2) as[0] = run_size(run, A->stride[0]);                                     \
-        if (B->rank == 2) bs[1] = run_size(run, B->stride[1]);                                     \
-        if (A->rank == 2 && O->rank > 0) os[0] = run_size(run, O->stride[0]);                      \
-        if (B->rank == 2 && O->rank > 0) os[1] = run_size(run, O->stride[O->rank - 1]);            \
+        int64_t size = sizeof(T);                                                                  \
         int left = rows_fit(as[0], as[1], m, n, size) || rows_fit(as[1], as[0], n, m, size);       \
         int right = rows_fit(bs[0], bs[1], n, p, size) || rows_fit(bs[1], bs[0], p, n, size);      \
         int zero = m == 0 || n == 0 || p == 0, scalar = n == 1 && (m == 1 || p == 1);              \
@@ -96,7 +132,10 @@ rows_fit(int64_t from_row, int64_t from_element, int64_t rows, int64_t columns, 
             matmul_matrix_##NAME(a, as, b, bs, o, os[0], m, n, p);                                 \
         else                                                                                       \
             matmul_plain_##NAME(a, as, b, bs, o, os, m, n, p);                                     \
-        return 0;                                                                                  \
+    }                                                                                              \
+    static __attribute__((unused)) int call_matmul_##NAME(Run *run, const ExportedCall *call)      \
+    {                                                                                              \
+        return matmul_all(run, call, matmul_one_##NAME);                                           \
     }
 MATMUL(f64, double, d)
 MATMUL(f32, float, s)

@@ -1,11 +1,11 @@
-"""What masks and rows of ints select in kept loops: np.where, x[cols[a:b]], a[i][a[i] > 2] = 0."""
+"""What masks and rows of ints select in loops: np.where, x[cols[a:b]], a[i][a[i] > 2] = 0."""
 
 import numpy as np
 import pytest
 
 from pycompile import _C
 from tests.differential import check, check_whole
-from tests.reports import keeps_loop
+from tests.reports import keeps_loop, turns_in_place
 
 RNG = np.random.default_rng(47)
 A, B = RNG.standard_normal((2, 12, 9))
@@ -109,9 +109,8 @@ def test_choices():
         check_whole(chosen, a, b, np.zeros_like(a))
         check_whole(rectified, a, np.zeros(12))
         check_whole(masked, a.copy(), b.copy(), np.zeros(12, dtype))
-    assert keeps_loop(chosen, A, B, np.zeros_like(A)) and keeps_loop(
-        masked, A.copy(), B.copy(), np.zeros(12)
-    )
+    assert turns_in_place(chosen, A, B, np.zeros_like(A))
+    assert turns_in_place(masked, A.copy(), B.copy(), np.zeros(12))
     odd = A.copy()
     odd[2, 3], odd[4, 4], odd[5, 5] = np.nan, -0.0, np.inf
     check_whole(chosen, odd, odd[::-1].copy(), np.zeros_like(A))

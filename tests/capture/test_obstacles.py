@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from differential import check, compiled_calls
+from numpy.lib.stride_tricks import as_strided
 
 import pycompile
 
@@ -81,3 +82,48 @@ def test_interleaved_arrays_are_written(function, views):
     else:
         x, y = views(np.linspace(1.0, 2.0, 10000))
         check(function, x[..., 0] if x.ndim > 1 else x, y[..., 0] if y.ndim > 1 else y, whole=True)
+
+
+def sections(x, y, n):
+    y = y * 2
+    i = 0
+    while i < n:
+        x[i : i + 3] = x[i + 1 : i + 4] * 0.5 + y[i : i + 3]
+        i += 1
+    return x
+
+
+def parts_of_rows(x, y, n):
+    for i in range(n):
+        for k in range(2):
+            x[i, k : k + 2] += x[i + 1, k : k + 2] * 0.5 + y[k : k + 2]
+    return x
+
+
+REPEATING = {
+    "one axis": (sections, (12,), [(8,), (16,), (-8,)], [(0,)]),
+    "two axes": (
+        parts_of_rows,
+        (6, 3),
+        [(24, 8), (-8, 48), (64, -16)],
+        [(24, 0), (8, 8), (16, -24)],
+    ),
+}
+
+
+@pytest.mark.parametrize("function, shape, strides, repeating", REPEATING.values(), ids=REPEATING)
+def test_a_loop_of_any_strides_refuses_elements_that_share_memory(
+    function, shape, strides, repeating
+):
+    x, y = np.arange(200.0), np.ones(12)
+    layouts = [(as_strided(x[100:], shape, s), y, 5) for s in (*strides, *repeating, strides[0])]
+    check(function, *layouts[0], also=tuple(layouts[1:]), whole=True)
+
+
+def test_after_elements_that_share_memory_others_have_one_plan():
+    compiled, y = pycompile.compile(sections), np.ones(12)
+    compiled(as_strided(np.ones(1), y.shape, (0,)), y, 9)
+    for run in range(2):
+        before = compiled_calls(compiled)
+        compiled(np.arange(12.0), y, 9)
+        assert run == 0 or compiled_calls(compiled) == before + 1

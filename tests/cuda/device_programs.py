@@ -91,6 +91,12 @@ def raw(value: Any) -> Any:
     return value.a if isinstance(value, Array) else value
 
 
+def limited(*given: Any) -> None:
+    """A column beside a row makes no huge array."""
+    if np.prod(np.broadcast_shapes(*map(np.shape, given)), dtype="f8") > LIMIT:
+        raise Unsure
+
+
 WHOLE = ("floor", "rint", "sqrt")
 
 
@@ -99,6 +105,7 @@ def apply(name: str, *args: Any, out: Array | None = None) -> Array:
     arrays = [a for a in given if isinstance(a, np.ndarray)]
     if not arrays:
         raise Unsure
+    limited(*given)
     if any(a.dtype == BFLOAT for a in arrays):
         if any(a.dtype != BFLOAT for a in arrays) or any(isinstance(a, float) for a in given):
             raise Unsure
@@ -266,6 +273,7 @@ def _where(condition: Array, x: Any, y: Any) -> Array:
     arrays = [raw(v) for v in (x, y) if isinstance(v, Array)]
     if any(a.dtype == BFLOAT for a in arrays):
         raise Unsure
+    limited(condition.a, raw(x), raw(y))
     return Array(sure(np.where(condition.a, raw(x), raw(y))))
 
 

@@ -402,6 +402,7 @@ def executor():
         "graphs_on_executor.py",
         "bfloat_on_executor.py",
         "calls_on_executor.py",
+        "collectives_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
         "products_on_executor.py",

@@ -178,6 +178,17 @@ def test_what_raises(f, arg, error, match):
         grad(f)(arg)
 
 
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, ">c16"])
+def test_a_dtype_that_no_graph_has(dtype):
+    def f(x):
+        return (abs(x) * 3.0).sum()
+
+    x = np.array([1.0, 2.0])
+    with pytest.raises(pycompile.DerivativeError, match="make it a float array"):
+        pycompile.grad(f)(x.astype(dtype))
+    assert pycompile.grad(f)(x).tolist() == [3.0, 3.0]
+
+
 def test_the_line_of_a_missing_rule():
     def f(x):
         y = x * 2

@@ -213,6 +213,36 @@ def test_a_write_in_python_is_seen_in_views():
         pycompile.vjp(f, np.ones((3, 4)), np.arange(1.0, 5.0))
 
 
+PLACE = np.array(1)
+
+
+def stored_part(x, y):
+    i = int(PLACE)
+    u = x * 1
+    u[i : i + 2] = y
+    return u
+
+
+def stored_in_an_argument(x, y):
+    i = int(PLACE)
+    x[i : i + 2] = y
+    return x * 2
+
+
+def stored_under_a_view(x, y):
+    u = x * 1
+    part = u[1:]
+    i = int(PLACE)
+    u[i : i + 2] = y
+    return part * 2
+
+
+@pytest.mark.parametrize("f", (stored_part, stored_in_an_argument, stored_under_a_view))
+def test_a_store_of_the_numbers_that_are_there_is_seen(f):
+    with pytest.raises(pycompile.DerivativeError, match="was written where no graph follows it"):
+        pycompile.vjp(f, np.ones(5), np.ones(2))
+
+
 def test_lists_of_many_lengths():
     def f(x, width):
         return np.pad(x, width).sum()

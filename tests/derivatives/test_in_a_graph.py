@@ -91,6 +91,23 @@ def test_a_step_of_adam():
     check(adam, [W, V], [0 * W, 0 * V], [0 * W, 0 * V], 1, X, Y)
     told = pycompile.explain(adam)([W, V], [0 * W, 0 * V], [0 * W, 0 * V], 1, X, Y)
     assert len(told.graphs) == 1 and not told.breaks
+    (record,) = told.derivatives
+    assert sum(value["bytes"] for value in record["kept"] if not value["argument"]) > 0
+    assert "in one graph with it, backward of" in str(told)
+    assert record["backward"][0] in told.verbose()
+
+
+def test_the_first_name_of_the_package_that_a_program_asks_for():
+    def step(w):
+        return pycompile.value_and_grad(lambda w: (w * w).sum())(w)
+
+    expected = step(W)
+    there = vars(pycompile)
+    late = {name: there.pop(name) for name in pycompile.__all__ if name in there}
+    try:
+        agree(late["compile"](step, fullgraph=True)(W), expected)
+    finally:
+        there.update(late)
 
 
 descend = grad(squares)

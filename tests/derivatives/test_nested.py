@@ -73,3 +73,17 @@ def test_a_rule_that_ends_a_graph(monkeypatch):
 
     with pytest.raises(DerivativeError, match="own code"):
         vjp(f, X, 2.0)
+
+
+@pytest.mark.parametrize("name", ("svd", "qr", "eigh"))
+def test_directions_of_functions_with_several_results(name):
+    a = np.random.default_rng(0).random((3, 3)) + np.diag([1.0, 2.0, 3.0])
+    a, d = a + a.T, np.arange(9.0).reshape(3, 3)
+
+    def f(a):
+        return tuple(abs(part) for part in getattr(np.linalg, name)(a))
+
+    d = d + d.T
+    ahead, behind = (f(a + h * d) for h in (1e-5, -1e-5))
+    for got, x, y in zip(jvp(f, (a,), (d,))[1], ahead, behind, strict=True):
+        assert np.allclose(got, (x - y) / 2e-5, atol=1e-6)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from differences import check
 
-from pycompile import DerivativeError
+from pycompile import DerivativeError, grad
 from pycompile.derivatives import rules
 from pycompile.derivatives.rules.methods import ACCUMULATE, REDUCE
 
@@ -39,12 +39,13 @@ EXAMPLES = {
     "linalg.eig": "np.linalg.eig(s)[0].sum()",
     "linalg.eigvals": "np.linalg.eigvals(s).sum()",
     "linalg.svd": "np.linalg.svd(s, compute_uv=False)",
-    "linalg.qr": "np.abs(np.linalg.qr(s)[1])",
+    "linalg.qr": "np.abs(np.linalg.qr(s)[1]).sum() + np.abs(np.linalg.qr(s[:2])[0] @ s[:2]).sum()",
     "linalg.pinv": "np.linalg.pinv(s)",
     "linalg.lstsq": "np.linalg.lstsq(s, s[0], rcond=None)[0]",
     "linalg.matrix_power": "np.linalg.matrix_power(s, 3) + np.linalg.matrix_power(s, -1)",
     "linalg.norm": "np.linalg.norm(x) + np.linalg.norm(x, axis={axis}).sum()",
     "linalg.cond": "np.linalg.cond(s)",
+    "astype": "x.astype('c16') * 1j",
     "trace": "np.trace(x)",
     "sort": "np.sort(x, axis={axis})",
     "partition": "np.sort(np.partition(v, 1))",
@@ -190,6 +191,12 @@ def test_method(ufunc, method):
     for axis in (0, 1):
         f = function_of(f"np.{ufunc.__name__}.{method}(x, axis={axis})")
         assert sum(variant(f, "f8", layout) for layout in LAYOUTS)
+
+
+def test_logaddexp_accumulate_from_negative_infinity():
+    x = np.array([-np.inf, 0.5, 2.0])
+    items = grad(lambda x: np.logaddexp(np.logaddexp(x[0], x[1]), x[2]))(x)
+    np.testing.assert_allclose(grad(lambda x: np.logaddexp.accumulate(x)[2])(x), items)
 
 
 def test_what_a_value_decides_raises():

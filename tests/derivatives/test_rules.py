@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from differences import check
+
+from pycompile import grad
 
 rng = np.random.default_rng(1)
 X = rng.random((4, 5)) + 0.1
@@ -297,6 +301,55 @@ def test_matmul(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         check(lambda a, b: np.dot(a, b), a, b)
 
 
+def written_in_a_row(x: Any) -> Any:
+    a = np.ones(3)
+    a[:2] = [x[0], 2.0 * x[2]]
+    return a**2
+
+
+def written_at_places(x: Any) -> Any:
+    a = np.ones(3)
+    a[[0, 2]] = (x[0], 2.0 * x[2])
+    return a**2
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        lambda x: np.exp([x[0], x[1]]),
+        lambda x: np.exp([x, 2 * x]),
+        lambda x: np.multiply([[x[0], 0], [0, x[1]]], (x[1], 2.0)),
+        lambda x: np.power([2.0, 3.0, 4.0], [x[0], 1.0, x[2]]),
+        lambda x: x * [x[0], 1.0, 2.0] - tuple(x),
+        lambda x: np.where([True, False], [x[0], x[1]], [[x[1]], [x[2]]]),
+        lambda x: np.select([x > 1, x > 0], [[x[0], x[1], 1.0], x], [x[1], 0.0, x[0]]),
+        lambda x: np.add.reduce([x, x * x]) + np.multiply.accumulate([x[0], x[1], x[2]]),
+        lambda x: (
+            np.multiply.outer([x[0], 1.0], [x[1], 3.0]) + np.multiply.outer(x[:2], [1.0, 2.0])
+        ),
+        lambda x: np.outer(x, x) @ [x[0], x[1], 1.0],
+        lambda x: np.einsum("i,i", [x[0], 2.0, x[1]], x),
+        lambda x: np.average([1.0, 2.0, 4.0], weights=[x[0], x[1], 1.0]),
+        lambda x: np.interp([0.4, x[1]], [0.0, 1.0], [x[0], 2.0]),
+        written_in_a_row,
+        written_at_places,
+    ),
+)
+def test_lists_that_become_arrays(f: Callable[[Any], Any]) -> None:
+    check(f, np.array([1.5, 0.5, 0.75]), h=0.01)
+
+
+def test_a_list_that_becomes_an_array_as_the_argument() -> None:
+    weights = np.array([1.0, 3.0])
+    assert grad(lambda p: (weights * p).sum())([0.0, 1.0]) == [1.0, 3.0]
+    assert grad(lambda p: (weights - p).sum())((0.0, 1.0)) == (-1.0, -1.0)
+
+
+def test_a_list_of_constants_among_operands() -> None:
+    g = grad(lambda x: np.power([0.0, 2.0], x).sum())(np.ones(2))
+    assert np.allclose(g, [0.0, 2.0 * np.log(2.0)], rtol=1e-14)
+
+
 def test_complex_numbers() -> None:
     z = np.random.default_rng(7).random(4) + 1j * np.random.default_rng(8).random(4)
     for expression in (
@@ -317,6 +370,11 @@ def test_complex_numbers() -> None:
         f = function_of(expression, "z")
         for weigh in (np.real, np.imag):
             check(lambda z, f=f, weigh=weigh: weigh(f(z)), z, h=0.01, complex_steps=True)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_complex_numbers_made_real() -> None:
+    check(lambda z: (z.astype(float) * z.imag).sum(), np.array([0.5 + 1j, 0.7 - 2j]))
 
 
 def test_float32_stays() -> None:

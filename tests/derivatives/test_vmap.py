@@ -187,6 +187,45 @@ def test_gradient_of_a_batch_that_is_given_up(monkeypatch):
     assert np.array_equal(g, [grad(f)(row) for row in x])
 
 
+def test_gradients_after_calls_that_were_no_batches():
+    def f(x):
+        return vmap(lambda r, q: r * q.sum(), in_axes=(0, None))(x, x).sum()
+
+    x = np.array([1.0, 2.0, 3.0])
+    for _ in range(12):
+        f(x)
+    assert grad(f)(x).tolist() == [12.0, 12.0, 12.0]
+
+
+def test_one_array_twice():
+    w, product = np.array([0.5, 2.0]), vmap(np.multiply)
+    assert grad(lambda q: product(w, q).sum())(w).tolist() == [0.5, 2.0]
+    assert grad(lambda q: product(q, w).sum())(w).tolist() == [0.5, 2.0]
+    both = grad(lambda q, r: vmap(lambda a, b: a * b**2)(q, r).sum(), argnums=(0, 1))(w, w)
+    assert [each.tolist() for each in both] == [[0.25, 4.0], [0.5, 8.0]]
+
+
+def test_a_part_of_what_is_gone_through():
+    x = R(3, 2)
+    row, want = x[0], x * x[0]
+    assert np.array_equal(vmap(lambda r, q: r * q, in_axes=(0, None))(x, row), want)
+    assert np.array_equal(vmap(lambda r: r * row)(x), want)
+    nested = vmap(lambda r: vmap(lambda a, b: a * b)(r, row))
+    assert np.array_equal(nested(x), want)
+
+
+def test_lists_in_a_batch():
+    x = R(3, 2)
+
+    def stores(r):
+        a = np.zeros(2)
+        a[:] = [r[0], 2 * r[1]]
+        return a
+
+    assert np.array_equal(vmap(stores)(x), x * [1, 2])
+    assert vmap(lambda r: np.add(r[0], [r[1]]))(x).shape == (3, 1)
+
+
 def test_jacobians_are_batches(monkeypatch):
     counted = Counted(monkeypatch)
     x = R(4)

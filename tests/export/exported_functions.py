@@ -107,6 +107,16 @@ def in_order(keys, found, k):
     return each, np.searchsorted(keys, found[0]), np.sort(k), np.sort(k, axis=0) + 1
 
 
+def interpolated(x, xs, ys):
+    k = np.clip(np.searchsorted(xs, x) - 1, 0, len(xs) - 2)
+    t = (x - xs[k]) / (xs[k + 1] - xs[k])
+    return ys[k] + t * (ys[k + 1] - ys[k]), ys[np.abs(xs).argmax()]
+
+
+def gathered(x, k):
+    return x[k], x[k[:, None] - 1].sum(axis=2)
+
+
 def rooted(x):
     if x.min() < 0:
         raise ValueError("negative")
@@ -157,6 +167,19 @@ FUNCTIONS = {
         lambda rng, n: (rng.integers(-99, 99, (n, 3)).astype(np.int32), 3),
     ),
     "weighed": (weighed, (rows("n", 5),), _random(("n", 5))),
+    "interpolated": (
+        interpolated,
+        (rows("n"), Array((Dim("m", min=2),)), Array((Dim("m", min=2),))),
+        lambda rng, n: (rng.random(n), np.sort(rng.random(n + 1)), rng.random(n + 1)),
+    ),
+    "gathered": (
+        gathered,
+        (rows("n", 3, dtype=np.float32), rows("m", dtype=np.int32)),
+        lambda rng, n: (
+            rng.random((n, 3)).astype(np.float32),
+            rng.integers(1 - n, n, 2 * n).astype(np.int32),
+        ),
+    ),
     "rooted": (rooted, (rows("n"),), _random(N)),
     "filtered": (
         filtered,

@@ -100,3 +100,12 @@ def test_scans_in_any_layout():
             cp.testing.assert_allclose(
                 made, wanted, rtol=1e-4, atol=1e-6 * float(abs(wanted).max())
             )
+
+
+def test_a_choice_keeps_the_bits_of_a_nan():
+    """The limits are numbers in the kernel, of which ptxas would make a minimum."""
+    bits = np.array([0x7FC00000, 0xFFC00000, 0x7FC00001, 0xFFC12345, 0x3F000000, 0xC0400000], "u4")
+    x = cp.asarray(bits.view("f4"))
+    for function in (lambda x: cp.clip(x, -1, 1), lambda x: cp.where(x > 1, 1, x)):
+        made, wanted = runs(function, x), function(x)
+        cp.testing.assert_array_equal(made.view(cp.uint32), wanted.view(cp.uint32))

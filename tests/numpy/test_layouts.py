@@ -129,6 +129,17 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.parametrize("dtype", ["f2", "c8"])
+def test_strides_of_axes_of_one_element(dtype):
+    def f(x):
+        return x[None].mean(-1, dtype=dtype), x[None].mean(0), np.swapaxes(x, 0, 1)[None].mean(1)
+
+    compiled = pycompile.compile(f, options={"plan_always": True})
+    x = np.arange(24).reshape(2, 3, 4).astype(dtype).copy("F")
+    assert not differences(observe(f, (x,), {}), observe(compiled, (x,), {}))
+    assert compiled.stats()["plan_runs"] == 1
+
+
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
 def test_layouts(number):
     function = FUNCTIONS[number]

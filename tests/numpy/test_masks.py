@@ -153,6 +153,23 @@ def test_numbers_beside_what_is_selected():
         check(program, numbers("f8", 50), mask(50, "half"), k, np.array(1.5), whole=True)
 
 
+def test_numbers_stored_by_masks_of_some_axes():
+    program = made(
+        "x[..., m] = 0",
+        "x[1:, p] = 1.5",
+        "x[::-2, 1:, m] = x[0, 0, 0]",
+        "x[0, ..., m] = 2",
+        "x[None, :, p] += 3",
+        "x[:, p[:, 0], ...] = 3",
+        "x[::-1, p[:, 1], 2] = x.max()",
+        "x[:, x[0] > 0.5] = 0",
+        "x.T[m, 1:] = 7",
+        args="x, m, p",
+    )
+    for dtype in ("f8", "i4"):
+        check(program, numbers(dtype, (3, 4, 5)), mask(5, "half"), mask((4, 5), "few"), whole=True)
+
+
 # ---- what NumPy reports is of selected elements only ----
 
 

@@ -132,15 +132,34 @@ def test_one_complex_number(dtype):
         check(scaled_by_itself, np.array([number], dtype))
 
 
-@pytest.mark.parametrize("row", range(4))
-def test_a_column_is_copied_before_it_goes_to_a_row_that_crosses_it(row):
-    """As docs/limits.md says: NumPy reads the element where they cross after it has been written."""
+CROSSING = [
+    "d[-k - 1] = d[:, k]",
+    "d[::-1, k] = d[-k - 1, ::-1]",
+    "x[k:k + 6:2] = x[k:k + 3]",
+    "d[int(x.argmax())] = d[:, int(x.argmin())]",  # places that only the run tells
+    "d[int(x.argmax())] = d[:, 2]",
+]
+BESIDE = [
+    "d[k + 1] = d[:, k]",  # from the last element on
+    "d[k, k + 1:] = d[k + 1:, k]",
+    "d[k, ::-1] = d[:, k + 1]",
+    "x[k:k + 3] = x[k:k + 6:2]",
+    "d[int(x.argmax())] = d[int(x.argmin())]",
+]
 
-    def moves(a):
-        a[row] = a[:, 2]
 
-    a = np.arange(16.0).reshape(4, 4)
-    expected = a.copy()
-    expected[row] = a[:, 2].copy()
-    pycompile.compile(moves, fullgraph=True)(a)
-    assert np.array_equal(a, expected)
+def each_turn(statement):
+    scope = {}
+    exec(f"def f(d, x, n):\n    for k in range(n - 1):\n        {statement}\n", scope)
+    return scope["f"]
+
+
+@pytest.mark.parametrize("statement", CROSSING)
+def test_copy_to_a_view_that_crosses(statement):
+    """NumPy reads what it has written."""
+    check(each_turn(statement), RNG.random((6, 6)), RNG.random(12), 6, captured=False)
+
+
+@pytest.mark.parametrize("statement", BESIDE)
+def test_copy_to_a_view_whose_elements_are_read_first(statement):
+    check(each_turn(statement), RNG.random((6, 6)), RNG.random(12), 6, whole=True)

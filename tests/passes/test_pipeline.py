@@ -52,5 +52,6 @@ def test_the_preparation_comes_behind():
         "gathers",
         "scans",
         "copies",
+        "collectives",
     ]
     assert not set(pass_names()) & set(pass_names(True))

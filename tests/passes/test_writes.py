@@ -72,6 +72,22 @@ def test_what_the_library_gave_is_written_itself_and_what_is_read_later_is_copie
     assert got[0].tobytes() == new.tobytes() and got[1].tobytes() == (-np.sort(x)).tobytes()
 
 
+def test_what_the_library_gave_is_copied_before_it_is_written_where_it_goes_into_an_input():
+    """On a device the input itself cannot be copied instead: only kernels at commit write it."""
+    text = graph(
+        "f64[4] = input(0)",
+        "f64[4] = extern(%0, object=numpy.sort)",
+        "f64[4] = scatter(%0, %1, view=[4])",
+        "f64[4] = negative(%0)",
+        "f64[4] = scatter(%1, %3, view=[4])",
+        outputs="%2, %4",
+    )
+    made = lines(text)
+    copy = next(line for line in made if "copy(%1, kept=1)" in line).split(":")[0]
+    stores = [line for line in made if "scatter" in line]
+    assert f"(%0, {copy}, {AT_COMMIT}" in stores[0] and IN_PLACE in stores[1]
+
+
 LOOP = """%0: f64[d0_0=4] = input(0)
 %1: int = const(0)
 %2: int = const(4)

@@ -157,6 +157,21 @@ def test_overlap_and_read_only():
     assert check(a) == "x is read-only, now it can be written (file.py:12)"
 
 
+def test_elements_that_share_memory():
+    alone, repeats = one("NO_REPEATS"), one("REPEATS")
+    a = np.zeros(60)
+    for shape, strides, wanted in (
+        ((5,), (8,), False), ((5,), (-8,), False), ((5,), (0,), True), ((1, 5), (0, 8), False),
+        ((0, 5), (0, 8), False), ((), (), False), ((3, 2), (8, 24), False), ((3, 2), (8, 16), True),
+        ((3, 2), (-8, -16), True), ((2, 3, 2), (8, 16, 48), False), ((2, 3, 2), (8, 16, 40), True),
+    ):  # fmt: skip
+        view = np.ndarray(shape, a.dtype, a, 240, strides)
+        assert (alone(view) is not None, repeats(view) is None) == (wanted, wanted), strides
+    assert alone(view) == "the elements of x share no memory, now some do (file.py:12)"
+    assert repeats(a) == "elements of x share memory, now none do (file.py:12)"
+    assert alone(None) is not None and repeats(1) is not None
+
+
 APART = {
     "interleaved": lambda a: (a[::2], a[1::2]),
     "interleaved backwards": lambda a: (a[::-2], a[::2]),

@@ -21,6 +21,7 @@ X = np.arange(4.0)
 NAMESPACE = """
 import enum
 import numpy as np
+import pycompile
 
 class Token:
     pass
@@ -52,6 +53,14 @@ def default(x, w=np.ones(4), k=2):
 def keyword(x, *, w=np.ones(4)):
     return x * w
 
+@pycompile.disable
+def plain(x):
+    return x * A
+
+@pycompile.compile
+def decorated(x):
+    return x * A
+
 def power(x, n):
     return x if n == 0 else power(x, n - 1) * 2
 
@@ -64,6 +73,23 @@ class E(enum.Enum):
     def twice(self):
         return self.value * 2
 
+class N(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+    def twice(self):
+        return 2 * self
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 2
+    def low(self):
+        return self & Bits.LOW
+
+def loud(x):
+    print("", end="")
+    return x * 2
+
+way, bits, pair, by_number = N.TWO, Bits.LOW | Bits.HIGH, (N.ONE, 2.0), {N.TWO: 3.0}
 by_class, by_member = {Token: 2.0, (Token, float): 4.0}, {E.ONE: 2.0}
 by_function, a_set, frozen = {helper: 2.0}, {Token, E.ONE}, frozenset([helper, (Token, 1)])
 union, ufunc = Token | float, np.frompyfunc(helper, 1, 1)
@@ -78,7 +104,10 @@ BODIES = {
     "library": "np.sum(x) + len(x)",
     "containers": "many[0] * x + table['k']",
     "containers of a class": "Holder.many[0] * x + Holder.table['k']",
+    "a function that is not followed": "x + plain(x)",
+    "a decorated function": "x + decorated(x)",
     "recursion": "power(x, 3)",
+    "output of a function that is followed": "loud(x) + A",
     "break": "(x + len(str(A.shape))) * A",
     "keys": "x + by_class[Token] + by_class[Token, float] + by_member[E.ONE] + by_function[helper]",
     "keys that are asked": "x + by_class.get(type(token), 0.0)",
@@ -86,6 +115,9 @@ BODIES = {
     "union": "x + isinstance(token, union)",
     "ufunc of a function": "x * (ufunc is not np.sin)",
     "members of an enum": "x + E['ONE'].value + E(2.0).value + sum(m.value for m in E) + (E.ONE in E)",
+    "members of an enum of ints": "x + N.ONE + (way is N.TWO) + by_number[way] + pair[0]"
+    " + (way in {N.ONE, N.TWO})",
+    "members that leave": "x + (bits is not None) + len([bits, N.ONE, pair]) + (bits & Bits.LOW)",
     "methods of an enum": "x + E.ONE.twice() + len(E) + E.__members__['TWO'].value",
 }
 

@@ -75,7 +75,7 @@ def together(x, y):
             "'n' (1 or more) decides a branch, by which it would be 50 or less; change the",
         ),
         (by_number, "'n' (1 or more) is needed as a number, 10 in this call: "),
-        (by_index, "'n' (1 or more) has to be 4 or more; change the code"),
+        (by_index, "'n' (1 or more) has to be 4 or more (a `Dim` says so); change the code"),
         (of_five, "'n' (1 or more) has to be related to others"),
         (together, "'m' (1 or more) has to be equal to 'n' (1 or more); give both one name"),
     ],
@@ -88,6 +88,22 @@ def test_a_decision_of_the_code_is_an_error_with_its_line(function, text):
     assert f"{__file__}:{function.__code__.co_firstlineno + 1}: " in str(raised.value)
     known = pycompile.compile(function, options=PLANS)
     assert np.array_equal(known(np.ones(10), np.ones(10)), function(np.ones(10), np.ones(10)))
+
+
+def total(x, y):
+    sum_ = 0.0
+    for value in x:
+        sum_ += value
+    return sum_ + y
+
+
+@pytest.mark.parametrize("function", [together, total])
+def test_an_axis_that_the_array_has_not(function):
+    compiled = pycompile.compile(function, dynamic={"x": {0: "n", 1: "m"}}, options=PLANS)
+    told = "`dynamic` names axis 1 of 'x', an array of 1 dimensions"
+    for _ in range(2):
+        with pytest.raises(DimensionError, match=told):
+            compiled(np.ones(3), 1.0)
 
 
 def test_a_marked_array():
@@ -118,7 +134,8 @@ def test_what_is_no_declaration():
     for wrong in ({"x": 1}, {1: {0: "n"}}, {"x": {0: 1}}, {"X": {0: "n"}}):
         with pytest.raises(TypeError):
             pycompile.compile(together, dynamic=wrong)
-    for wrong in ({"x": {-1: "n"}}, {"x": {0: Dim("n", max=8)}, "y": {0: Dim("n", max=9)}}):
+    bounds = {"x": {0: Dim("n", max=8)}, "y": {0: Dim("n", max=9)}}
+    for wrong in ({"x": {-1: "n"}}, {"x": {64: "n"}}, {"x": {0: ""}}, bounds):
         with pytest.raises(ValueError):
             pycompile.compile(together, dynamic=wrong)
     for bounds in ({"min": 0}, {"min": 9, "max": 8}, {"max": 7, "divisor": 8}, {"max": 1 << 70}):

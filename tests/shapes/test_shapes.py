@@ -73,7 +73,9 @@ def transposed(x):
 
 
 def slices(x):
-    return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2
+    turned = np.full(x.shape, 0.5)
+    turned[::-1] = x * 0.5
+    return x[1:] - x[:-1], x[::-1] + 1, x[::2] * 2, turned
 
 
 def views(x):
@@ -86,7 +88,12 @@ def products(a, b):
 
 
 def reshaped(x):
-    return x.reshape(-1) * 2, x.reshape(x.shape[0], -1) + 1
+    copies = (
+        x.transpose(0, 2, 1).reshape(len(x), -1),
+        x.T.ravel(),
+        x.transpose(1, 0, 2).reshape(-1, x.shape[2]),
+    )
+    return x.reshape(-1) * 2, x.reshape(x.shape[0], -1) + 1, *copies, (x[1:] + 1).reshape(-1)
 
 
 def created(x):
@@ -133,6 +140,16 @@ def sections(x):
     return y, sums
 
 
+def extremes(x):
+    total = 0.0
+    for i, value in enumerate(x[::-1], 3):
+        total += value * i
+    sums = np.empty(max(len(x) - 2, 0), x.dtype)
+    for i in range(len(sums)):
+        sums[i] = x[i : i + 3].sum()
+    return total, sums, np.ones(min(50, len(x), 2 * len(x) - 1))
+
+
 def largest(x):
     y = x * 2
     found = np.empty(len(y))
@@ -140,6 +157,31 @@ def largest(x):
         y[i:] *= 0.5
         found[i] = y[i:].max() + x[: i + 1].mean()
     return y, found
+
+
+def smoothed(x):
+    for _ in range(5):
+        y = x.copy()
+        y[1:-1] = 0.5 * x[1:-1] + 0.25 * (x[2:] + x[:-2])
+        x = y
+    return x
+
+
+def settled(x):
+    y = np.abs(x)
+    while True:
+        halved = np.where(y > 1, y - 1, y * 0.5)
+        if halved.max() < 0.25:
+            return halved, y
+        y = halved
+
+
+def either(x):
+    if x[0] > 0:
+        y = x * 2
+    else:
+        y = x - 1
+    return y + 1, x[::-1] if x[-1] > 0 else y
 
 
 def distances(a, b):
@@ -168,7 +210,11 @@ CASES = [
     (selected, (vector,)),
     (loop, (vector,)),
     (sections, (vector,)),
+    (extremes, (vector,)),
     (largest, (vector,)),
+    (smoothed, (vector,)),
+    (settled, (vector,)),
+    (either, (vector,)),
     (distances, (floats, floats)),
     (of_ints, (integers,)),
 ]
@@ -244,6 +290,26 @@ def test_what_decides_is_guarded_or_known():
     assert compiled.stats()["plans"] == 1
     agree(by_length, compiled, (vector,), [(n, 0) for n in (9, 10, 60)])
     assert compiled.stats()["plans"] == 2
+
+
+def test_what_is_for_nothing_is_python_s():
+    """Whichever plan was used last."""
+    compiled = pycompile.compile(transposed, dynamic=True, **PLANS)
+    for n, m in ((5, 6), (1, 9), (9, 1)):
+        agree(transposed, compiled, (matrix,), [(n, m), (0, 3), (3, 0), (0, 0), (0, 1)])
+    assert compiled.stats()["plans"] == 3
+
+
+def test_an_order_is_that_of_rows_of_one_element():
+    """Where they make an array of rows one of columns, too, that is another plan's."""
+
+    def ordered(x):
+        turned = np.concatenate([x.T, x.T]).strides, x.T.flags.c_contiguous, x.flags.fnc
+        same = np.ascontiguousarray(x.T).base is x, x.astype(x.dtype, "F", copy=False) is x
+        return np.asarray(turned[0]), *same, *turned[1:], np.asfortranarray(x) is x, x * 2
+
+    compiled = pycompile.compile(ordered, dynamic=True, **PLANS)
+    agree(ordered, compiled, (matrix,), [*SIZES[:3], *SMALL])
 
 
 def test_lengths_that_have_to_be_equal():

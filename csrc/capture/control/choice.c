@@ -290,7 +290,7 @@ alike(Merge *m, Value *const both[2], Type *type)
         if (graph_view_is_readonly(g, node)) return ANSWER_NO;
         if (arm == 1 && !type_same_layout(type, &graph_node(g, node)->type)) return ANSWER_NO;
         *type = graph_node(g, node)->type;
-        if (!type_is_known(g, type)) return ANSWER_NO;
+        if (type_is_measured(m->in, type)) return ANSWER_NO;
     }
     return ANSWER_YES;
 }
@@ -332,7 +332,7 @@ choice_finish(Merge *m, const Waiting *w)
     NodeId args[3];
     int nargs = w->op == OP_choose ? 3 : 1;
     for (int i = 0; i < nargs; i++) {
-        Answer answer = value_as_node(in, w->args[i], &args[i]);
+        Answer answer = value_as_sized_node(in, w->args[i], &args[i]);
         if (answer != ANSWER_YES) return answer;
     }
     w->value->node = graph_add(in->graph, in->region, w->op, nargs, args, &w->type, NULL);

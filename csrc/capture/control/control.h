@@ -114,12 +114,6 @@ Answer loop_writes(Interp *in, Value *array);
 Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot,
                              const Value *value);
 
-/* loop_picked.c: what a list of ints selects, read and stored. */
-bool key_is_picked(Interp *in, const Value *array, const Value *key);
-Answer picked_take(Interp *in, Value *array, Value *key, Value **out);
-Answer picked_store(Interp *in, Value *array, Value *key, Value *value);
-const char *describe_picked(Interp *in, Value *picked);
-
 /* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
 Answer loop_append(Interp *in, Value *list, Value *item);
 
@@ -156,6 +150,8 @@ Value *choice_zero(Interp *in, const Type *type);
 /* The branch, by which the bottom's loop goes on or ends, is on an array's value: the loop is to be
    tried as one.  ANSWER_BREAK: capture starts again with that; NO: it is none, or cannot be. */
 Answer repeat_learn(Interp *in);
+/* The same of a loop that was to be kept, whose body has what only a repeat's can have. */
+Answer repeat_learn_kept(Interp *in, const LoopShape *shape);
 /* The same where unrolling the loop around the Instr has come to an end. */
 Answer repeat_learn_turns(Interp *in, int at);
 /* Capture broke at an Instr of the bottom activation, by a number that a turn of a loop around it
@@ -262,12 +258,10 @@ bool value_is_section(Interp *in, Value *value);
 Answer section_take(Interp *in, Value *array, Value *key, Value **out);
 /* ANSWER_NO: no operand is a section. */
 Answer section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer section_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
-/* section_select.c: array[key], and array[key] = value, where the key is a section: of ints, or a
-   mask. */
+/* Breaks at what a kept loop has no form for, and a repeat has: the loop is tried as one. */
+Answer section_repeats(Interp *in, const char *what);
+/* section_select.c: array[key], where the key is a section of ints. */
 Answer section_gather(Interp *in, Value *array, Value *key, Value **out);
-Answer section_masked(Interp *in, Value *array, Value *mask, Value *value);
-Answer section_where(Interp *in, Value *const *args, Value **out);
 Answer section_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
 /* Why the turns of an outermost loop over the range are better kernels of their own: they may be
    done by several threads, and fuse with what is around.  NULL: they are not. */

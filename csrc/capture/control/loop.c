@@ -419,11 +419,16 @@ begin_loop(Interp *in, Body *b)
 }
 
 /* A loop of many turns over slices that move, in which something has no native form, is tried as a
-   repeat: unrolled, it would have the kernels of each turn. */
+   repeat: unrolled, it would have the kernels of each turn.  One with what only a repeat can have
+   is tried at once, before the arm that has it is left to CPython. */
 static Answer
-learn_moving_slices(Interp *in, const Body *b)
+learn_repeat(Interp *in, const Body *b)
 {
     bool outermost = in->loop == NULL && in->top == in->bottom;
+    if (outermost && b->loop->repeats) {
+        Answer learnt = repeat_learn_kept(in, b->scan.shape);
+        if (learnt != ANSWER_NO) return learnt;
+    }
     if (!outermost || in->attempt.again || !b->loop->moves || section_few_turns(in, b->args))
         return ANSWER_YES;
     if (repeat_note(in, b->scan.number) != NULL) return ANSWER_YES;
@@ -444,7 +449,7 @@ end_loop(Interp *in, Body *b)
     Answer answer = follow_body(in, b, &leaves);
     if (answer == ANSWER_YES) answer = loop_attributes_end(in, b);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_BREAK) TRY(learn_moving_slices(in, b));
+    if (answer == ANSWER_BREAK) TRY(learn_repeat(in, b));
     if (answer != ANSWER_YES || in->writes.effects.len != effects || world_changed(&before))
         return loop_learn_effect(in, number, effects, &turn);
     NodeId odd = loop_odd_node(in->graph, b->region);

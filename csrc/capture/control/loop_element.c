@@ -95,7 +95,7 @@ load(Interp *in, Value *array, Value *key, bool checked, Value **out)
     NodeId args[1 + LOOP_RANK];
     Value *indices[LOOP_RANK], *whole = part_whole(array);
     int n, rank;
-    if (key_is_picked(in, array, key)) return picked_take(in, array, key, out);
+    if (key->kind == V_LIST) return section_repeats(in, "a list as an index");
     if (key_has_slice(key)) return section_take(in, array, key, out);
     if (is_row(in, key)) return section_gather(in, array, key, out);
     TRY(element_indices(in, array, key, indices, &n, &rank));
@@ -262,9 +262,9 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     NodeId args[2 + LOOP_RANK];
     Value *indices[LOOP_RANK];
     int n, rank;
-    if (key_is_picked(in, array, key)) return picked_store(in, array, key, value);
+    if (key->kind == V_LIST) return section_repeats(in, "a list as an index");
     if (key_has_slice(key)) return store_section(in, array, key, value);
-    if (is_row(in, key)) return section_masked(in, array, key, value);
+    if (is_row(in, key)) return section_repeats(in, "a store to what a mask or a row selects");
     if (value_is_sequence(value) && value->nitems > 0) return store_numbers(in, array, key, value);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     if (n == rank - 1) return store_section(in, array, key, value);

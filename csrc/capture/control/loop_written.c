@@ -59,13 +59,28 @@ nslots(const Activation *a)
     return a->decoded->nlocalsplus + a->depth;
 }
 
+/* The turn of the kept loop around it; NULL: there is none.  What a repeat's turns write is found
+   behind them (repeat_written.c). */
+static const Turn *
+turn_around(const Turn *turn)
+{
+    return turn->around != NULL && turn->around->region == 0 ? turn->around : NULL;
+}
+
+static const Turn *
+outermost_turn(const Interp *in)
+{
+    const Turn *turn = in->turn;
+    while (turn_around(turn) != NULL) turn = turn_around(turn);
+    return turn;
+}
+
 /* Looks for the array in the outermost loop's activation and those that called it. */
 static bool
 find_place(const Interp *in, const Value *array, LoopWrite *place)
 {
-    const Turn *turn = in->turn;
     int budget = LOOK_AT;
-    while (turn->around != NULL) turn = turn->around;
+    const Turn *turn = outermost_turn(in);
     place->up = 0;
     for (const Activation *a = turn->of; a != NULL; a = a->caller, place->up++)
         for (place->slot = 0; place->slot < nslots(a); place->slot++) {
@@ -85,9 +100,7 @@ find_place_again(Interp *in, const LoopWrite *write)
         SourceId source = path_source(in, write->path);
         return source == NO_SOURCE ? NULL : value_from_source(in, source, write->object);
     }
-    const Turn *turn = in->turn;
-    while (turn != NULL && turn->around != NULL) turn = turn->around;
-    if (turn != NULL) a = turn->of;
+    if (in->turn != NULL && in->turn->region == 0) a = outermost_turn(in)->of;
     for (int up = 0; up < write->up && a != NULL; up++) a = a->caller;
     Value *value = a != NULL && write->slot < nslots(a) ? a->slots[write->slot] : NULL;
     for (int i = 0; i < write->nparts && value != NULL; i++)
@@ -139,8 +152,7 @@ learn_write(Interp *in, const LoopWrite *write)
 static Answer
 made_in_turn(Interp *in, const Value *array)
 {
-    const Turn *turn = in->turn;
-    while (turn->around != NULL) turn = turn->around;
+    const Turn *turn = outermost_turn(in);
     for (const Activation *a = in->top; a != NULL && a != turn->of; a = a->caller)
         for (int slot = 0; slot < a->decoded->nlocalsplus; slot++)
             if (a->slots[slot] == array)
@@ -197,13 +209,13 @@ loop_writes(Interp *in, Value *array)
     bool carried = true;
     while (number < in->loop->narrays && !is_number(in->loop, number, array)) number++;
     unsigned bit = number < in->loop->narrays ? 1u << number : 0;
-    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around)
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn))
         carried = carried && (turn->writes & bit) != 0;
     if (carried) return ANSWER_YES;
     LoopWrite write;
     Answer noted = note_place(in, array, &write);
     if (noted != ANSWER_YES) return noted == ANSWER_NO ? made_in_turn(in, array) : noted;
-    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn)) {
         if ((turn->writes & bit) != 0) continue;
         write.loop = loop_name(turn->of, turn->shape->top);
         Answer answer = learn_write(in, &write);
@@ -261,7 +273,7 @@ Answer
 loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot, const Value *value)
 {
     bool before = false, carried = true;
-    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn)) {
         if (!is_from_before(turn, object)) continue;
         before = true;
         carried = carried && is_carried(turn, object, name);
@@ -274,7 +286,7 @@ loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slot, cons
     Answer noted = number && !has_dict ? note_place(in, object, &stored.object) : ANSWER_NO;
     if (noted != ANSWER_YES) return noted == ANSWER_NO ? not_carried(in, object, name) : noted;
     bool learnt = false;
-    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn)) {
         if (!is_from_before(turn, object) || is_carried(turn, object, name)) continue;
         stored.object.loop = loop_name(turn->of, turn->shape->top);
         Answer answer = learn_attribute(in, &stored);

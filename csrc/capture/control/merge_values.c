@@ -38,7 +38,7 @@ merge_node(Merge *m, RegionId region, Value *value, NodeId *out)
     Value *fresh = value;
     if (value->kind == V_CONST && (fresh = value_const(in, value->object)) == NULL)
         return ANSWER_ERROR;
-    Answer answer = value_as_node(in, fresh, out);
+    Answer answer = value_as_sized_node(in, fresh, out);
     in->region = m->outer;
     return answer;
 }

@@ -22,7 +22,7 @@ storage_is_mergeable(const Interp *in, const Storage *storage)
     const Graph *g = in->graph;
     const Node *root = graph_node(g, storage->root);
     if (in->loop != NULL || (in->turn != NULL && in->turn->region == 0)) return false;
-    if (root->type.device != DEVICE_HOST || !type_is_known(g, &root->type)) return false;
+    if (root->type.device != DEVICE_HOST || type_is_measured(in, &root->type)) return false;
     switch (op_info(root->op)->kind) {
     case KIND_CONST:
     case KIND_EXTERN: /* it may be memory that others have, of which a copy would not do */

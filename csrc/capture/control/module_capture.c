@@ -98,6 +98,7 @@ capture_module(PyObject *module)
 {
     callables_filled_by(numpy_callables);
     callables_filled_by(device_callables);
+    callables_filled_by(collective_callables);
     callables_filled_by(object_callables);
     callables_filled_by(control_callables);
     callables_filled_by(derivative_callables);

@@ -192,10 +192,8 @@ comparison_function(Interp *in, int operator_)
 Answer
 operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    if (in->loop != NULL) {
-        Answer section = section_compare(in, operator_, left, right, out);
-        if (section != ANSWER_NO) return section;
-    }
+    if (in->loop != NULL && (value_is_section(in, left) || value_is_section(in, right)))
+        return section_repeats(in, "a comparison of rows");
     Answer letters = letter_compare(in, operator_, left, right, out);
     if (letters != ANSWER_NO) return letters;
     if (value_is_on_device(left) || value_is_on_device(right))
@@ -492,7 +490,10 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
         Answer begins = loop_begins_graph(in, NULL, value_describe(in, object));
         if (begins != ANSWER_NO) return begins;
     }
-    if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
+    if (value_is_numpy(in, object)) {
+        Answer listed = index_list_read(in, object, key, out);
+        return listed == ANSWER_NO ? emit_subscript(in, object, key, out) : listed;
+    }
     if (value_is_opaque_object(in, object)) {
         Value *both[2] = {object, key};
         return call_simple(in, module_kept(in, "operator", "getitem"), 2, both, out);
@@ -513,7 +514,10 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     if (in->loop != NULL && part_rank(in, object) > 0)
         return loop_element_store(in, object, key, value);
     if (value_is_on_device(object)) return device_store(in, object, key, value);
-    if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
+    if (value_is_numpy(in, object)) {
+        Answer listed = index_list_write(in, object, key, value);
+        return listed == ANSWER_NO ? emit_store_subscript(in, object, key, value) : listed;
+    }
     if (value_is_flat(in, object)) return emit_store_flat_subscript(in, object, key, value);
     int position;
     PyObject *name;

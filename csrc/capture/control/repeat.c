@@ -43,11 +43,12 @@ carried_array(Interp *in, Value *value, NodeId *node)
 {
     NodeId now;
     if (value->kind != V_NODE || value_is_opaque(in, value)) return ANSWER_NO;
-    TRY(value_as_node(in, value, &now));
+    TRY(value_as_sized_node(in, value, &now));
     *node = value->node;
     const Node *array = graph_node(in->graph, *node);
     const Type *type = &array->type;
     if (!repeat_carries(in->graph, type)) return ANSWER_NO;
+    for (int i = 0; i < type->rank; i++) TRY(length_is_some(in, type->shape[i], 1));
     TRY(owns_memory(in, *node));
     bool input = op_info(array->op)->kind == KIND_INPUT;
     if (now != *node && input) return ANSWER_NO; /* the object has not what is written yet */

@@ -6,7 +6,7 @@ bool
 repeat_carries(const Graph *g, const Type *type)
 {
     return type->form == FORM_ARRAY && type->device == DEVICE_HOST && type->dtype != DT_OBJECT &&
-           type_is_known(g, type) && type_is_compact(g, type) && type_elements(g, type) > 0;
+           type_is_compact(g, type) && type_elements(g, type) > 0;
 }
 
 NodeId

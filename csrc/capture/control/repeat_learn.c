@@ -84,6 +84,14 @@ repeat_learn(Interp *in)
     return repeat_note_new(in, shape) < 0 ? ANSWER_ERROR : start_again(in, shape);
 }
 
+Answer
+repeat_learn_kept(Interp *in, const LoopShape *shape)
+{
+    if (repeat_note(in, shape->top) != NULL || in->attempt.learn->repeats.len == MOST_LOOPS)
+        return ANSWER_NO;
+    return repeat_note_new(in, shape) < 0 ? ANSWER_ERROR : start_again(in, shape);
+}
+
 /* The outermost loop that the Instr is in of those that were not tried yet, if capture did not
    begin in it. */
 static int

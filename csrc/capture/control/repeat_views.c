@@ -23,7 +23,7 @@ is_view(Interp *in, const Value *value, int *storage)
     const Node *node = graph_node(in->graph, value->node);
     if (node->type.device != DEVICE_HOST || node->type.form != FORM_ARRAY ||
         node->storage == value->node || node->type.offset == NO_SIZE ||
-        !type_is_known(in->graph, &node->type) || graph_view_is_readonly(in->graph, value->node))
+        type_is_measured(in, &node->type) || graph_view_is_readonly(in->graph, value->node))
         return false;
     *storage = storage_of(in, value->node);
     return *storage >= 0;

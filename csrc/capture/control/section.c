@@ -17,6 +17,13 @@ section_fails(Interp *in, const char *why)
     return interp_break(in, BREAK_UNROLL, "%s", why);
 }
 
+Answer
+section_repeats(Interp *in, const char *what)
+{
+    in->loop->repeats = true;
+    return section_fails(in, what);
+}
+
 static Value *
 int_value(Interp *in, int64_t number)
 {
@@ -469,9 +476,8 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     int64_t power;
     if (operator_ == OPERATOR_POW && value_is_section(in, left) && known_int(right, &power) &&
         power == 2) {
-        TRY(section_expression(in, SECTION_CALL, 1, &left, out));
-        (*out)->object = numpy_object("square"); /* as NumPy does */
-        return ANSWER_YES;
+        both[1] = left;
+        return section_expression(in, OPERATOR_MUL, 2, both, out); /* as NumPy does */
     }
     int plain = operator_ % IN_PLACE;
     bool logic = plain == OPERATOR_AND || plain == OPERATOR_OR || plain == OPERATOR_XOR;
@@ -485,14 +491,6 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         return section_fails(in, "an operator in place on rows that are no array's");
     *out = left;
     return section_store(in, target, plain, right);
-}
-
-Answer
-section_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
-{
-    Value *both[2] = {left, right};
-    if (!value_is_section(in, left) && !value_is_section(in, right)) return ANSWER_NO;
-    return section_expression(in, SECTION_COMPARE + operator_, 2, both, out);
 }
 
 Answer

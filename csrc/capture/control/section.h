@@ -49,10 +49,9 @@ Answer section_read_now(Interp *in, Value *part, Value **out);
 Answer section_consume(Interp *in, Value *value);
 Answer section_fails(Interp *in, const char *why);
 
-/* An operation that is computed where it is used.  The operator of SECTION_CALL is the ufunc
-   `object`; SECTION_GATHER takes elements of the array items[1], as it is now, at the ints of
-   items[0]; SECTION_COMPARE + Py_LT … compare. */
-enum { SECTION_CALL = -2, SECTION_WHERE = -3, SECTION_GATHER = -4, SECTION_COMPARE = -16 };
+/* An operation that is computed where it is used.  SECTION_GATHER takes elements of the array
+   items[1], as it is now, at the ints of items[0]. */
+enum { SECTION_GATHER = -2 };
 Answer section_expression(Interp *in, int operator_, int n, Value *const *operands, Value **out);
 
 enum { SECTION_READS = 16 };
@@ -78,21 +77,9 @@ Answer section_element(Interp *in, const SectionReads *reads, Value *value, Valu
 /* The loop's region and its variable, made the current region; `*outer` was it before. */
 Answer section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *outer);
 
-/* A loop inside whose turns store elements of one array. */
-typedef struct {
-    NodeId node, *version; /* the array's version: in the body, and then behind the loop */
-    RegionId region, outer;
-    Type type; /* of the versions */
-} StoreLoop;
-/* `ends`: start, stop and step.  What is followed from here on is the loop's body. */
-Answer section_loop_begin(Interp *in, Value *array, Value *const ends[3], SectionReads *reads,
-                          StoreLoop *loop);
-/* The body's end, with the answer that following it gave. */
-Answer section_loop_end(Interp *in, const StoreLoop *loop, Answer answer);
-
-/* section_select.c: what masks and ints select */
-/* One element of a choice, or of what is gathered. */
-Answer select_element(Interp *in, const Value *value, Value *const *operands, Value **out);
+/* section_select.c: what a row of ints selects */
+/* The one at the index. */
+Answer gathered_element(Interp *in, const Value *value, Value *index, Value **out);
 /* Does the value gather elements of the array? */
 bool section_gathers(const Value *value, const Value *array);
 

@@ -128,52 +128,16 @@ section_computed(Interp *in, int operator_, Value *left, Value *right, Value **o
     return are_floats(in, *out);
 }
 
-static Answer
-call_of_ints(Interp *in, const Value *value, Value *const *operands, Value **out)
-{
-    static const char *const names[] = {"add",        "subtract",   "multiply", "negative",
-                                        "maximum",    "minimum",    "positive", "bitwise_and",
-                                        "bitwise_or", "bitwise_xor"};
-    Value *both[2] = {operands[0], operands[0]};
-    if (value->object == numpy_object("square")) return of_ints(in, "multiply", 2, both, out);
-    for (int i = 0; i < COUNT_OF(names); i++)
-        if (value->object == numpy_object(names[i]))
-            return of_ints(in, names[i], value->nitems - 1, operands, out);
-    return section_fails(in, "a function of rows of ints");
-}
-
-/* A call of a ufunc, as of the elements. */
-static Answer
-call_of(Interp *in, const Value *value, Value *const *operands, Value **out)
-{
-    Value *callable = value_const(in, value->object);
-    if (callable == NULL) return ANSWER_ERROR;
-    if (are_ints(in, value->nitems - 1, operands)) return call_of_ints(in, value, operands, out);
-    for (int i = 0; i < value->nitems - 1; i++)
-        if (operands[i]->kind == V_NODE) TRY(are_floats(in, operands[i]));
-    NodeId before = in->graph->nodes.len;
-    TRY(call_const(in, callable, value->nitems - 1, operands, NULL, out));
-    TRY(are_floats(in, *out));
-    Node *node = graph_node(in->graph, (*out)->node);
-    if ((*out)->node >= before && node_is_called(in->graph, node)) node->attrs.index = CALL_OF_ROW;
-    return ANSWER_YES;
-}
-
 Answer
 section_element(Interp *in, const SectionReads *reads, Value *value, Value **out)
 {
-    Value *operands[3] = {NULL, NULL, NULL};
+    Value *operands[2] = {NULL, NULL};
     *out = value;
     if (value->kind == V_SECTION) return load_element(in, reads, value, out);
     if (value->kind != V_EXPRESSION) return ANSWER_YES;
     for (int i = 0; i < value->nitems - 1; i++)
         TRY(section_element(in, reads, value->items[i], &operands[i]));
-    if (value->object != NULL) return call_of(in, value, operands, out);
-    if (value->position == SECTION_WHERE || value->position == SECTION_GATHER)
-        return select_element(in, value, operands, out);
-    if (value->position >= SECTION_COMPARE && value->position < SECTION_COMPARE + 6)
-        return operate_compare(in, (int)value->position - SECTION_COMPARE, operands[0], operands[1],
-                               out);
+    if (value->position == SECTION_GATHER) return gathered_element(in, value, operands[0], out);
     return section_computed(in, (int)value->position, operands[0], operands[1], out);
 }
 
@@ -190,39 +154,5 @@ section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *outer)
         return ANSWER_ERROR;
     *outer = in->region;
     in->region = region;
-    return ANSWER_YES;
-}
-
-Answer
-section_loop_begin(Interp *in, Value *array, Value *const ends[3], SectionReads *reads,
-                   StoreLoop *loop)
-{
-    Graph *g = in->graph;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    NodeId args[4];
-    loop->version = loop_array_version(in, array);
-    for (int i = 0; i < 3; i++) TRY(value_as_unpinned_node(in, ends[i], &args[i]));
-    args[3] = *loop->version;
-    TRY_NODE(loop->node, graph_add(g, in->region, OP_loop, 4, args, &none, NULL));
-    TRY(section_region(in, reads, loop->node, &loop->outer));
-    loop->region = in->region;
-    loop->type = graph_node(g, args[3])->type;
-    *loop->version = graph_input(g, loop->region, &loop->type);
-    if (*loop->version != NO_NODE) return ANSWER_YES;
-    in->region = loop->outer;
-    return ANSWER_ERROR;
-}
-
-Answer
-section_loop_end(Interp *in, const StoreLoop *loop, Answer answer)
-{
-    Graph *g = in->graph;
-    in->region = loop->outer;
-    if (answer != ANSWER_YES) return answer;
-    if (VEC_PUSH(g->arena, &g->regions.at[loop->region].results, *loop->version) < 0)
-        return ANSWER_ERROR;
-    loop_to_end(g, in->region, loop->node);
-    TRY_NODE(*loop->version,
-             graph_add(g, in->region, OP_result, 1, &loop->node, &loop->type, NULL));
     return ANSWER_YES;
 }

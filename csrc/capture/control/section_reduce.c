@@ -1,10 +1,9 @@
-/* Functions of sections in the body of a kept loop.  A ufunc of floats is an expression, computed
-   where it is stored or reduced (section_each.c); a reduction is a loop inside that gives it
-   (OP_loop_sum …), and a product of two sections one node (OP_element_dot), which calls what NumPy
-   calls. */
+/* Sums and products of sections in the body of a kept loop.  A sum is a loop inside that gives it
+   (OP_loop_sum), and a product of two sections one node (OP_element_dot), which calls what NumPy
+   calls.  A loop with other functions of rows is tried as a repeat. */
 #include "section.h"
 
-/* ---- reductions ---- */
+/* ---- sums ---- */
 
 /* The first section that the value is made of. */
 static const Value *
@@ -19,15 +18,14 @@ first_section(const Value *value)
 
 /* NumPy adds small ints as int64 or uint64. */
 static Answer
-reduced_number(Interp *in, Op op, Value *value, NodeId *out)
+summed_number(Interp *in, Value *value, NodeId *out)
 {
     TRY(value_as_unpinned_node(in, value, out));
     DType dtype = (DType)graph_node(in->graph, *out)->type.dtype, to = dtype;
-    bool integer = dtype_is_integer(dtype) || (dtype == DT_BOOL && op == OP_loop_sum);
+    bool integer = dtype_is_integer(dtype) || dtype == DT_BOOL;
     if (!integer && dtype != DT_F32 && dtype != DT_F64)
-        return section_fails(in, "a reduction of rows of such numbers");
-    if (op == OP_loop_sum && integer)
-        to = dtype == DT_BOOL || dtype_is_signed(dtype) ? DT_I64 : DT_U64;
+        return section_fails(in, "a sum of rows of such numbers");
+    if (integer) to = dtype == DT_BOOL || dtype_is_signed(dtype) ? DT_I64 : DT_U64;
     if (to == dtype) return ANSWER_YES;
     Type type = {.dtype = to, .form = FORM_SCALAR, .offset = NO_SIZE};
     *out = graph_add(in->graph, in->region, OP_cast, 1, out, &type, NULL);
@@ -36,7 +34,7 @@ reduced_number(Interp *in, Op op, Value *value, NodeId *out)
 
 /* Follows what an iteration gives. */
 static Answer
-follow_each(Interp *in, Op op, SectionReads *reads, Value *value, NodeId node, Type *type)
+follow_each(Interp *in, SectionReads *reads, Value *value, NodeId node, Type *type)
 {
     RegionId outer;
     Value *element;
@@ -44,7 +42,7 @@ follow_each(Interp *in, Op op, SectionReads *reads, Value *value, NodeId node, T
     TRY(section_region(in, reads, node, &outer));
     RegionId region = in->region;
     Answer answer = section_element(in, reads, value, &element);
-    if (answer == ANSWER_YES) answer = reduced_number(in, op, element, &number);
+    if (answer == ANSWER_YES) answer = summed_number(in, element, &number);
     in->region = outer;
     if (answer != ANSWER_YES) return answer;
     *type = (Type){
@@ -55,7 +53,7 @@ follow_each(Interp *in, Op op, SectionReads *reads, Value *value, NodeId node, T
 }
 
 static Answer
-reduce(Interp *in, Op op, Value *operand, Value **out)
+row_sum(Interp *in, Value *operand, Value **out)
 {
     Value *value;
     Graph *g = in->graph;
@@ -67,32 +65,14 @@ reduce(Interp *in, Op op, Value *operand, Value **out)
     TRY(section_reads(in, &reads, value));
     for (int i = 0; i < 3; i++)
         TRY(value_as_unpinned_node(in, section_part(reads.origin, SECTION_START + i), &args[i]));
-    NodeId node = graph_add(g, in->region, op, 3, args, &none, NULL);
+    NodeId node = graph_add(g, in->region, OP_loop_sum, 3, args, &none, NULL);
     if (node == NO_NODE) return ANSWER_ERROR;
-    TRY(follow_each(in, op, &reads, value, node, &type));
+    TRY(follow_each(in, &reads, value, node, &type));
     loop_to_end(g, in->region, node);
     node = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
     *out = node == NO_NODE ? NULL : value_node(in, node);
     in->loop->sections = true;
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* The sum divided by how many there are, as numpy/_core/_methods.py does for doubles; of nothing
-   NumPy warns. */
-static Answer
-mean(Interp *in, Value *operand, Value **out)
-{
-    Value *value, *length, *zero = value_const_new(in, PyLong_FromLong(0)), *sum;
-    if (zero == NULL) return ANSWER_ERROR;
-    TRY(section_operand(in, operand, &value));
-    length = section_length(value);
-    if (length->kind == V_CONST && length->object == Py_None)
-        return section_fails(in, "a mean of a slice whose step is not a constant");
-    TRY(loop_assert(in, OP_py_lt, zero, length));
-    TRY(reduce(in, OP_loop_sum, value, &sum));
-    if (graph_node(in->graph, sum->node)->type.dtype != DT_F64)
-        return section_fails(in, "a mean of other numbers than doubles");
-    return operate_binary(in, OPERATOR_DIV, sum, length, out);
 }
 
 /* ---- products ---- */
@@ -154,16 +134,12 @@ section_product(Interp *in, bool at, Value *left, Value *right, Value **out)
 
 /* Is each element what NumPy's scalars give: sums, products and the like? */
 static bool
-is_plain_arithmetic(const Value *value)
+is_arithmetic(const Value *value)
 {
-    bool square = value->object != NULL && value->object == numpy_object("square");
     if (value->kind != V_EXPRESSION) return true;
-    if (!square && (value->object != NULL ||
-                    !(section_arithmetic((int)value->position) || value->position == -1)))
-        return false;
-    for (int i = 0; i < value->nitems - 1; i++)
-        if (!is_plain_arithmetic(value->items[i])) return false;
-    return true;
+    bool plain = section_arithmetic((int)value->position) || value->position == -1;
+    for (int i = 0; i < value->nitems - 1; i++) plain = plain && is_arithmetic(value->items[i]);
+    return plain;
 }
 
 /* x, y = a[i] - a[j]: all elements of the row, since each may raise a floating-point flag. */
@@ -174,7 +150,7 @@ section_unpack(Interp *in, Value *row, int count, Value **items)
     Value *number = value_const_new(in, PyLong_FromLong(count));
     SectionReads reads = {.origin = first_section(row)};
     if (number == NULL) return ANSWER_ERROR;
-    if (reads.origin == NULL || !is_plain_arithmetic(row))
+    if (reads.origin == NULL || !is_arithmetic(row))
         return section_fails(in, "an assignment that unpacks a function of rows");
     if (value_as_int(in, section_part(reads.origin, SECTION_STEP), &step) != ANSWER_YES)
         return section_fails(in, "an assignment that unpacks a slice whose step is not a constant");
@@ -199,53 +175,18 @@ section_unpack(Interp *in, Value *row, int count, Value **items)
 
 /* ---- calls ---- */
 
-static const struct {
-    const char *name;
-    Op op;
-} reductions[] = {
-    /* OP_input: the mean */
-    {"mean", OP_input},   {"sum", OP_loop_sum},  {"max", OP_loop_max},
-    {"min", OP_loop_min}, {"amax", OP_loop_max}, {"amin", OP_loop_min},
-};
+/* Functions and methods of rows that only repeats have, beside ufuncs. */
+static const char *const functions[] = {"mean", "max", "min", "amax", "amin", "where"};
 
-static Answer
-reduce_by(Interp *in, Op op, Value *operand, Value **out)
-{
-    return op == OP_input ? mean(in, operand, out) : reduce(in, op, operand, out);
-}
-
-/* Ufuncs of floats.  NumPy's loops for fmax and fmin give other zeros at other positions, and its
-   power has shortcuts for one exponent of all elements. */
-static const char *const ufuncs[] = {
-    "exp",      "exp2",       "expm1",    "log",       "log2",    "log10",    "log1p",   "sin",
-    "cos",      "tan",        "arcsin",   "arccos",    "arctan",  "sinh",     "cosh",    "tanh",
-    "arcsinh",  "arccosh",    "arctanh",  "cbrt",      "arctan2", "hypot",    "degrees", "radians",
-    "deg2rad",  "rad2deg",    "fmod",     "logaddexp", "sqrt",    "absolute", "square",  "negative",
-    "positive", "reciprocal", "sign",     "floor",     "ceil",    "trunc",    "rint",    "maximum",
-    "minimum",  "add",        "subtract", "multiply",  "divide",  "copysign",
-};
-
-/* Does a section that the value is made of go backwards, or nobody knows?  NumPy's loops then may
-   take other paths, with other bits. */
+/* Is it one of these, by its name as a method or as NumPy's object? */
 static bool
-goes_backwards(Interp *in, const Value *value)
+is_function(const char *name, PyObject *callable)
 {
-    int64_t step;
-    if (value->kind == V_SECTION)
-        return value_as_int(in, section_part(value, SECTION_STEP), &step) != ANSWER_YES || step < 0;
-    for (int i = 0; value->kind == V_EXPRESSION && i < value->nitems - 1; i++)
-        if (goes_backwards(in, value->items[i])) return true;
-    return false;
-}
-
-static Answer
-call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, Value **out)
-{
-    if (nargs < 1 || nargs > 2) return section_fails(in, "a call of a ufunc with such arguments");
-    TRY(section_expression(in, SECTION_CALL, nargs, args, out));
-    (*out)->object = ufunc;
-    return goes_backwards(in, *out) ? section_fails(in, "a function of a row that goes backwards")
-                                    : ANSWER_YES;
+    bool found = false;
+    for (size_t i = 0; i < COUNT_OF(functions) && !found; i++)
+        found =
+            name != NULL ? strcmp(name, functions[i]) == 0 : callable == numpy_object(functions[i]);
+    return found;
 }
 
 Answer
@@ -255,9 +196,8 @@ section_method(Interp *in, Value *method, int nargs, Value *const *args, PyObjec
     Value *self = method->items[0];
     if (strcmp(method->name, "dot") == 0 && nargs == 1 && kwnames == NULL)
         return section_product(in, false, self, args[0], out);
-    for (size_t i = 0; i < COUNT_OF(reductions) && nargs == 0 && kwnames == NULL; i++)
-        if (strcmp(method->name, reductions[i].name) == 0)
-            return reduce_by(in, reductions[i].op, self, out);
+    if (strcmp(method->name, "sum") == 0 && nargs == 0 && kwnames == NULL)
+        return row_sum(in, self, out);
     return interp_break(in, BREAK_UNROLL, "'%s' of %s with arguments", method->name,
                         value_describe(in, self));
 }
@@ -269,28 +209,23 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     bool any = false;
     for (int i = 0; i < nargs && !any; i++) any = value_is_section(in, args[i]);
     if (!any || kwnames != NULL) return ANSWER_NO;
-    for (size_t i = 0; i < COUNT_OF(reductions) && nargs == 1; i++)
-        if (callable == numpy_object(reductions[i].name))
-            return reduce_by(in, reductions[i].op, args[0], out);
-    if (nargs == 3 && callable == numpy_object("where")) return section_where(in, args, out);
+    if (nargs == 1 && callable == numpy_object("sum")) return row_sum(in, args[0], out);
     if (nargs == 2 && callable == numpy_object("dot"))
         return section_product(in, false, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
-    if (nargs == 1 && callable == python_builtin("abs"))
-        return call_ufunc(in, numpy_object("absolute"), nargs, args, out);
-    for (size_t i = 0; i < COUNT_OF(ufuncs); i++)
-        if (callable == numpy_object(ufuncs[i])) return call_ufunc(in, callable, nargs, args, out);
-    return ANSWER_NO;
+    bool known =
+        ufunc_check(callable) || callable == python_builtin("abs") || is_function(NULL, callable);
+    return known ? section_repeats(in, "a function of rows") : ANSWER_NO;
 }
 
 Answer
 section_find(Interp *in, Value *value, PyObject *name, Value **out)
 {
     const char *text = text_of_str(name);
-    bool known = strcmp(text, "dot") == 0;
-    for (size_t i = 0; i < COUNT_OF(reductions) && !known; i++)
-        known = strcmp(text, reductions[i].name) == 0;
+    bool known = strcmp(text, "dot") == 0 || strcmp(text, "sum") == 0;
+    if (is_function(text, NULL) && value_is_section(in, value))
+        return section_repeats(in, "a function of rows");
     if (!known || !value_is_section(in, value))
         return interp_break(in, BREAK_UNROLL, "'%s' of %s", text, value_describe(in, value));
     *out = value_sequence(in, V_BUILTIN_METHOD, 1, &value);

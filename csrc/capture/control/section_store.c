@@ -166,11 +166,26 @@ way(Interp *in, const Each *each, Value *ends[3])
 static Answer
 emit_loop(Interp *in, Each *each)
 {
+    Graph *g = in->graph;
     Value *ends[3];
-    StoreLoop loop;
+    NodeId args[4], node, *version = loop_array_version(in, each->target->of);
+    RegionId outer;
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     TRY(way(in, each, ends));
-    TRY(section_loop_begin(in, each->target->of, ends, &each->reads, &loop));
-    return section_loop_end(in, &loop, store_element(in, each));
+    for (int i = 0; i < 3; i++) TRY(value_as_unpinned_node(in, ends[i], &args[i]));
+    args[3] = *version;
+    Type type = graph_node(g, *version)->type;
+    TRY_NODE(node, graph_add(g, in->region, OP_loop, 4, args, &none, NULL));
+    TRY(section_region(in, &each->reads, node, &outer));
+    RegionId body = in->region;
+    *version = graph_input(g, body, &type);
+    Answer answer = *version == NO_NODE ? ANSWER_ERROR : store_element(in, each);
+    in->region = outer;
+    if (answer != ANSWER_YES) return answer;
+    if (VEC_PUSH(g->arena, &g->regions.at[body].results, *version) < 0) return ANSWER_ERROR;
+    loop_to_end(g, in->region, node);
+    TRY_NODE(*version, graph_add(g, in->region, OP_result, 1, &node, &type, NULL));
+    return ANSWER_YES;
 }
 
 Answer

@@ -225,6 +225,8 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
    constants become const nodes.  Read an array's type only after this call. ANSWER_NO when it is no
    array or scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
+/* The same, but lengths that arrays from outside have may be symbols. */
+Answer value_as_sized_node(Interp *in, Value *value, NodeId *out);
 /* As value_as_node, without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_unpinned_node(Interp *in, Value *value, NodeId *out);
 /* A known int of 64 bits without a sign as a node, also outside of loops; ANSWER_NO: others. */
@@ -558,6 +560,8 @@ bool dim_allows(const Dim *dim, int64_t length);
 bool dim_is_same(const Dim *a, const Dim *b);
 /* "'batch' (1 or more)" */
 void dim_put(Text *out, const Dim *dim);
+/* An axis that is declared of an argument and that its array of `rank` axes has not; -1: none. */
+long dim_beyond(const Interp *in, const Value *array, int rank, const char **name);
 
 /* ---- symbols.c: lengths of arrays from outside that are not known ---- */
 enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
@@ -566,6 +570,8 @@ enum { MOST_TRIES = 12 };  /* attempts with symbols */
 const Dim *symbol_dim(const Interp *in, SizeId size);
 /* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
 Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
+/* That an array from outside has the axes that are declared of it: 0, or -1 with DimensionError. */
+int dims_require(Interp *in, const Value *array, int rank);
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);
@@ -595,6 +601,14 @@ Answer lengths_are_some(Interp *in, int rank, const SizeId *shape);
  * count.
  */
 Answer layout_is_fixed(Interp *in, const Type *type);
+/* Which of two sizes is more, for all lengths that the plan serves; ANSWER_NO: that is not known.
+ */
+Answer size_is_more(Interp *in, SizeId a, SizeId b, bool *more);
+/* Guards that each of its lengths is two or more. */
+Answer lengths_are_several(Interp *in, const Type *type);
+/* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of
+   one element more does. */
+Answer layout_has_order(Interp *in, const Type *type, char order, bool *has);
 /* Has the array a length or stride that a turn of a loop tells? */
 bool type_is_measured(const Interp *in, const Type *type);
 /* Does it depend on nothing but lengths of arrays from outside? */

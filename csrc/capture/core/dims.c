@@ -8,18 +8,26 @@
 
 #include "../../config.h"
 
-/* The axes that are declared of the array, a dict of rows by pycompile._shapes; NULL: none. */
+/* The name of the argument that the array is, borrowed; NULL: it is none of the function's. */
 static PyObject *
-axes_by_name(const Interp *in, const Value *array)
+argument_name(const Interp *in, const Value *array)
 {
     const Source *source = &in->out->sources.at[array->source];
-    PyObject *dims = in->request->config != NULL ? in->request->config->dims : NULL;
-    if (dims == NULL || in->request->number != 0) return NULL;
+    if (in->request->number != 0) return NULL;
     if (source->kind == SOURCE_CELL && source->base != NO_SOURCE)
         source = &in->out->sources.at[source->base];
     const Decoded *d = in->bottom->decoded;
     if (source->kind != SOURCE_SLOT || source->index >= d->nlocalsplus) return NULL;
-    return PyDict_GetItem(dims, code_slot_name(d->code, source->index));
+    return code_slot_name(d->code, source->index);
+}
+
+/* The axes that are declared of the array, a dict of rows by pycompile._shapes; NULL: none. */
+static PyObject *
+axes_by_name(const Interp *in, const Value *array)
+{
+    PyObject *dims = in->request->config != NULL ? in->request->config->dims : NULL;
+    PyObject *name = dims != NULL ? argument_name(in, array) : NULL;
+    return name != NULL ? PyDict_GetItem(dims, name) : NULL;
 }
 
 /* What mark_dynamic was told of this very array; its module is there once it has been called. */
@@ -81,4 +89,18 @@ dim_put(Text *out, const Dim *dim)
         text_printf(out, " to %lld", (long long)dim->most);
     if (dim->divisor > 1) text_printf(out, ", a multiple of %lld", (long long)dim->divisor);
     text_put(out, ")");
+}
+
+long
+dim_beyond(const Interp *in, const Value *array, int rank, const char **name)
+{
+    PyObject *axes = axes_by_name(in, array), *axis, *row;
+    Py_ssize_t position = 0;
+    while (axes != NULL && PyDict_Next(axes, &position, &axis, &row)) {
+        long number = PyLong_AsLong(axis);
+        if (number < rank) continue;
+        *name = PyUnicode_AsUTF8(argument_name(in, array));
+        return number;
+    }
+    return -1;
 }

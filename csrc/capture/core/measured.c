@@ -171,6 +171,22 @@ size_of_pair(Interp *in, Op op, const NodeId *args, int depth, SizeId *out)
     return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What `min` and `max` choose of two ints.  ANSWER_NO: another choice. */
+static Answer
+size_of_choice(Interp *in, const Node *choice, int depth, SizeId *out)
+{
+    const Node *test = graph_node(in->graph, choice->args[0]);
+    if (test->op != OP_py_lt && test->op != OP_py_le) return ANSWER_NO;
+    NodeId first = test->args[0], second = test->args[1];
+    bool least = choice->args[1] == first && choice->args[2] == second;
+    if (!least && (choice->args[1] != second || choice->args[2] != first)) return ANSWER_NO;
+    SizeId a, b;
+    TRY(size_of_node(in, first, depth + 1, &a));
+    TRY(size_of_node(in, second, depth + 1, &b));
+    *out = size_extreme(in->graph, least ? SIZE_LEAST : SIZE_MOST, a, b);
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* ANSWER_NO: it is no int of Python's. */
 static Answer
 size_of_node(Interp *in, NodeId id, int depth, SizeId *out)
@@ -193,6 +209,11 @@ size_of_node(Interp *in, NodeId id, int depth, SizeId *out)
         TRY(size_of_node(in, node->args[0], depth + 1, out));
         *out = size_mul(in->graph, size_const(in->graph, -1), *out);
         return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+    case OP_where: {
+        Answer answer = size_of_choice(in, node, depth, out);
+        if (answer != ANSWER_NO) return answer;
+        break;
+    }
     case OP_input: {
         Answer answer = size_of_input(in, id, out);
         if (answer != ANSWER_NO) return answer;

@@ -140,7 +140,7 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
                  .rank = (uint8_t)header->rank,
                  .offset = NO_SIZE};
     Value *value = input_add(in, source, object, &type);
-    if (value == NULL) return NULL;
+    if (value == NULL || dims_require(in, value, header->rank) < 0) return NULL;
     for (int axis = 0; axis < header->rank; axis++) {
         SizeId shape = size_dim(in->graph, value->node, axis, header->shape[axis]);
         SizeId stride = size_stride(in->graph, value->node, axis, header->stride[axis]);
@@ -226,7 +226,7 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
     type.device = (uint8_t)library->device;
     type.unaligned = !(header->flags & ARRAY_ALIGNED_16);
     Value *value = input_add(in, source, object, &type);
-    if (value == NULL) return NULL;
+    if (value == NULL || dims_require(in, value, header->rank) < 0) return NULL;
     value->kind = V_DEVICE;
     unsigned symbols = symbols_of(in, value, header);
     Guard guard = {.kind = GUARD_ARRAY, .source = source, .other = NO_SOURCE};

@@ -238,12 +238,20 @@ put_line(const Interp *in, Text *out)
     text_printf(out, "%s:%d", file != NULL ? file : "?", line);
 }
 
+/* Raises DimensionError of a text that begins with the line. */
+static void
+raise_here(Interp *in, Text *text)
+{
+    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
+    if (class != NULL)
+        PyErr_SetString(class, text->data != NULL ? text->data : "a declared length");
+    text_free(text);
+}
+
 Answer
 dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
 {
     Text text = {0};
-    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
-    if (class == NULL) return ANSWER_ERROR;
     put_line(in, &text);
     text_put(&text, ": the length ");
     dim_put(&text, dim);
@@ -252,9 +260,22 @@ dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
     if (other != NULL) dim_put(&text, other);
     text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
                                   : "; change the code, or take the name out of `dynamic`");
-    PyErr_SetString(class, text.data != NULL ? text.data : "a declared length");
-    text_free(&text);
+    raise_here(in, &text);
     return ANSWER_ERROR;
+}
+
+int
+dims_require(Interp *in, const Value *array, int rank)
+{
+    const char *name;
+    long axis = dim_beyond(in, array, rank, &name);
+    if (axis < 0) return 0;
+    Text text = {0};
+    put_line(in, &text);
+    text_printf(&text, ": `dynamic` names axis %ld of '%s', an array of %d dimensions", axis, name,
+                rank);
+    raise_here(in, &text);
+    return -1;
 }
 
 /* ---- what is learnt ---- */
@@ -454,7 +475,7 @@ dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
     size = in->graph->sizes.at[whole];
     char what[96] = "has to be related to others as in this call";
     if (!zero && size.kind == SIZE_ADD && size.a == part && size_is_const(in->graph, size.b))
-        snprintf(what, sizeof(what), "has to be %lld or more",
+        snprintf(what, sizeof(what), "has to be %lld or more (a `Dim` says so)",
                  -(long long)size_value(in->graph, size.b));
     return dim_refuse(in, dim, what, NULL);
 }
@@ -673,11 +694,53 @@ lengths_are_some(Interp *in, int rank, const SizeId *shape)
 }
 
 Answer
+lengths_are_several(Interp *in, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
+    return ANSWER_YES;
+}
+
+Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    if (type_is_contiguous(in->graph, type)) return lengths_are_some(in, type->rank, type->shape);
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
+    return type_is_contiguous(in->graph, type) ? lengths_are_some(in, type->rank, type->shape)
+                                               : lengths_are_several(in, type);
+}
+
+Answer
+size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
+{
+    Graph *g = in->graph;
+    *more = size_value(g, a) > size_value(g, b);
+    SizeId most = *more ? a : b, least = *more ? b : a;
+    int64_t bound;
+    if (size_lower(g, size_sub(g, most, least), &bound) && bound > 0) return ANSWER_YES;
+    SizeId ratio = size_ratio(g, most, least);
+    if (ratio == NO_SIZE) return ANSWER_ERROR;
+    if (size_value(g, ratio) < 2 || !size_is_times(g, most, ratio, least)) return ANSWER_NO;
+    return length_is_some(in, ratio, 2);
+}
+
+Answer
+layout_has_order(Interp *in, const Type *type, char order, bool *has)
+{
+    Graph *g = in->graph;
+    SizeId step = size_const(g, (int64_t)dtype_size((DType)type->dtype));
+    *has = order == 'C' ? type_is_contiguous(g, type) : type_is_fortran(g, type);
+    if (*has || type_is_measured(in, type)) return ANSWER_YES;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = order == 'C' ? type->rank - 1 - i : i;
+        SizeId length = type->shape[axis], stride = type->stride[axis];
+        bool more;
+        if (size_is_const(g, length) && size_value(g, length) == 1) continue;
+        if (!size_same(g, stride, step)) {
+            TRY(length_is_some(in, length, 2));
+            Answer answer = size_is_more(in, stride, step, &more);
+            return answer == ANSWER_NO ? lengths_are_several(in, type) : answer;
+        }
+        step = size_mul(g, step, length);
+    }
     return ANSWER_YES;
 }

@@ -603,6 +603,16 @@ value_as_node(Interp *in, Value *value, NodeId *out)
     return value_as_unpinned_node(in, value, out);
 }
 
+Answer
+value_as_sized_node(Interp *in, Value *value, NodeId *out)
+{
+    uint8_t outer = in->memory.varies;
+    if (outer == VARIES_NOT) in->memory.varies = VARIES_SYMBOLS;
+    Answer answer = value_as_node(in, value, out);
+    in->memory.varies = outer;
+    return answer;
+}
+
 bool
 value_is_object(const Value *value)
 {

@@ -290,6 +290,7 @@ typedef struct {
     bool sections;        /* parts of arrays are stored … */
     bool long_rows;       /* … of many elements each, of larger arrays … */
     bool moves;           /* … with bounds or indices that change */
+    bool repeats;         /* it has what only a repeat's body can have */
     int pending;          /* operations on parts whose results are not used yet */
     bool asks_zeros;      /* of `either`, whether it is seen that they are such */
     bool asks_ints;       /* of `either`, whether it is seen that they may be ints */
@@ -423,7 +424,7 @@ typedef struct {
     VEC(Opaque) opaques;
     VEC(Window) windows;
     VEC(NodeId) borrowers; /* new arrays, made by steps, that do not own their memory */
-    PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
+    PointerMap objects;    /* a generator of np.random or a communicator -> its Value, for steps */
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;   /* by graph input index */
     VEC(Measured) measured;

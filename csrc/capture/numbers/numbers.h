@@ -51,12 +51,12 @@ Answer complex_new(Interp *in, int nargs, Value *const *args, Value **out);
 /* The number as a complex one; a real one of NumPy's or Python's is converted. */
 Answer complex_node(Interp *in, Value *value, NodeId *out);
 
-/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO: others ---- */
-Answer collective_sum(Interp *in, Value *items, Value *start, Value **out);
-Answer collective_math(Interp *in, const char *name, Value *sequence, Value **out);
-Answer collective_extreme(Interp *in, const char *name, Value *items, Value **out);
-Answer collective_sorted(Interp *in, Value *items, bool backwards, Value **out);
-Answer collective_of_array(Interp *in, const char *name, Value *array, Value **out);
+/* ---- numbers.c: sums and the like over numbers that come out of arrays; ANSWER_NO: others ---- */
+Answer numbers_sum(Interp *in, Value *items, Value *start, Value **out);
+Answer numbers_math(Interp *in, const char *name, Value *sequence, Value **out);
+Answer numbers_extreme(Interp *in, const char *name, Value *items, Value **out);
+Answer numbers_sorted(Interp *in, Value *items, bool backwards, Value **out);
+Answer numbers_of_array(Interp *in, const char *name, Value *array, Value **out);
 
 /* ---- loose.c: objects of plain classes known only when the plan runs; each ANSWER_NO for others
    ---- */

@@ -307,7 +307,7 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
         }
     }
     if (strcmp(module, "math") == 0 && nargs == 1) {
-        Answer answer = collective_math(in, name, args[0], out);
+        Answer answer = numbers_math(in, name, args[0], out);
         if (answer != ANSWER_NO) return answer;
     }
     if (!any_unknown(in, nargs, args)) return ANSWER_NO;

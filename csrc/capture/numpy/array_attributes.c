@@ -182,9 +182,9 @@ emit_flag(Interp *in, Value *flags, const char *name, Value **out)
     NodeId node;
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);
-    bool none = type_elements(in->graph, &type) == 0, set;
-    bool c = none || type_is_contiguous(in->graph, &type);
-    bool f = none || type_is_fortran(in->graph, &type);
+    bool none = type_elements(in->graph, &type) == 0, set, c = true, f = true;
+    if (!none) TRY(layout_has_order(in, &type, 'C', &c));
+    if (!none) TRY(layout_has_order(in, &type, 'F', &f));
     if (strcasecmp(name, "c_contiguous") == 0 || strcasecmp(name, "contiguous") == 0)
         set = c;
     else if (strcasecmp(name, "f_contiguous") == 0 || strcasecmp(name, "fortran") == 0)
@@ -301,7 +301,10 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;
     if (strcmp(name, "shape") == 0) return push_sizes(in, type.rank, type.shape, out);
-    if (strcmp(name, "strides") == 0) return push_sizes(in, type.rank, type.stride, out);
+    if (strcmp(name, "strides") == 0) {
+        TRY(layout_is_fixed(in, &type));
+        return push_sizes(in, type.rank, type.stride, out);
+    }
     if (strcmp(name, "dtype") == 0)
         return push_const(in, array_dtype_object((DType)type.dtype), out);
     if (strcmp(name, "T") == 0 && !scalar) return transposed(in, node, false, out);

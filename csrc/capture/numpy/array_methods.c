@@ -60,9 +60,9 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'K', &order));
     TRY(value_as_flag(in, rule_arg(rule, args, "copy"), true, &copy));
     Type type = node_type(in, node);
-    bool rows = type_is_contiguous(in->graph, &type), columns = type_is_fortran(in->graph, &type);
-    bool right = order == 'K' || (order == 'C' && rows) || (order == 'F' && columns) ||
-                 (order == 'A' && (rows || columns));
+    bool right = order == 'K';
+    if (!right) TRY(layout_has_order(in, &type, order == 'F' ? 'F' : 'C', &right));
+    if (!right && order == 'A') TRY(layout_has_order(in, &type, 'F', &right));
     if (!copy && right && type.dtype == dtype) {
         *out = args[0];
         return ANSWER_YES;

@@ -175,9 +175,8 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
         order = rule->data[0] == 'c' ? 'C' : 'F';
         if (type.rank == 0) return interp_break(in, BREAK_NUMPY, "%s of a scalar", rule->name);
     }
-    bool right =
-        order == 'K' || order == 'A' ||
-        (order == 'C' ? type_is_contiguous(in->graph, &type) : type_is_fortran(in->graph, &type));
+    bool right = order == 'K' || order == 'A';
+    if (!right) TRY(layout_has_order(in, &type, order, &right));
     if (dtype == type.dtype && right && (!copy || fresh)) {
         if (node == given && !value_is_sequence(args[0])) {
             *out = args[0]; /* the argument itself */

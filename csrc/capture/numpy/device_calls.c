@@ -68,6 +68,8 @@ static const Called calls[] = {
     {"interp", "f", MAX_HOLES},
     {"convolve", "f", MAX_HOLES},
     {"correlate", "f", MAX_HOLES},
+    {"empty", "f", MAX_HOLES},
+    {"empty_like", "f", MAX_HOLES},
     {"zeros", "f", MAX_HOLES},
     {"ones", "f", MAX_HOLES},
     {"full", "f", MAX_HOLES},

@@ -76,12 +76,7 @@ generator_value(Interp *in, Value *generator, Value **out)
 {
     *out = generator;
     if (generator->kind == V_NODE) return ANSWER_YES;
-    Value *known = map_get(&in->memory.randoms, generator->object);
-    if (known != NULL) {
-        *out = known;
-        return ANSWER_YES;
-    }
-    Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
+    if ((*out = map_get(&in->memory.objects, generator->object)) != NULL) return ANSWER_YES;
     PyObject *twin = calls_object(in, "generator_like"), *sample = NULL;
     if (twin != NULL) sample = keep(in, PyObject_CallOneArg(twin, generator->object));
     if (sample == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -90,24 +85,7 @@ generator_value(Interp *in, Value *generator, Value **out)
                             "a generator over a bit generator that is not NumPy's");
     }
     if (sample == NULL) return ANSWER_ERROR;
-    bool outside = generator->kind == V_OBJECT && generator->source != NO_SOURCE;
-    NodeId node;
-    if (outside) {
-        if (value_guard_type(in, generator) < 0) return ANSWER_ERROR;
-        TRY_NODE(node, graph_input(in->graph, 0, &type));
-    } else {
-        TRY_NODE(node, node_object(in, generator->object));
-    }
-    TRY(object_value(in, node, sample, out));
-    if (outside) {
-        (*out)->source = generator->source;
-        (*out)->pinned = true;
-        if (VEC_PUSH(in->arena, &in->out->input_source, generator->source) < 0 ||
-            VEC_PUSH(in->arena, &in->memory.inputs, *out) < 0)
-            return ANSWER_ERROR;
-    }
-    return map_put(in, &in->memory.randoms, generator->object, *out) < 0 ? ANSWER_ERROR
-                                                                         : ANSWER_YES;
+    return object_input(in, generator, sample, out);
 }
 
 /* The first argument of a draw: the token of the draw before it. */

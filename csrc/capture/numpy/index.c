@@ -459,10 +459,10 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     return push_node(in, result, out);
 }
 
-/* The type of a view that unknown_place() found, but for its place.  ANSWER_NO: it is no such
-   view. */
+/* The type of the view that a key of integers and slices names.  *placed: but for its place, which
+   only the run tells.  ANSWER_NO: it is another key. */
 static Answer
-placed_view(Interp *in, Value *array, Value *key, Type *part)
+view_of_key(Interp *in, Value *array, Value *key, bool *placed, Type *part)
 {
     if (!value_is_array(in, array)) return ANSWER_NO;
     NodeId node;
@@ -473,14 +473,14 @@ placed_view(Interp *in, Value *array, Value *key, Type *part)
     int n;
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
-    if (!type_is_known(in->graph, &from) || unknown_place(in, &from, items, n) == NULL)
-        return ANSWER_NO;
+    *placed = unknown_place(in, &from, items, n) != NULL;
+    if (advanced && (!*placed || !type_is_known(in->graph, &from))) return ANSWER_NO;
     for (int i = 0; i < n; i++)
         if (items[i].kind == ITEM_ARRAY)
             items[i] = (Item){.kind = ITEM_INT, .start = size_const(in->graph, 0)};
     TRY(basic_index(in, &from, items, n, &index));
     *part = index.type;
-    part->offset = NO_SIZE;
+    if (*placed) part->offset = NO_SIZE;
     return ANSWER_YES;
 }
 
@@ -497,11 +497,12 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     Type part;
     BreakNote note = break_take(in);
     in->memory.varies = VARIES_SYMBOLS; /* it only looks */
-    Answer view = placed_view(in, array, key, &part);
+    bool placed;
+    Answer view = view_of_key(in, array, key, &placed, &part);
     in->memory.varies = varied_;
     if (view == ANSWER_ERROR) return view;
     break_take(in);
-    call.placed = view == ANSWER_YES;
+    call.placed = view == ANSWER_YES && placed;
     call.fixed = key_gathers(in, key);
     break_put(in, &note);
     answer = call_whole_instead(in, &call, out);
@@ -593,12 +594,14 @@ value_fits(Interp *in, NodeId *value, const Type *place)
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
-    if (type_repeats(in->graph, place)) return interp_break(in, BREAK_SHARED, "%s", "");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
+    if (type_repeats(in->graph, place)) return interp_break(in, BREAK_SHARED, "%s", "");
     if (is_that_place(in, value, in->memory.storages.at[storage].version, place)) return ANSWER_YES;
+    Copy copy = {.target = array->node, .value = value, .to = *place, .from = node_type(in, value)};
+    TRY(copy_allowed(in, &copy));
     if (held != (DType)place->dtype)
         return write_through(in, array, place, in->memory.storages.at[storage].version, value);
     if (!stores_as_cast(in, value, (DType)place->dtype))
@@ -695,6 +698,60 @@ write_masked(Interp *in, Value *array, NodeId node, const Item *items, int n, co
     return write_mask(in, array, node, mask, elements);
 }
 
+/* The only advanced item, where it is a mask: its place among them. */
+static Answer
+mask_among_slices(Interp *in, const Item *items, int n, int *at, NodeId *mask)
+{
+    *at = -1;
+    for (int i = 0; i < n; i++) {
+        if (items[i].kind < ITEM_MASK) continue;
+        if (items[i].kind == ITEM_ARRAY || *at >= 0) return ANSWER_NO;
+        *at = i;
+    }
+    return *at < 0 ? ANSWER_NO : only_mask(in, items + *at, 1, mask);
+}
+
+/* How many axes a view has of such items, an Ellipsis's not counted. */
+static int
+axes_of_items(const Item *items, int n, bool *ellipsis)
+{
+    int axes = 0;
+    for (int i = 0; i < n; i++) {
+        axes += items[i].kind == ITEM_SLICE || items[i].kind == ITEM_NEW;
+        *ellipsis = *ellipsis || items[i].kind == ITEM_ELLIPSIS;
+    }
+    return axes;
+}
+
+/* x[1:, mask] = value, of a number: a mask of some axes of x[1:, :]. */
+static Answer
+write_mask_among_slices(Interp *in, Value *array, NodeId node, const Item *items, int n,
+                        NodeId value)
+{
+    int at, count = 0;
+    NodeId mask, view, result;
+    TRY(mask_among_slices(in, items, n, &at, &mask));
+    Type from = node_type(in, node), by = node_type(in, mask);
+    const Item whole = {.kind = ITEM_SLICE, .start = NO_SIZE, .stop = NO_SIZE, .step = 1};
+    Item basic[MAX_ITEMS + MAX_RANK];
+    BasicIndex index;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < (i == at ? by.rank : 1); k++)
+            basic[count++] = i == at ? whole : items[i];
+    TRY(basic_index(in, &from, basic, count, &index));
+    bool before = false, behind = false;
+    int front = axes_of_items(items, at, &before);
+    int rest = axes_of_items(items + at + 1, n - at - 1, &behind);
+    if (before) front = index.type.rank - by.rank - rest;
+    for (int i = 0; i < by.rank; i++)
+        if (by.shape[i] != index.type.shape[front + i]) return ANSWER_NO;
+    TRY(node_view(in, OP_as_strided, node, &index.type, 0, NULL, &view));
+    TRY(mask_widened(in, mask, index.type.rank - front, &mask));
+    TRY(node_cast(in, value, (DType)from.dtype, &value));
+    TRY(node_where(in, mask, value, view, &result));
+    return write_place(in, array, &index.type, result);
+}
+
 static Answer
 advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *items, int n,
                NodeId value)
@@ -711,6 +768,10 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     bool casts = given.form != FORM_PYTHON || stores_as_cast(in, value, (DType)type.dtype);
     if (masked == ANSWER_YES && node_type(in, mask).rank <= type.rank && casts)
         return write_mask(in, array, node, mask, value);
+    if (n > 1 && given.rank == 0 && casts) {
+        Answer answer = write_mask_among_slices(in, array, node, items, n, value);
+        if (answer != ANSWER_NO) return answer;
+    }
     NodeId args[MAX_ITEMS + 3], result;
     PyObject *template;
     int narrays;
@@ -764,11 +825,30 @@ store_or_step(Interp *in, Value *array, Value *key, Value *value)
     return call_whole_instead(in, &call, &none);
 }
 
+/* A value that is a view of the array, where only the run tells the place of one of the two. */
+static Answer
+placed_store_allowed(Interp *in, Value *array, Value *key, Value *value)
+{
+    const Opaque *view = value_is_opaque(in, value) ? opaque_of(in, value->node) : NULL;
+    if (!value_is_array(in, array) ||
+        (view != NULL ? view->of == NULL : !value_is_array(in, value)))
+        return ANSWER_YES;
+    Copy copy = {.target = array->node, .value = value->node, .placed = true};
+    if (view != NULL) copy.value = view->of->node;
+    copy.from = view != NULL ? view->part : node_type(in, value->node);
+    if (storage_of(in, copy.target) != storage_of(in, copy.value)) return ANSWER_YES;
+    bool placed;
+    VARYING(in, answer, view_of_key(in, array, key, &placed, &copy.to)); /* as the store does */
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
+    return placed || view != NULL ? copy_allowed(in, &copy) : ANSWER_YES;
+}
+
 Answer
 emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
 {
     Value *at = NULL, *stored = NULL;
     NodeId copy;
+    TRY(placed_store_allowed(in, array, key, value));
     Answer copied = place_copy(in, value, &copy);
     if (answer_stops(copied)) return copied;
     if (copied == ANSWER_YES && (value = value_node(in, copy)) == NULL) return ANSWER_ERROR;

@@ -144,6 +144,9 @@ Answer device_unary_operator(Interp *in, int operator_, Value *operand, Value **
 /* Adds the functions to the table of core/callables.c. */
 int device_call_callables(void);
 
+/* ---- collectives.c: calls of a communicator ---- */
+int collective_callables(void);
+
 /* ---- device.c: arrays of a library whose memory is a device's ---- */
 bool value_is_on_device(const Value *value);
 /* For messages: what the array is of. */
@@ -304,6 +307,10 @@ bool stores_as_cast(Interp *in, NodeId value, DType to);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
+/* ---- index_list.c: ANSWER_NO where the key is no short list of ints that a turn computes ---- */
+Answer index_list_read(Interp *in, Value *array, Value *key, Value **out);
+Answer index_list_write(Interp *in, Value *array, Value *key, Value *value);
+
 /* ---- views.c: views as nodes; their types follow NumPy's rules, on a device CuPy's ---- */
 Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
                  NodeId *out);
@@ -327,9 +334,20 @@ int writes_commit(Interp *in, int place);
 /* The target of a write and an operand of NumPy's loop that writes it: breaks, or guards, where the
    operand is another view whose memory reaches into the target's. */
 Answer write_beside(Interp *in, NodeId target, NodeId operand);
+/* Are two views of one storage known to share nothing? */
+bool views_apart(const Graph *g, const Type *a, const Type *b);
 /* At the end, when the other effects are built: adds NO_OVERLAP guards and the other EFFECT_WRITEs,
    and tells the graph which outputs they are.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
+
+/* ---- crossing.c: copies between views of one array ---- */
+typedef struct {
+    NodeId target, value; /* in whose memory they lie */
+    Type to, from;
+    bool placed; /* only the run tells where: places.c */
+} Copy;
+/* Breaks, guards or asserts where NumPy reads elements of the value that it has written. */
+Answer copy_allowed(Interp *in, const Copy *copy);
 
 /* ---- reductions.c ---- */
 /* Axis arguments: absent or None, an int, or a tuple of ints; normalised, unsorted.  *n is -1 for
@@ -343,6 +361,8 @@ Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
 /* ---- shape_functions.c ---- */
 /* A shape: int or tuple of ints; -1 is passed on. */
 Answer value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape);
+/* The arrays, which get the axis; their nodes change. */
+Answer nodes_stack(Interp *in, int axis, int n, NodeId *nodes, NodeId *out);
 
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */
@@ -430,6 +450,8 @@ Answer object_attribute(Interp *in, Value *object, const char *name, Value **out
 Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
 Answer object_value(Interp *in, NodeId node, PyObject *sample, Value **out);
+/* The program's object as an argument of steps, where it is not changed but by them. */
+Answer object_input(Interp *in, Value *object, PyObject *sample, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);

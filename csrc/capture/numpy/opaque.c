@@ -39,6 +39,30 @@ object_value(Interp *in, NodeId node, PyObject *sample, Value **out)
     return opaque_value(in, node, sample, false, out);
 }
 
+Answer
+object_input(Interp *in, Value *object, PyObject *sample, Value **out)
+{
+    Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
+    bool outside = object->kind != V_CONST && object->source != NO_SOURCE;
+    NodeId node;
+    if ((*out = map_get(&in->memory.objects, object->object)) != NULL) return ANSWER_YES;
+    if (outside) {
+        if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
+        TRY_NODE(node, graph_input(in->graph, 0, &type));
+    } else {
+        TRY_NODE(node, node_object(in, object->object));
+    }
+    TRY(object_value(in, node, sample, out));
+    if (outside) {
+        (*out)->source = object->source;
+        (*out)->pinned = true;
+        if (VEC_PUSH(in->arena, &in->out->input_source, object->source) < 0 ||
+            VEC_PUSH(in->arena, &in->memory.inputs, *out) < 0)
+            return ANSWER_ERROR;
+    }
+    return map_put(in, &in->memory.objects, object->object, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* A method of the sample's class that runs only code of NumPy and Python and leaves the object
    unchanged; kept, NULL without error. */
 static PyObject *

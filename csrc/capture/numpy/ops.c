@@ -818,8 +818,8 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
 
 /* abs(x): of an integer scalar, the smallest number warns; of a complex one it is libm's hypot,
    which the ufunc's loop is not everywhere. */
-Answer
-emit_absolute(Interp *in, Value *value, Value **out)
+static Answer
+absolute_node(Interp *in, Value *value, Value **out)
 {
     NodeId node;
     PyObject *ufunc = numpy_object("absolute");
@@ -838,6 +838,13 @@ emit_absolute(Interp *in, Value *value, Value **out)
     else
         TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));
     return push_node(in, node, out);
+}
+
+Answer
+emit_absolute(Interp *in, Value *value, Value **out)
+{
+    VARYING(in, answer, absolute_node(in, value, out));
+    return answer;
 }
 
 /* ---- in place ---- */

@@ -451,13 +451,8 @@ do_concatenate(Interp *in, const Rule *rule, Value *const *args, Value **out)
 }
 
 Answer
-do_stack(Interp *in, const Rule *rule, Value *const *args, Value **out)
+nodes_stack(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
 {
-    int n, axis = 0;
-    NodeId *nodes, node;
-    TRY(sequence_nodes(in, args[0], &n, &nodes));
-    Value *given = rule_arg(rule, args, "axis");
-    if (given != NULL) TRY(value_as_axis(in, given, node_type(in, nodes[0]).rank + 1, &axis));
     for (int i = 0; i < n; i++) {
         Type a = node_type(in, nodes[0]), b = node_type(in, nodes[i]);
         if (i > 0) { /* the first has its new axis already */
@@ -466,7 +461,18 @@ do_stack(Interp *in, const Rule *rule, Value *const *args, Value **out)
         }
         TRY(with_axis(in, nodes[i], axis, &nodes[i]));
     }
-    TRY(join(in, axis, n, nodes, &node));
+    return join(in, axis, n, nodes, out);
+}
+
+Answer
+do_stack(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    int n, axis = 0;
+    NodeId *nodes, node;
+    TRY(sequence_nodes(in, args[0], &n, &nodes));
+    Value *given = rule_arg(rule, args, "axis");
+    if (given != NULL) TRY(value_as_axis(in, given, node_type(in, nodes[0]).rank + 1, &axis));
+    TRY(nodes_stack(in, axis, n, nodes, &node));
     return push_node(in, node, out);
 }
 

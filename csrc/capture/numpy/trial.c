@@ -431,6 +431,23 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     return value_follows(&t, t.value, value);
 }
 
+/* One length, for which expressions of one form are made of what is one: guarding that n // 4 and m
+   // 4 are equal would leave them two. */
+static Answer
+unite_alike(Interp *in, SizeId a, SizeId b)
+{
+    Graph *g = in->graph;
+    if ((a = size_now(g, a)) == NO_SIZE || (b = size_now(g, b)) == NO_SIZE) return ANSWER_ERROR;
+    if (size_same(g, a, b)) return ANSWER_YES;
+    const Size one = g->sizes.at[a], other = g->sizes.at[b];
+    if (one.kind != other.kind || one.kind < SIZE_ADD ||
+        size_value(g, one.a) != size_value(g, other.a) ||
+        size_value(g, one.b) != size_value(g, other.b))
+        return symbols_unite(in, a, b);
+    TRY(unite_alike(in, one.a, other.a));
+    return unite_alike(in, one.b, other.b);
+}
+
 /* Lengths of arguments that are equal in this call, and no numbers, become one: many calls take no
    others (a square matrix, factors of a product).  *any: some have. */
 static Answer
@@ -447,7 +464,7 @@ unite_equal_lengths(Interp *in, const Attempt *attempt, bool *any)
                 k++;
             if (k == count && count < MOST_KNOWN) seen[count++] = length;
             if (k == count || size_now(in->graph, seen[k]) == size_now(in->graph, length)) continue;
-            TRY(symbols_unite(in, seen[k], length));
+            TRY(unite_alike(in, seen[k], length));
             *any = true;
         }
     return ANSWER_YES;

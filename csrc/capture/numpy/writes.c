@@ -59,8 +59,10 @@ write_allowed(Interp *in, Value *array)
         if (obstacle_note(in, GUARD_READONLY, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     }
-    if (type_repeats(in->graph, &graph_node(in->graph, input->node)->type))
+    if (type_repeats(in->graph, &graph_node(in->graph, input->node)->type)) {
+        if (obstacle_note(in, GUARD_REPEATS, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
         return interp_break(in, BREAK_SHARED, "%s", "");
+    }
     if (input->guard) in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
     return ANSWER_YES;
 }
@@ -91,8 +93,7 @@ overlap_hint(const Interp *in, const Value *a, const Value *b)
     return view ? HINT_TAKEN : HINT_OF_CODE;
 }
 
-/* Of two views of one storage. */
-static bool
+bool
 views_apart(const Graph *g, const Type *a, const Type *b)
 {
     const Type *both[2] = {a, b};
@@ -214,6 +215,17 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
             if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
         }
     return ANSWER_YES;
+}
+
+/* Of strides that are no symbols the array's own guard tells. */
+static int
+guard_no_repeats(Interp *in, const Value *input)
+{
+    const Type *type = &graph_node(in->graph, input->node)->type;
+    bool open = false;
+    for (int axis = 0; axis < type->rank; axis++)
+        open = open || in->graph->sizes.at[type->stride[axis]].kind == SIZE_STRIDE;
+    return open && guard_simple(in, GUARD_NO_REPEATS, input->source, NULL) < 0 ? -1 : 0;
 }
 
 /* `when`: the bool under which it is done; NULL: always. */
@@ -374,6 +386,7 @@ writes_finish(Interp *in)
         Value *input = storage->written ? input_of(in, storage->root) : NULL;
         if (input == NULL) continue;
         group[n++] = input;
+        if (guard_no_repeats(in, input) < 0) return ANSWER_ERROR;
         if (storage->commit == 0 && commit_storage(in, i) < 0) return ANSWER_ERROR;
     }
     note_written(in);

@@ -261,6 +261,23 @@ array_find(Interp *in, Value *object, PyObject *name, Value **out)
     return array_attribute(in, object, text, out);
 }
 
+/* A module's name that is there once it is asked for: NumPy's submodules, and our own package's
+   names (pycompile/__init__.py). */
+static int
+load_late_name(PyObject *module, PyObject *name)
+{
+    const char *of = PyModule_GetName(module);
+    if (of == NULL || strcmp(of, "pycompile") != 0) {
+        PyErr_Clear();
+        return numpy_load_submodule(module, name);
+    }
+    PyObject *found = PyObject_GetAttr(module, name);
+    if (found == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    Py_XDECREF(found);
+    return 0;
+}
+
 Answer
 const_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
@@ -268,7 +285,7 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (PyModule_CheckExact(object->object)) {
         if (guard_class(in, object->object) < 0) return ANSWER_ERROR;
         PyObject *dict = PyModule_GetDict(object->object);
-        if (dict_stored(dict, name) == NULL && numpy_load_submodule(object->object, name) < 0)
+        if (dict_stored(dict, name) == NULL && load_late_name(object->object, name) < 0)
             return ANSWER_ERROR;
         if (dict_stored(dict, name) == NULL) return no_attribute(in, object, name);
         return load_global(in, dict, NULL, name, out);

@@ -323,7 +323,7 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
     Value *items;
     if (keyword_count(call)) return shadow_extreme(call, name);
     if (call->nargs == 1) {
-        Answer whole = collective_of_array(in, name, call->args[0], call->out);
+        Answer whole = numbers_of_array(in, name, call->args[0], call->out);
         if (whole != ANSWER_NO) return whole;
         Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
         if (answer != ANSWER_YES) return answer;
@@ -369,7 +369,7 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         PyObject *object;
         answer = value_known(in, node, &object);
         if (answer == ANSWER_NO) {
-            answer = collective_extreme(in, name, items, call->out);
+            answer = numbers_extreme(in, name, items, call->out);
             if (answer == ANSWER_NO) answer = loose_extreme(in, name, items, call->out);
             if (answer != ANSWER_NO) return answer;
             return builtin_unknown(call, name);
@@ -394,7 +394,7 @@ builtin_sum(const BuiltinCall *call)
     for (int i = 0; i < items->nitems; i++) {
         PyTypeObject *type = value_type(in, items->items[i]);
         if (type == &PyFloat_Type || type == &PyComplex_Type) {
-            answer = collective_sum(in, items, total, call->out);
+            answer = numbers_sum(in, items, total, call->out);
             if (answer != ANSWER_NO) return answer;
             Value *args[2] = {items, total};
             PyObject *sum = python_builtin("sum");
@@ -414,7 +414,7 @@ any_all(const BuiltinCall *call, bool any)
 {
     Interp *in = call->in;
     Value *iterator, *item, *node;
-    Answer answer = collective_of_array(in, any ? "any" : "all", call->args[0], call->out);
+    Answer answer = numbers_of_array(in, any ? "any" : "all", call->args[0], call->out);
     if (answer != ANSWER_NO) return answer;
     answer = iterator_of(in, call->args[0], &iterator);
     while (answer == ANSWER_YES) {
@@ -593,7 +593,7 @@ builtin_sorted(const BuiltinCall *call)
     bool backwards = reverse != NULL && reverse->object == Py_True;
     if (answer == ANSWER_YES && keyword_count(call) == (reverse != NULL) &&
         (reverse == NULL || backwards || reverse->object == Py_False)) {
-        answer = collective_sorted(call->in, items, backwards, call->out);
+        answer = numbers_sorted(call->in, items, backwards, call->out);
         if (answer != ANSWER_NO) return answer;
         answer = ANSWER_YES;
     }

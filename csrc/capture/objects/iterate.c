@@ -251,7 +251,8 @@ iterate_node(Interp *in, Value *iterable, Value **out)
     NodeId node;
     if (array_is_unpinned(in, iterable))
         return iterate_items(in, iterable, out); /* still of any length */
-    Answer answer = value_is_array(in, iterable) ? value_as_node(in, iterable, &node) : ANSWER_NO;
+    Answer answer =
+        value_is_array(in, iterable) ? value_as_unpinned_node(in, iterable, &node) : ANSWER_NO;
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank == 0)
         return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");

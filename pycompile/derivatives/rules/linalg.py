@@ -145,13 +145,25 @@ def svd_a(g, o, a, full_matrices=True, compute_uv=True, hermitian=False):
 
 @rule(np.linalg.qr, "a")
 def qr_a(g, o, a, mode="reduced"):
+    m, n = a.shape[-2:]
     if np.iscomplexobj(a):
         raise NoRule("np.linalg.qr of complex numbers")
+    if mode not in ("reduced", "complete") or (mode == "complete" and m > n):
+        raise NoRule(f"np.linalg.qr in mode {mode!r}")
     if not a.size:
         return np.zeros(a.shape, a.dtype)
     q, r = o[0], o[1]
     gq = g[0] if g[0] is not None else np.zeros(q.shape, q.dtype)
     gr = np.triu(g[1]) if g[1] is not None else np.zeros(r.shape, r.dtype)
+    if m >= n:
+        return _square_qr(gq, gr, q, r)
+    # The columns behind the square ones are q times theirs of r.
+    gq = gq + a[..., m:] @ _t(gr[..., m:])
+    left = _square_qr(gq, gr[..., :m], q, r[..., :m])
+    return np.concatenate([left, q @ gr[..., m:]], axis=-1)
+
+
+def _square_qr(gq, gr, q, r):
     middle = r @ _t(gr) - _t(gq) @ q
     low = np.tril(middle, -1)
     middle = low + _t(low) + np.eye(r.shape[-1], dtype=r.dtype) * middle

@@ -57,6 +57,18 @@ def _running_product(g, o, array, axis):
     return cumprod_back(g, array, axis)
 
 
+def _running_logaddexp(g, o, array, axis):
+    """Each result takes of the one before and of its item, exp(item - result) of it of the item."""
+    x, o = np.moveaxis(array, axis, 0), np.moveaxis(o, axis, 0)
+    g = np.array(np.moveaxis(g, axis, 0))
+    stays = np.exp(o[:-1] - o[1:])
+    for i in range(x.shape[0] - 2, -1, -1):
+        g[i] += g[i + 1] * stays[i]
+    back = g * np.exp(x - o)
+    back[:1] = g[:1]  # it is its item, infinite or not
+    return np.moveaxis(back, 0, axis)
+
+
 def _running_most(g, o, array, axis):
     """Each goes to where the largest (smallest) so far came from: of ties, the last."""
     x, top = np.moveaxis(array, axis, 0), np.moveaxis(o, axis, 0)
@@ -85,6 +97,7 @@ ACCUMULATE: dict[np.ufunc, Rule] = {
     np.multiply: _running_product,
     np.maximum: _running_most,
     np.minimum: _running_most,
+    np.logaddexp: _running_logaddexp,
 }
 
 

@@ -29,6 +29,13 @@ def real_if_close_a(g, o, a, tol=100):
     return g
 
 
+@rule(
+    getattr(np, "astype", np.ndarray.astype), "x"
+)  # of complex numbers to real ones, with a warning
+def astype_x(g, o, x, dtype, *args, **kwargs):
+    return g
+
+
 @rule(np.broadcast_to, "array")
 def broadcast_to_array(g, o, array, shape, subok=False):
     return unspread(g, np.shape(array))

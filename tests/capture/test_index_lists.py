@@ -1,4 +1,4 @@
-"""Lists of ints as indices in kept loops: a[[k, p]] = a[[p, k]]."""
+"""Lists of ints as indices in loops: a[[k, p]] = a[[p, k]]."""
 
 import numpy as np
 import pytest
@@ -78,6 +78,18 @@ def lu(a, pivots):
             a[i, k + 1 :] -= a[i, k] * a[k, k + 1 :]
 
 
+def parts_of_rows(a, h):
+    for i in range(len(h) - 1):
+        p, q = h[i], h[i + 1]
+        a[[p, q], i % 3 :] = a[[q, p], i % 3 :]
+        a[[p, 0, p]] = a[:3] + a[[q, q, 1]]
+
+
+def converted(x, y, h):
+    for i in range(len(h)):
+        x[[h[i], 0]] = y[[0, h[i]]]
+
+
 def grid(rows=7, columns=5, dtype="f8"):
     return RNG.standard_normal((rows, columns)).astype(dtype)
 
@@ -107,12 +119,22 @@ def test_elements():
         )
 
 
-def test_what_is_left_to_python():
-    check(written_between, grid(), H, captured=False)
+def test_parts_of_rows():
+    """Overlapping values, the same row twice, other layouts."""
+    a = grid()
+    also = ((a[::-1], H), (a.T.copy().T, H), (a, H - 7), (a, beyond(11)), (a[:, ::2], H))
+    check(parts_of_rows, a, H, whole=True, also=also)
+
+
+def test_other_values_and_other_lists():
+    check(written_between, grid(), H, whole=True)
     check(read_only, grid(), H, captured=False, also=((grid(), beyond(2)),))
     check(one_for_two, grid(), H, captured=False)
     check(bools, grid()[0], H[:4] % 4, captured=False)
+    for dtypes in ("i4", "f8"), ("f8", "f4"), ("u1", "i8"):
+        x, y = (grid()[0].astype(dtype) for dtype in dtypes)
+        check(converted, x, y, H % 5, captured=False)
 
 
-def test_lu_stays_one_loop():
+def test_lu_is_one_plan():
     check(lu, grid(9, 9), np.zeros(9, int), whole=True)

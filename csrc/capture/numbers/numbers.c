@@ -59,7 +59,7 @@ step(Interp *in, const char *name, int n, const NodeId *nodes, Type type, Value 
 
 /* sum(items, start) of Python's numbers with a float or complex number among them. */
 Answer
-collective_sum(Interp *in, Value *items, Value *start, Value **out)
+numbers_sum(Interp *in, Value *items, Value *start, Value **out)
 {
     Numbers all;
     Answer answer = read_numbers(in, items, start, &all);
@@ -73,7 +73,7 @@ collective_sum(Interp *in, Value *items, Value *start, Value **out)
 
 /* math.fsum, math.prod of one sequence. */
 Answer
-collective_math(Interp *in, const char *name, Value *sequence, Value **out)
+numbers_math(Interp *in, const char *name, Value *sequence, Value **out)
 {
     Numbers all;
     Value *items;
@@ -94,7 +94,7 @@ collective_math(Interp *in, const char *name, Value *sequence, Value **out)
 
 /* max and min of numbers of one type. */
 Answer
-collective_extreme(Interp *in, const char *name, Value *items, Value **out)
+numbers_extreme(Interp *in, const char *name, Value *items, Value **out)
 {
     Numbers all;
     Answer answer = read_numbers(in, items, NULL, &all);
@@ -109,7 +109,7 @@ collective_extreme(Interp *in, const char *name, Value *items, Value **out)
 
 /* sorted(items) of numbers of one type, as a list. */
 Answer
-collective_sorted(Interp *in, Value *items, bool backwards, Value **out)
+numbers_sorted(Interp *in, Value *items, bool backwards, Value **out)
 {
     Numbers all;
     Value *sorted;
@@ -134,7 +134,7 @@ collective_sorted(Interp *in, Value *items, bool backwards, Value **out)
 
 /* max, min, any and all of the elements of an array of one axis. */
 Answer
-collective_of_array(Interp *in, const char *name, Value *array, Value **out)
+numbers_of_array(Interp *in, const char *name, Value *array, Value **out)
 {
     NodeId node;
     if (!value_is_array(in, array) || value_is_opaque(in, array)) return ANSWER_NO;
