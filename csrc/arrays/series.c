@@ -30,76 +30,86 @@ series_dtype(PyObject *object, DType *out)
     }
     if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) == 0) return false;
     *out = PyFloat_CheckExact(PyList_GET_ITEM(object, 0)) ? DT_F64 : DT_I64;
+    return *out == DT_F64 || PyLong_CheckExact(PyList_GET_ITEM(object, 0));
+}
+
+bool
+series_is_even(PyObject *object, DType dtype)
+{
+    enum { MOST = 1 << 16 }; /* what comes behind, a run looks at */
     int64_t word;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); i++)
-        if (!item_word(PyList_GET_ITEM(object, i), *out, &word)) return false;
+    Py_ssize_t length = PyList_CheckExact(object) ? PyList_GET_SIZE(object) : 0;
+    for (Py_ssize_t i = 0; i < Py_MIN(length, MOST); i++)
+        if (!item_word(PyList_GET_ITEM(object, i), dtype, &word)) return false;
     return true;
 }
 
-static int64_t
-length_of(PyObject *object)
+int64_t
+series_length(PyObject *object, DType dtype)
 {
+    DType now = dtype;
+    bool empty = PyList_CheckExact(object) && PyList_GET_SIZE(object) == 0;
+    if (empty) return dtype == DT_F64 || dtype == DT_I64 ? 0 : -1;
+    if (!series_dtype(object, &now) || now != dtype) return -1;
     return PyBytes_CheckExact(object)     ? PyBytes_GET_SIZE(object)
            : PyUnicode_CheckExact(object) ? PyUnicode_GET_LENGTH(object)
                                           : PyList_GET_SIZE(object);
 }
 
-/* How many bytes at the front are the object's already; -1: it is no series of this dtype. */
-static int64_t
-same_bytes(PyObject *object, DType dtype, const char *data, int64_t length)
+PyObject *
+series_array(DType dtype, int64_t length)
 {
-    if (dtype == DT_U8) return memcmp(data, PyBytes_AS_STRING(object), (size_t)length) ? 0 : length;
-    int64_t i = 0, word;
-    const uint32_t *letters = (const uint32_t *)data;
-    if (dtype == DT_U32) {
-        while (i < length && letters[i] == PyUnicode_READ_CHAR(object, i)) i++;
-        return i * 4;
-    }
-    for (; i < length; i++) {
-        if (!item_word(PyList_GET_ITEM(object, i), dtype, &word)) return -1;
-        if (memcmp(data + i * 8, &word, sizeof word) != 0) break;
-    }
-    return i * 8;
+    int64_t size = (int64_t)dtype_size(dtype);
+    return array_new(dtype, 1, &length, &size);
 }
 
+/* The header of the array where the object may be in it still. */
 static bool
-read_items(PyObject *object, DType dtype, int64_t from, int64_t length, char *data)
+fits(PyObject *object, PyObject *array, DType *dtype, ArrayHeader *header)
 {
+    if (array_header(array, header) != ANSWER_YES || header->rank != 1) return false;
+    *dtype = header->dtype;
+    return series_length(object, *dtype) == header->shape[0];
+}
+
+bool
+series_fill(PyObject *object, PyObject *array)
+{
+    DType dtype;
+    ArrayHeader header;
+    if (!fits(object, array, &dtype, &header)) return false;
+    int64_t length = header.shape[0];
     if (dtype == DT_U8) {
-        memcpy(data, PyBytes_AS_STRING(object), (size_t)length);
+        memcpy(header.data, PyBytes_AS_STRING(object), (size_t)length);
         return true;
     }
-    if (dtype == DT_U32) return PyUnicode_AsUCS4(object, (Py_UCS4 *)data, length, 0) != NULL;
-    for (int64_t i = from; i < length; i++) {
+    if (dtype == DT_U32) {
+        bool filled = PyUnicode_AsUCS4(object, (Py_UCS4 *)(void *)header.data, length, 0) != NULL;
+        PyErr_Clear();
+        return filled;
+    }
+    for (int64_t i = 0; i < length; i++) {
         int64_t word;
         if (!item_word(PyList_GET_ITEM(object, i), dtype, &word)) return false;
-        memcpy(data + i * 8, &word, sizeof word);
+        memcpy(header.data + i * 8, &word, sizeof word);
     }
     return true;
 }
 
-static bool
-has_class(PyObject *object, DType dtype)
+bool
+series_is(PyObject *object, PyObject *array)
 {
-    return dtype == DT_U8    ? PyBytes_CheckExact(object)
-           : dtype == DT_U32 ? PyUnicode_CheckExact(object)
-                             : PyList_CheckExact(object);
-}
-
-PyObject *
-series_array(PyObject *object, DType dtype, PyObject *last)
-{
-    if (!has_class(object, dtype)) return NULL;
-    int64_t length = length_of(object), size = (int64_t)dtype_size(dtype), same = 0;
+    DType dtype;
     ArrayHeader header;
-    if (last != NULL && array_header(last, &header) == ANSWER_YES && header.shape[0] == length) {
-        if ((same = same_bytes(object, dtype, header.data, length)) < 0) return NULL;
-        if (same == length * size) return Py_NewRef(last);
-        if (Py_REFCNT(last) == 1)
-            return read_items(object, dtype, same / size, length, header.data) ? Py_NewRef(last)
-                                                                               : NULL;
-    }
-    PyObject *array = array_new(dtype, 1, &length, &size);
-    if (array != NULL && !read_items(object, dtype, 0, length, array_data(array))) Py_CLEAR(array);
-    return array;
+    if (!fits(object, array, &dtype, &header)) return false;
+    int64_t length = header.shape[0], i = 0, word;
+    const uint32_t *letters = (const uint32_t *)(const void *)header.data;
+    if (dtype == DT_U8) return memcmp(header.data, PyBytes_AS_STRING(object), (size_t)length) == 0;
+    if (dtype == DT_U32)
+        while (i < length && letters[i] == PyUnicode_READ_CHAR(object, i)) i++;
+    else
+        while (i < length && item_word(PyList_GET_ITEM(object, i), dtype, &word) &&
+               memcmp(header.data + i * 8, &word, sizeof word) == 0)
+            i++;
+    return i == length;
 }

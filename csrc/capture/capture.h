@@ -285,6 +285,7 @@ typedef struct Capture {
     bool interrupted;   /* by a signal, before it came to anything: its handler has to run first */
     bool cut;           /* it ends where the request's effort or time did */
     int certain;        /* what of this its kept loops save in this call alone, at least */
+    int64_t most_items; /* of each list or text that a run reads into an array */
     bool useful;        /* gain > 0: it is worth a plan */
     bool recurses;      /* calls of a function by itself were more than may be followed */
     const char *left;   /* not useful: why */

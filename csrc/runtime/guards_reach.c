@@ -56,13 +56,18 @@ rest_reach(const GuardSource *source, PyObject *base)
     return alone && iterator_rest(base, rest) ? made_int(source, rest[source->index]) : NULL;
 }
 
-/* Borrowed, too; a run that has the last one keeps it. */
+/* Borrowed, too: room that guards_fill writes, which a run that needs it keeps. */
 static PyObject *
 series_reach(const GuardSource *source, PyObject *base)
 {
-    PyObject *last = *source->made;
-    PyObject *made = series_array(base, (DType)source->index, last);
-    if (made == NULL) {
+    PyObject *last = *source->made, *made;
+    int64_t length = series_length(base, (DType)source->index);
+    ArrayHeader header;
+    if (length < 0 || length > source->most) return NULL;
+    if (last != NULL && Py_REFCNT(last) == 1 && array_header(last, &header) == ANSWER_YES &&
+        header.shape[0] == length)
+        return last;
+    if ((made = series_array((DType)source->index, length)) == NULL) {
         PyErr_Clear();
         return NULL;
     }

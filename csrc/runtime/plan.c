@@ -809,6 +809,10 @@ begin_device(Run *run)
 static PlanResult
 run_all(Run *run, PlanOutcome *outcome)
 {
+    if (!guards_fill(run->plan->guards, run->reached)) {
+        run->why = "items of a list that are not of one class, or beyond 64 bits";
+        return deopt_or_error(run);
+    }
     if (hold_sources(run) != ANSWER_YES ||
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
         place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)

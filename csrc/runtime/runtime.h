@@ -75,6 +75,9 @@ typedef struct {
 /* Fills `reached` (one borrowed object per source) while checking.  True: all hold.  False: the
    number of the failed guard is in *failed; no exception.  Runs no Python code. */
 bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, int *failed);
+/* Where they hold, before the run: reads the numbers of lists and text into the arrays that
+   guards_check has made room for.  False: they are not all of one class; no exception. */
+bool guards_fill(const GuardProgram *guards, PyObject *const *reached);
 /* After other threads have run: does all that guards_check has found hold, and are the objects that
    the plan has taken from the program still the same?  `reached` is what guards_check filled. */
 bool guards_hold_still(const GuardProgram *guards, const Roots *roots, PyObject *const *reached);

@@ -258,6 +258,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         if (!capture->useful) tell_left_loop(capture);
         capture->recurses = marks->recurses;
         capture->certain = capture_certain(capture);
+        capture->most_items = capture_most_items(capture);
         *out = capture;
     } else {
         capture_free(capture);
@@ -385,7 +386,9 @@ capture(const CaptureRequest *request)
     closed.by_value = open.asked;
     closed.no_series = open.had_series && !(first->useful && first->exit.kind == EXIT_RETURN);
     if (!closed.by_value && !closed.no_series) return first;
-    if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
+    /* a refusal holds for lists of any length only where they are no arrays */
+    bool refused = closed.no_series && !first->useful;
+    if ((second = follow(request, &closed)) != NULL && !refused && !is_better(second, first)) {
         capture_free(second);
         return first;
     }

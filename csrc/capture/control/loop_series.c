@@ -7,7 +7,7 @@ series_from_source(Interp *in, SourceId source, PyObject *object)
 {
     DType dtype;
     if (!series_is_noted(in, source) || !series_dtype(object, &dtype)) return NULL;
-    PyObject *array = keep(in, series_array(object, dtype, NULL));
+    PyObject *array = keep(in, series_array(dtype, series_length(object, dtype)));
     SourceId numbers = source_add(in, SOURCE_SERIES, source, dtype, NULL, NULL);
     if (array == NULL || numbers == NO_SOURCE) return NULL;
     Value *value = value_object(in, object, source), *of = value_from_source(in, numbers, array);
@@ -18,16 +18,19 @@ series_from_source(Interp *in, SourceId source, PyObject *object)
     return value;
 }
 
-/* The item as Python's number. */
+/* The item as Python's number; the small ints of bytes are one object each. */
 static Answer
-number_of(Interp *in, Value *item, Value **out)
+number_of(Interp *in, const Value *series, Value *item, Value **out)
 {
     NodeId node;
     TRY(value_as_unpinned_node(in, item, &node));
     bool is_float = graph_node(in->graph, node)->type.dtype == DT_F64;
     *out = scalar_emit(in, is_float ? OP_py_float : OP_py_int, is_float ? DT_F64 : DT_I64, 1, &item,
                        NULL);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (*out == NULL) return ANSWER_ERROR;
+    SeriesItem read = {(*out)->node, source_path_of(in, series->source)};
+    bool list = series->type == &PyList_Type;
+    return list && VEC_PUSH(in->arena, &in->items, read) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* Known and not among the items that were seen?  Python's message is then not NumPy's. */
@@ -52,7 +55,7 @@ series_item(Interp *in, Value *series, Value *key, Value **out)
     if (!value_is_number(in, key) || type == &PyFloat_Type || !bounds)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, series));
     TRY(operate_subscript(in, series->of, key, &item));
-    TRY(number_of(in, item, out));
+    TRY(number_of(in, series, item, out));
     if (series->type != &PyUnicode_Type) return ANSWER_YES;
     item = *out;
     *out = value_sequence(in, V_LETTER, 1, &item);

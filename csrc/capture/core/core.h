@@ -424,6 +424,9 @@ Answer series_learn(Interp *in, const Value *value);
 /* The same where a loop reads it at an index that is not known, or is to go over its items. */
 Answer series_learn_index(Interp *in, const Value *value);
 Answer series_learn_walk(Interp *in, const Value *iterator);
+/* The number leaves the graph as an object.  Where it may be an item of a V_SERIES, capture starts
+   again without that one: it would be another object than the list's. */
+Answer series_item_leaves(Interp *in, NodeId id);
 
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */

@@ -552,6 +552,12 @@ typedef struct {
     Rest rest[LOOP_DEEP];  /* of the iterators of the loops inside */
 } Leaving;
 
+/* A number that was read of a V_SERIES, and the path of the list. */
+typedef struct {
+    NodeId node;
+    uint64_t path;
+} SeriesItem;
+
 struct Interp {
     const KindOfValue *kinds; /* by ValueKind */
     const Above *above;
@@ -564,6 +570,7 @@ struct Interp {
     int inlined;               /* activations above the bottom */
     VEC(NodeId) data_lengths;  /* sizes of opaque arrays */
     VEC(LoopPick) picks;       /* of the loops that were kept so far */
+    VEC(SeriesItem) items;     /* that were read of lists */
     VEC(TurnsMade) turns_made; /* of loops that were left by side exits */
     BreakCode break_code;      /* set by interp_break: the code that following goes by */
     Break told;    /* the break that the user is told: for a break inside a call, the inner one */
@@ -666,7 +673,8 @@ typedef struct Marks {
     bool interrupted;     /* a signal came: all attempts end */
     bool cut;             /* Capture.cut */
     bool by_value;        /* numbers that have varied once are guarded by value all the same */
-    VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of */
+    VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of … */
+    VEC(uint64_t) opened; /* … and lists that are none, since their items leave as objects */
     bool no_series;       /* there are none … */
     bool had_series;      /* … there were some */
     bool asked;           /* such a number was needed and not known */
