@@ -448,6 +448,25 @@ guards_fill(const GuardProgram *program, PyObject *const *reached)
     return true;
 }
 
+bool
+guards_have_fills(const GuardProgram *program)
+{
+    return program->fills;
+}
+
+void
+guards_fill_less(GuardProgram *program)
+{
+    enum { FEW = 1 << 10 };
+    for (int i = 0; i < program->nneeded; i++) {
+        GuardSource *source = &program->sources[program->needed[i]];
+        ArrayHeader header;
+        if (source->kind == SOURCE_SERIES && *source->made != NULL &&
+            array_header(*source->made, &header) == ANSWER_YES && header.shape[0] > FEW)
+            source->most = header.shape[0] / 2;
+    }
+}
+
 /* The object at the source, once more.  Of what a run has made of the program's object: that, if it
    would be made again. */
 static PyObject *

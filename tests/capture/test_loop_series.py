@@ -1,6 +1,7 @@
 """Lists of numbers, bytes and text that loops read: arrays that are made of them in each run."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -245,3 +246,184 @@ def test_a_list_that_is_another_argument(function):
     check(function, INTS[:30], INTS[:30], np.zeros(50), also=((same, same, np.zeros(50)),))
     apart = (INTS[:30], INTS[:30], np.zeros(50))
     check(function, same, same, np.zeros(50), also=(apart,), captured=False)
+
+
+# ---- what it costs ----
+
+
+def few_of_many(numbers, at):
+    s = 0
+    for i in range(len(at)):
+        s += numbers[at[i]]
+    return s
+
+
+def test_lists_that_are_longer_than_the_loops_pay_for_are_left():
+    """To read all of a list for a few of its items is no plan's work, whichever came first."""
+    few, long = np.arange(20) * 3, list(range(100_000))
+    compiled = pycompile.compile(few_of_many, mode="wait")
+    for _ in range(2):
+        assert compiled(long[:70], few) == few_of_many(long, few)
+    runs = compiled.stats()["plan_runs"]
+    assert runs == 2
+    for _ in range(3):
+        assert compiled(long, few) == few_of_many(long, few)
+    stats = compiled.stats()
+    assert (stats["plan_runs"], stats["deopts"]) == (runs, 0)
+    many = np.arange(50_000)
+    for _ in range(2):
+        assert compiled(long, many) == few_of_many(long, many)
+    assert compiled.stats()["plan_runs"] == runs + 2
+
+
+def test_threads_with_lists_of_their_own():
+    """What one thread's run reads is not what another one has read meanwhile."""
+
+    def counted(numbers, at, out):
+        s = 0
+        for i in range(len(at)):
+            s += numbers[at[i]]
+            out[i] = s
+        return s
+
+    compiled = pycompile.compile(counted, mode="wait")
+    at = np.arange(60_000) % 80
+    lists = [[k * 1000 + i for i in range(80)] for k in range(2)]
+    wanted = [counted(numbers, at, np.zeros(len(at), np.int64)) for numbers in lists]
+    compiled(lists[0], at, np.zeros(len(at), np.int64))
+    before = compiled.stats()
+    wrong = []
+
+    def work(k):
+        out = np.zeros(len(at), np.int64)
+        wrong.extend(k for _ in range(40) if compiled(lists[k], at, out) != wanted[k])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    after = compiled.stats()
+    assert not wrong
+    assert (after["deopts"], after["plan_runs"]) == (0, before["plan_runs"] + 80)
+
+
+# ---- items as objects ----
+
+
+def largest(numbers, at):
+    m = numbers[0]
+    for i in range(len(at)):
+        if numbers[at[i]] > m:
+            m = numbers[at[i]]
+    return m
+
+
+def largest_by_max(numbers, at):
+    m = numbers[0]
+    for i in range(len(at)):
+        m = max(m, numbers[at[i]])
+    return m
+
+
+def appended(numbers, at):
+    found = []
+    for i in range(len(at)):
+        item = numbers[at[i]]
+        if item != 3:
+            found.append(item)
+    return found
+
+
+def carried_on(numbers, at):
+    s, last = 0.5, numbers[1]
+    for i in range(len(at)):
+        s += last * 2
+        last = numbers[at[i]]
+    return last, s
+
+
+def kept_in_a_dict(numbers, at):
+    found, last = {}, None
+    for i in range(len(at)):
+        last = numbers[at[i]]
+    found["last"] = last
+    return found["last"], [last]
+
+
+def the_same_by_functions(numbers, at):
+    s = 0.0
+    for i in range(len(at)):
+        s += at[i] * numbers[at[i]]
+    return abs(numbers[at[3]]), round(numbers[at[4]], 9), numbers[at[5]] % 10**15, s
+
+
+def raised(numbers, at):
+    s = 0
+    for i in range(len(at)):
+        s += numbers[at[i]]
+    try:
+        raise ValueError(numbers[at[2]])
+    except ValueError as error:
+        return error.args
+
+
+def left_by_a_break(numbers, at):
+    s = 0
+    for i in range(len(at)):
+        item = numbers[at[i]]
+        s += item
+        if s > 30_000:
+            break
+    return item, s
+
+
+def compared_as_objects(numbers, at):
+    n = 0
+    for i in range(len(at)):
+        item = numbers[at[i]]
+        if (item,) == (numbers[5],) or item in (numbers[5], 7) or item is numbers[2]:
+            n += 1
+    return n
+
+
+LEAVING = [largest, largest_by_max, appended, carried_on, kept_in_a_dict, the_same_by_functions]
+LEAVING += [raised, left_by_a_break, compared_as_objects]
+LARGE = [1000 * i + 7 for i in range(12)]
+REAL = [i + 0.1 for i in range(5)] + [math.nan] + [i + 0.1 for i in range(6)]
+
+
+def objects(result, numbers):
+    """The result, with the places of its objects in the list."""
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    return [
+        objects(part, numbers)
+        if isinstance(part, list)
+        else ([k for k, item in enumerate(numbers) if item is part], repr(part))
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize("function", LEAVING)
+def test_items_that_leave_are_those_of_the_list(function):
+    at = np.arange(90) % 12
+    for numbers in (LARGE, REAL[:5] + REAL[6:] + [6.5], REAL):
+        compiled = pycompile.compile(function, mode="wait", options={"plan_always": False})
+        wanted = objects(function(numbers, at), numbers)
+        for _ in range(2):
+            assert objects(compiled(numbers, at), numbers) == wanted
+
+
+def test_what_is_computed_of_items_leaves():
+    """A list is not opened for what is computed of its items alone, in the list that the loop makes."""
+
+    def sums(numbers, at):
+        s, found = 0, []
+        for i in range(len(at)):
+            s += numbers[at[i]]
+            found.append(s)
+            if numbers[at[i]] > 5:
+                found.append(numbers[at[i]] * 2)
+        return s, found
+
+    check_whole(sums, LARGE, np.arange(90) % 12, also=((LARGE[:9], np.arange(40) % 9),))
