@@ -455,15 +455,18 @@ guards_have_fills(const GuardProgram *program)
 }
 
 void
-guards_fill_less(GuardProgram *program)
+guards_filled(GuardProgram *program, bool in_vain)
 {
-    enum { FEW = 1 << 10 };
+    enum { FEW = 1 << 10, LARGE = 1 << 19 };
     for (int i = 0; i < program->nneeded; i++) {
         GuardSource *source = &program->sources[program->needed[i]];
         ArrayHeader header;
-        if (source->kind == SOURCE_SERIES && *source->made != NULL &&
-            array_header(*source->made, &header) == ANSWER_YES && header.shape[0] > FEW)
-            source->most = header.shape[0] / 2;
+        if (source->kind != SOURCE_SERIES || *source->made == NULL ||
+            array_header(*source->made, &header) != ANSWER_YES)
+            continue;
+        int64_t length = header.shape[0];
+        if (in_vain && length > FEW) source->most = length / 2;
+        if (length > LARGE) Py_CLEAR(*source->made);
     }
 }
 

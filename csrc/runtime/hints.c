@@ -148,9 +148,10 @@ static void
 judge_fill(const CodeState *state, Plan *plan, const PlanOutcome *outcome)
 {
     enum { RUN_NS = 2000 }; /* what a run without turns takes, at most */
-    if (outcome->filled_ns < LONG_NS || !sample_allowed(state->config)) return;
+    if (outcome->filled_ns < LONG_NS) return;
     int64_t turns_ns = clock_ns() - outcome->filled_at - RUN_NS;
-    if (turns_ns * LOOP_GAIN < outcome->filled_ns) guards_fill_less(plan->guards);
+    bool in_vain = turns_ns * LOOP_GAIN < outcome->filled_ns && sample_allowed(state->config);
+    guards_filled(plan->guards, in_vain);
 }
 
 PlanResult

@@ -79,8 +79,9 @@ bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, 
    guards_check has made room for.  False: they are not all of one class; no exception. */
 bool guards_fill(const GuardProgram *guards, PyObject *const *reached);
 bool guards_have_fills(const GuardProgram *guards);
-/* That took far longer than the rest of the run: the guards hold for shorter lists only. */
-void guards_fill_less(GuardProgram *guards);
+/* Behind the run: lets go of large ones.  `in_vain`: that took far longer than the rest of the run;
+   the guards hold for shorter lists only. */
+void guards_filled(GuardProgram *guards, bool in_vain);
 /* After other threads have run: does all that guards_check has found hold, and are the objects that
    the plan has taken from the program still the same?  `reached` is what guards_check filled. */
 bool guards_hold_still(const GuardProgram *guards, const Roots *roots, PyObject *const *reached);
