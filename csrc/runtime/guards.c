@@ -171,7 +171,8 @@ make_program(GuardProgram *program, const Capture *capture)
         if ((program->files[i] = arena_printf(memory, "%s", capture->graph->files.at[i])) == NULL)
             return -1;
     for (int i = 0; i < capture->sources.len; i++, program->nsources++)
-        if (make_source(program, capture, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
+        if (make_source(program, capture, &capture->sources.at[i], &program->sources[i]) < 0)
+            return -1;
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);

@@ -143,7 +143,8 @@ note_undone(CodeState *state)
     text_copy_cut(state->deopt_why, sizeof(state->deopt_why), why);
 }
 
-/* A few turns may read of lists that are long.  Are they fewer than any loop's gain makes up for? */
+/* A few turns may read of lists that are long.  Are they fewer than any loop's gain makes up for?
+ */
 static void
 judge_fill(const CodeState *state, Plan *plan, const PlanOutcome *outcome)
 {

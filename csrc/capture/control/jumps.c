@@ -211,21 +211,6 @@ computes_numbers(const Interp *in, int head, int end)
     return elements > 0;
 }
 
-/* Has it made products of small arrays?  Unrolled, each is a call of the library, and each length
-   of the loop a graph; a repeat has NumPy's own loops called (lower/bare.c). */
-static bool
-computes_products(const Interp *in)
-{
-    enum { MANY_PRODUCTS = 8, SMALL = 1 << 8 };
-    int products = 0;
-    for (NodeId id = 0; id < in->graph->nodes.len && products < MANY_PRODUCTS; id++) {
-        const Node *node = graph_node(in->graph, id);
-        products += op_info(node->op)->kind == KIND_MATMUL &&
-                    type_elements(in->graph, &node->type) <= SMALL;
-    }
-    return products == MANY_PRODUCTS;
-}
-
 static bool
 begins_turn(const LoopShape *shape, int number)
 {
@@ -248,10 +233,6 @@ jump_back(Interp *in, const Instr *instr)
     if (a == in->bottom && in->loop == NULL && a->back_jumps / few > before &&
         computes_numbers(in, instr->target, a->number))
         return unrolled_too_far(in, few);
-    if (a == in->bottom && a->back_jumps / few > before && before == 0 && computes_products(in)) {
-        Answer repeats = repeat_learn_turns(in, instr->target);
-        if (repeats != ANSWER_NO) return repeats;
-    }
     return a->back_jumps > most ? unrolled_too_far(in, most) : ANSWER_YES;
 }
 

@@ -40,7 +40,7 @@ enum {
     TURN_MADE = 8,      /* the plan's own work for one */
     ITEMS_PER_UNIT = 6, /* of a list, which a run reads into an array */
     FEW_ITEMS = 256,
-    ARRAY_SCANNED = 8,  /* of an operand of a library call */
+    ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
     COPIED_PER_UNIT = 40,    /* an array of the caller's is copied and, at commit, copied back */
     KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
@@ -179,8 +179,7 @@ series_weight(const Capture *capture)
     const Graph *g = capture->graph;
     int64_t items = 0;
     for (int i = 0; i < capture->input_source.len; i++)
-        if (is_series(capture, i))
-            items += type_elements(g, &graph_node(g, g->inputs.at[i])->type);
+        if (is_series(capture, i)) items += type_elements(g, &graph_node(g, g->inputs.at[i])->type);
     return -items / ITEMS_PER_UNIT;
 }
 

@@ -7,8 +7,9 @@
    and text are guarded by value.  Where a loop needs more, that is noted (Marks.series), and the
    next attempt has a V_SERIES in its place: an array that is made of the numbers when the plan
    begins (SOURCE_SERIES), of any length.  An item that leaves the graph as an object has to be the
-   list's own: such a list is opened after all (Marks.opened).  What else the program does with it ends the graph; so an
-   attempt without one is compared with that where it does not reach the end (capture.c). */
+   list's own: such a list is opened after all (Marks.opened).  What else the program does with it
+   ends the graph; so an attempt without one is compared with that where it does not reach the end
+   (capture.c). */
 #include "core.h"
 
 /* Shorter ones, gone through, are few items that differ: each turn may be another kernel. */
@@ -75,8 +76,9 @@ series_learn_walk(Interp *in, const Value *iterator)
 static bool
 passes_objects(const Node *node)
 {
-    static const Op ops[] = {OP_where,  OP_cast,        OP_py_int,  OP_py_float, OP_py_item, OP_py_abs,
-                             OP_py_mod, OP_py_round_to, OP_py_round, OP_py_floor, OP_py_ceil, OP_py_gcd};
+    static const Op ops[] = {OP_where,    OP_cast,     OP_py_int,  OP_py_float,
+                             OP_py_item,  OP_py_abs,   OP_py_mod,  OP_py_round_to,
+                             OP_py_round, OP_py_floor, OP_py_ceil, OP_py_gcd};
     OpKind kind = op_info(node->op)->kind;
     if (kind == KIND_CHOICE || kind == KIND_COPY) return true;
     if (kind == KIND_EXTERN) return node->type.form == FORM_PYTHON;
