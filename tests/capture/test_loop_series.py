@@ -387,7 +387,15 @@ def compared_as_objects(numbers, at):
     return n
 
 
-LEAVING = [largest, largest_by_max, appended, carried_on, kept_in_a_dict, the_same_by_functions]
+def a_key_at_the_end(numbers, at):
+    x = np.arange(20_000)
+    for i in range(len(at)):
+        x[i] += numbers[at[i]]
+    at[numbers[at[0]] % 12] = 5
+    return int(x[3]), numbers[at[1]]
+
+
+LEAVING = [a_key_at_the_end, largest, largest_by_max, appended, carried_on, kept_in_a_dict, the_same_by_functions]
 LEAVING += [raised, left_by_a_break, compared_as_objects]
 LARGE = [1000 * i + 7 for i in range(12)]
 REAL = [i + 0.1 for i in range(5)] + [math.nan] + [i + 0.1 for i in range(6)]
