@@ -387,15 +387,7 @@ def compared_as_objects(numbers, at):
     return n
 
 
-def a_key_at_the_end(numbers, at):
-    x = np.arange(20_000)
-    for i in range(len(at)):
-        x[i] += numbers[at[i]]
-    at[numbers[at[0]] % 12] = 5
-    return int(x[3]), numbers[at[1]]
-
-
-LEAVING = [a_key_at_the_end, largest, largest_by_max, appended, carried_on, kept_in_a_dict, the_same_by_functions]
+LEAVING = [largest, largest_by_max, appended, carried_on, kept_in_a_dict, the_same_by_functions]
 LEAVING += [raised, left_by_a_break, compared_as_objects]
 LARGE = [1000 * i + 7 for i in range(12)]
 REAL = [i + 0.1 for i in range(5)] + [math.nan] + [i + 0.1 for i in range(6)]
@@ -435,3 +427,16 @@ def test_what_is_computed_of_items_leaves():
         return s, found
 
     check_whole(sums, LARGE, np.arange(90) % 12, also=((LARGE[:9], np.arange(40) % 9),))
+
+
+def test_an_item_as_a_key_of_an_array():
+    def stored(numbers, at, out):
+        for i in range(1):
+            out[numbers[i]] = out[len(at) - i]
+            for k in range(1, len(at)):
+                if max(out[k - 1], at[k]) != numbers[k % 5] and at[-k] < 5000:
+                    return k
+        return out
+
+    at, out = np.arange(12), np.arange(40.0)
+    check(stored, [7, 3, 30, 2, 9], at, out, also=(([1, 3, 30, 2, 9], at[:7], out),))
