@@ -81,7 +81,8 @@ passes_objects(const Node *node)
                              OP_py_round, OP_py_floor, OP_py_ceil, OP_py_gcd};
     OpKind kind = op_info(node->op)->kind;
     if (kind == KIND_CHOICE || kind == KIND_COPY) return true;
-    if (kind == KIND_EXTERN) return node->type.form == FORM_PYTHON || node->type.form == FORM_OBJECT;
+    if (kind == KIND_EXTERN)
+        return node->type.form == FORM_PYTHON || node->type.form == FORM_OBJECT;
     for (int i = 0; i < COUNT_OF(ops); i++)
         if (node->op == ops[i]) return true;
     return false;
