@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables findings",
             ),
-            ("Memory", "copy overlap select bare pool rows streams"),
+            ("Memory", "copy overlap select bare pool rows series streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),
@@ -70,7 +70,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Sources and choices", "guards source inputs outcomes chosen join loop_shape"),
             (
                 "Arrays and effects",
-                "storage sizes symbols dims size_guards lengths measured streams effects",
+                "storage series sizes symbols dims size_guards lengths measured streams effects",
             ),
             ("Attempts", "paths obstacles print"),
         ],
@@ -129,7 +129,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",
-                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part "
+                "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series "
                 "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
                 "loop_before loop_calls loop_written loop_marks loop_why",
             ),

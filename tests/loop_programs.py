@@ -20,7 +20,7 @@ SIZE, ROWS, COLUMNS = 9, 7, 6
 
 def arguments(seed: int) -> list[Any]:
     """gen, two, old, py: generators; x, y of floats, h of indices, w of ints, m of bools, o of complex numbers, a and b of two
-    axes, sometimes of ints or complex numbers, n, k, and a list q."""
+    axes, sometimes of ints or complex numbers, n, k, and a list q.  Some of x, h and w are lists."""
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
     h = rng.integers(-2, ROWS, SIZE)
@@ -56,10 +56,10 @@ def arguments(seed: int) -> list[Any]:
         two,
         old,
         py,
-        x,
+        x.tolist() if seed % 8 == 3 else x,
         y,
-        h,
-        w,
+        h.tolist() if seed % 4 == 1 else h,
+        w.tolist() if seed % 6 == 2 else w,
         rng.random(SIZE) < 0.5,
         np.array([1, 1j]) @ rng.standard_normal((2, SIZE)).round(2),
         a,

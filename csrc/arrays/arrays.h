@@ -178,6 +178,21 @@ const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
 
+/* ---- series.c: the numbers of a list, of bytes or of text ---- */
+
+/* Is it a list that begins with a number, bytes or a str?  *out: that of its array. */
+bool series_dtype(PyObject *object, DType *out);
+/* Are the items of such a list, as far as is looked, of one class? */
+bool series_is_even(PyObject *object, DType dtype);
+/* How many numbers it has; -1: it is no series of this dtype. */
+int64_t series_length(PyObject *object, DType dtype);
+/* Room for so many, with anything in it. */
+PyObject *series_array(DType dtype, int64_t length);
+/* Reads them; false: they are not of one class, or not as many as the array has. */
+bool series_fill(PyObject *object, PyObject *array);
+/* Has it the numbers that are in the array? */
+bool series_is(PyObject *object, PyObject *array);
+
 /* ---- streams.c: draws of random numbers in kept loops ---- */
 
 typedef enum {

@@ -20,6 +20,8 @@ static inline bool
 is_leaf(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
+    bool number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type;
+    if (number) return true; /* most of what containers hold, without a look at its bases */
     if (type->tp_flags & Py_TPFLAGS_HAVE_GC) {
         if (PyType_Check(object) || PyModule_CheckExact(object)) return true;
         return (PyDict_CheckExact(object) || PyTuple_CheckExact(object)) && Py_SIZE(object) == 0;

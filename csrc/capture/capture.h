@@ -26,14 +26,15 @@ typedef enum {
     SOURCE_REST,    /* of the iterator `base`, which only the frame has, one of its ITERATOR_INTS */
     SOURCE_WALKED,  /* what the iterator `base` goes over: an array, or another iterator; of a zip
                        the one with number `index` */
+    SOURCE_SERIES,  /* the numbers of the list, bytes or str `base` as an array of dtype `index` */
     SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
 
-/* Its object is an int that is made anew each time. */
+/* Its object, an int or an array, is made anew each time. */
 static inline bool
 source_is_made(SourceKind kind)
 {
-    return kind == SOURCE_SIZE || kind == SOURCE_REST;
+    return kind == SOURCE_SIZE || kind == SOURCE_REST || kind == SOURCE_SERIES;
 }
 
 typedef int32_t SourceId;
@@ -284,6 +285,7 @@ typedef struct Capture {
     bool interrupted;   /* by a signal, before it came to anything: its handler has to run first */
     bool cut;           /* it ends where the request's effort or time did */
     int certain;        /* what of this its kept loops save in this call alone, at least */
+    int64_t most_items; /* of each list or text that a run reads into an array */
     bool useful;        /* gain > 0: it is worth a plan */
     bool recurses;      /* calls of a function by itself were more than may be followed */
     const char *left;   /* not useful: why */

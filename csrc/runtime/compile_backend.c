@@ -10,7 +10,8 @@ example_inputs(Job *job)
     PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(c->sources.len + 1));
     PyObject *list = reached ? PyList_New(c->input_source.len) : NULL;
     int failed;
-    if (list != NULL && !guards_check(job->guards, &roots, reached, &failed)) {
+    if (list != NULL && (!guards_check(job->guards, &roots, reached, &failed) ||
+                         !guards_fill(job->guards, reached))) {
         PyErr_SetString(PyExc_SystemError, "a guard fails on the values that were captured");
         Py_CLEAR(list);
     }

@@ -13,7 +13,7 @@
 /* ---- making ---- */
 
 static int
-make_source(GuardProgram *program, const Source *from, GuardSource *out)
+make_source(GuardProgram *program, const Capture *capture, const Source *from, GuardSource *out)
 {
     *out = (GuardSource){.kind = from->kind, .base = from->base, .index = from->index};
     out->key = from->key;
@@ -30,6 +30,7 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
         out->index =
             overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
     }
+    if (from->kind == SOURCE_SERIES) out->most = capture->most_items;
     if (!source_is_made(from->kind)) return 0;
     out->made = arena_alloc(program->memory, sizeof(PyObject *));
     return out->made == NULL ? -1 : 0;
@@ -93,7 +94,8 @@ take(GuardProgram *program, SourceId number)
     GuardSource *source = &program->sources[number];
     source->used = true;
     /* The int of a size is made anew each time; its array is taken. */
-    source->taken = !source_is_made(source->kind);
+    source->taken = !source_is_made(source->kind) || source->kind == SOURCE_SERIES;
+    program->fills |= source->kind == SOURCE_SERIES;
 }
 
 /* Does the check fail where there is no object? */
@@ -170,7 +172,8 @@ make_program(GuardProgram *program, const Capture *capture)
         if ((program->files[i] = arena_printf(memory, "%s", capture->graph->files.at[i])) == NULL)
             return -1;
     for (int i = 0; i < capture->sources.len; i++, program->nsources++)
-        if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
+        if (make_source(program, capture, &capture->sources.at[i], &program->sources[i]) < 0)
+            return -1;
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
@@ -436,12 +439,56 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
 }
 
 bool
+guards_fill(const GuardProgram *program, PyObject *const *reached)
+{
+    for (int i = 0; program->fills && i < program->nneeded; i++) {
+        int number = program->needed[i];
+        const GuardSource *source = &program->sources[number];
+        if (source->kind == SOURCE_SERIES && !series_fill(reached[source->base], reached[number]))
+            return false;
+    }
+    return true;
+}
+
+bool
+guards_have_fills(const GuardProgram *program)
+{
+    return program->fills;
+}
+
+void
+guards_filled(GuardProgram *program, bool in_vain)
+{
+    enum { FEW = 1 << 10, LARGE = 1 << 19 };
+    for (int i = 0; i < program->nneeded; i++) {
+        GuardSource *source = &program->sources[program->needed[i]];
+        ArrayHeader header;
+        if (source->kind != SOURCE_SERIES || *source->made == NULL ||
+            array_header(*source->made, &header) != ANSWER_YES)
+            continue;
+        int64_t length = header.shape[0];
+        if (in_vain && length > FEW) source->most = length / 2;
+        if (length > LARGE) Py_CLEAR(*source->made);
+    }
+}
+
+/* The object at the source, once more.  Of what a run has made of the program's object: that, if it
+   would be made again. */
+static PyObject *
+reach_again(const GuardSource *source, const Roots *roots, PyObject *const *now, PyObject *made)
+{
+    if (source->kind != SOURCE_SERIES) return source_reach(source, roots, now);
+    PyObject *base = now[source->base];
+    return base != NULL && series_is(base, made) ? made : NULL;
+}
+
+bool
 guards_hold_still(const GuardProgram *program, const Roots *roots, PyObject *const *reached)
 {
     PyObject **now = alloca(sizeof(PyObject *) * (size_t)(program->nsources + 1));
     if (program->dead) return false;
     for (int i = 0; i < program->nsources; i++) {
-        now[i] = source_reach(&program->sources[i], roots, now);
+        now[i] = reach_again(&program->sources[i], roots, now, reached[i]);
         if (program->sources[i].taken && now[i] != reached[i]) return false;
     }
     for (int i = 0; i < program->nchecks; i++) {

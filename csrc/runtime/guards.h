@@ -11,7 +11,8 @@ typedef struct {
     int32_t base, index; /* ITEM of a sequence: the index; -1: look up `key` */
     PyObject *key, *object;
     PyObject *builtins; /* GLOBAL: searched when the globals lack the key */
-    PyObject **made;    /* SIZE: the int made last; owned, in the guard program's arena */
+    PyObject **made;    /* SIZE, SERIES: made last; owned, in the guard program's arena */
+    int64_t most;       /* SERIES: to read more items takes longer than its loops save */
     bool used;          /* an input, a build or a guard needs it */
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
@@ -61,6 +62,7 @@ struct GuardProgram {
     Arena *memory;
     PyCodeObject *code; /* borrowed: its entries own the guard program */
     int entry;          /* the Instr of the code before which it is checked */
+    bool fills;         /* a run reads numbers into arrays: guards_fill */
     bool dead;          /* an object referred to weakly is gone: the guards never hold again */
     int nweak, weak_room;
     WeakHold *weak;

@@ -222,6 +222,10 @@ guard_put_source(Text *out, const GuardProgram *program, int number)
         guard_put_source(out, program, source->base);
         break;
     }
+    case SOURCE_SERIES:
+        text_put(out, "the numbers of ");
+        guard_put_source(out, program, source->base);
+        break;
     case SOURCE_TYPE:
         text_put(out, "type(");
         guard_put_source(out, program, source->base);

@@ -56,6 +56,26 @@ rest_reach(const GuardSource *source, PyObject *base)
     return alone && iterator_rest(base, rest) ? made_int(source, rest[source->index]) : NULL;
 }
 
+/* Borrowed, too: room that guards_fill writes, which a run that needs it keeps. */
+static PyObject *
+series_reach(const GuardSource *source, PyObject *base)
+{
+    PyObject *last = *source->made, *made;
+    int64_t length = series_length(base, (DType)source->index);
+    ArrayHeader header;
+    if (length < 0 || length > source->most) return NULL;
+    if (last != NULL && Py_REFCNT(last) == 1 && array_header(last, &header) == ANSWER_YES &&
+        header.shape[0] == length)
+        return last;
+    if ((made = series_array((DType)source->index, length)) == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    *source->made = made;
+    Py_XDECREF(last);
+    return made;
+}
+
 PyObject *
 source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached)
 {
@@ -77,6 +97,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
     case SOURCE_REST: return base != NULL ? rest_reach(source, base) : NULL;
     case SOURCE_WALKED: return base != NULL ? iterator_walked(base, source->index) : NULL;
+    case SOURCE_SERIES: return base != NULL ? series_reach(source, base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;

@@ -40,7 +40,8 @@ is_given(const GuardProgram *program, int number)
 {
     const GuardSource *source = &program->sources[number];
     while (source->kind == SOURCE_ITEM || source->kind == SOURCE_SIZE ||
-           source->kind == SOURCE_TYPE || source->kind == SOURCE_CELL || is_code(source))
+           source->kind == SOURCE_SERIES || source->kind == SOURCE_TYPE ||
+           source->kind == SOURCE_CELL || is_code(source))
         source = &program->sources[source->base];
     if (program->code == NULL) return true;
     if (source->kind != SOURCE_SLOT || source->index >= argument_slots(program->code)) return false;

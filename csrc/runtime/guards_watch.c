@@ -87,6 +87,7 @@ source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
     case SOURCE_ATTR: return watch_attribute(program, base, source->key);
     case SOURCE_ITEM: return watch_item(program, source, base);
     case SOURCE_SIZE:
+    case SOURCE_SERIES:
     case SOURCE_REST:
     case SOURCE_WALKED: return ANSWER_NO;
     case SOURCE_TYPE: return type_is_fixed(base) ? ANSWER_YES : ANSWER_NO;

@@ -143,12 +143,27 @@ note_undone(CodeState *state)
     text_copy_cut(state->deopt_why, sizeof(state->deopt_why), why);
 }
 
+/* A few turns may read of lists that are long.  Are they fewer than any loop's gain makes up for?
+ */
+static void
+judge_fill(const CodeState *state, Plan *plan, const PlanOutcome *outcome)
+{
+    enum { RUN_NS = 2000 }; /* what a run without turns takes, at most */
+    if (outcome->filled_ns < LONG_NS) return;
+    int64_t turns_ns = clock_ns() - outcome->filled_at - RUN_NS;
+    bool in_vain = turns_ns * LOOP_GAIN < outcome->filled_ns && sample_allowed(state->config);
+    guards_filled(plan->guards, in_vain);
+}
+
 PlanResult
 plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
     bool told = runs_are_told;
     int64_t began = told ? clock_ns() : 0;
+    plan_acquire(plan);
     PlanResult result = plan_run(plan, reached, outcome);
+    if (outcome->filled_at != 0 && result == PLAN_DONE) judge_fill(state, plan, outcome);
+    plan_release(plan);
     if (told) {
         int64_t ended = clock_ns();
         state->plan_seconds += 1e-9 * (double)(ended - began);

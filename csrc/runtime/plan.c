@@ -806,10 +806,26 @@ begin_device(Run *run)
     return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What lists and text have is read before the first step, and timed. */
+static Answer
+fill_arrays(Run *run, PlanOutcome *outcome)
+{
+    const GuardProgram *guards = run->plan->guards;
+    if (!guards_have_fills(guards)) return ANSWER_YES;
+    int64_t began = clock_ns();
+    if (!guards_fill(guards, run->reached)) {
+        run->why = "items of a list that are not of one class, or beyond 64 bits";
+        return ANSWER_NO;
+    }
+    outcome->filled_at = clock_ns();
+    outcome->filled_ns = outcome->filled_at - began;
+    return ANSWER_YES;
+}
+
 static PlanResult
 run_all(Run *run, PlanOutcome *outcome)
 {
-    if (hold_sources(run) != ANSWER_YES ||
+    if (fill_arrays(run, outcome) != ANSWER_YES || hold_sources(run) != ANSWER_YES ||
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
         place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
         return deopt_or_error(run);
@@ -848,6 +864,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
     outcome->number = -1;
     outcome->interrupted = false;
+    outcome->filled_at = outcome->filled_ns = 0;
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? state_take(plan) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);

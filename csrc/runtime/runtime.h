@@ -76,6 +76,13 @@ typedef struct {
 /* Fills `reached` (one borrowed object per source) while checking.  True: all hold.  False: the
    number of the failed guard is in *failed; no exception.  Runs no Python code. */
 bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, int *failed);
+/* Where they hold, before the run: reads the numbers of lists and text into the arrays that
+   guards_check has made room for.  False: they are not all of one class; no exception. */
+bool guards_fill(const GuardProgram *guards, PyObject *const *reached);
+bool guards_have_fills(const GuardProgram *guards);
+/* Behind the run: lets go of large ones.  `in_vain`: that took far longer than the rest of the run;
+   the guards hold for shorter lists only. */
+void guards_filled(GuardProgram *guards, bool in_vain);
 /* After other threads have run: does all that guards_check has found hold, and are the objects that
    the plan has taken from the program still the same?  `reached` is what guards_check filled. */
 bool guards_hold_still(const GuardProgram *guards, const Roots *roots, PyObject *const *reached);
@@ -218,6 +225,8 @@ typedef struct {
     int64_t turns;      /* the same */
     int number;         /* PLAN_ERROR */
     bool interrupted;   /* PLAN_DEOPT: caused by a signal, whose handler has to run */
+    int64_t filled_ns;  /* how long guards_fill took, and … */
+    int64_t filled_at;  /* … when it ended; 0: it had nothing to do */
     /* Makes the frame current at an Instr around an effect that may read the frame; NULL: no
        frame. */
     void (*enter)(void *context, int number);

@@ -447,3 +447,54 @@ def test_an_int_is_told_from_a_float(function):
     rows = [np.zeros(3), np.array([0.5, 3.0, 2.0]), np.array([7.0, 0.0, -0.0])]
     args = [(x, np.ones(len(x)), n) for x in rows for n in (0, 2, 99)]
     check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)
+
+
+def both_true(x, y, out):
+    for i in range(len(x)):
+        out[i] = x[i] > 0 and i > 3
+    return out
+
+
+def last_true(x, y, out):
+    ok = False
+    for i in range(len(x)):
+        ok = x[i] > 0 and i % 3 == 1
+        if ok:
+            out[i] = True
+    return ok, out
+
+
+def compared_bools(x, y, out):
+    n = 0
+    for i in range(len(x)):
+        a = x[i] > 0 and i % 3 == 1
+        if a == (y[i] > 0 or i < 5):
+            n += 1
+        if not a and a != True:  # noqa: E712
+            n += 2
+    return n
+
+
+def added_bools(x, y, out):
+    n = 0
+    for i in range(len(x)):
+        n = n + ((x[i] > 0 and i % 3 == 1) + (y[i] > 0 or i % 2 == 1))
+    return n
+
+
+def appended_bools(x, y, out):
+    found = []
+    for i in range(len(x)):
+        found.append(x[i] > 0 and i % 3 == 1)
+    return found
+
+
+BOOLS = [both_true, last_true, compared_bools, added_bools, appended_bools]
+
+
+@pytest.mark.parametrize("function", BOOLS)
+def test_bools_of_two_classes(function):
+    """`x[i] > 0 and i > 3`: NumPy's bool, or Python's, of which the sum of two is an int."""
+    x = np.sin(np.arange(80))
+    also = tuple((a, a * k, np.zeros(80, bool)) for a in (x[:0], x[:1], -abs(x)) for k in (1, -1))
+    check(function, x, -x, np.zeros(80, bool), also=also, captured=function in BOOLS[:3])

@@ -425,7 +425,7 @@ def test_a_list_of_a_library_function_is_told_as_that():
 def both(m, x):
     n = 0
     for i in range(len(m)):
-        ok = m[i] and not x[i] > 0.5  # here
+        ok = m[i] and i % 3  # here
         if ok:
             n += 1
     return n
@@ -434,7 +434,7 @@ def both(m, x):
 def both_as_bools(m, x):
     n = 0
     for i in range(len(m)):
-        ok = bool(m[i]) and not x[i] > 0.5
+        ok = bool(m[i]) and i % 3 != 0
         if ok:
             n += 1
     return n
@@ -447,7 +447,7 @@ def test_a_value_of_two_types_is_no_getitem():
         "getitem" not in text
         and f"on each way: bool(...), int(...), float(...)), line {line}" in text
     )
-    assert "a value that is bool after some branches and numpy.bool after others" in text
+    assert "a value that is int after some branches and numpy.bool after others" in text
     assert not pycompile.explain(both_as_bools)(F64 < 0.5, F64).breaks
     check(both_as_bools, F64 < 0.5, F64, whole=True)
 
@@ -507,10 +507,9 @@ def letters(a, b):
     return same
 
 
-def test_letters_of_a_text_are_told_to_be_an_array():
+def test_letters_of_a_text_are_read_as_those_of_an_array():
     texts = ("ACTTGGCA" * 200, "ACTAGGCT" * 200)
-    found = breaks(letters, *texts)
-    assert any("a subscript of a str by an index that is not known" in i["detail"] for i in found)
+    check(letters, *texts, whole=True)
     codes = [np.frombuffer(text.encode(), np.uint8) for text in texts]
     assert letters(*codes) == letters(*texts)
     check(letters, *codes, whole=True)

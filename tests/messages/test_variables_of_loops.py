@@ -444,7 +444,7 @@ def goes_over_a_list(x, order):
 
 
 def test_what_a_loop_goes_over():
-    text = reasons(goes_over_a_list, MANY, list(range(5000)))
+    text = reasons(goes_over_a_list, MANY, tuple(range(5000)))
     assert "only loops over ranges or arrays, and `while` loops do" in text
 
 
@@ -710,5 +710,5 @@ def test_what_is_named_is_in_the_program():
     text = told(makes_arrays, SIGNED)
     line = line_of_code(makes_arrays, "# here")
     assert f"what line {line} computes has no native form" in text and "build" not in text, text
-    text = told(letters, "abc" * 3000)
-    assert "`while` loops do, and this one goes over 's' (str)" in text, text
+    text = told(letters, tuple("abc" * 3000))
+    assert "`while` loops do, and this one goes over 's' (tuple)" in text, text

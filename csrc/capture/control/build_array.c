@@ -48,6 +48,7 @@ build_box(Interp *in, Value *value)
 {
     NodeId node = value->node;
     if (place_leaves(in, value) != ANSWER_YES) return NO_BUILD;
+    if (series_item_leaves(in, node) != ANSWER_YES) return NO_BUILD;
     if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
         Value *choice = choice_of(in, node);
         if (choice != NULL) return build_chosen_view(in, node, choice);

@@ -258,6 +258,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         if (!capture->useful) tell_left_loop(capture);
         capture->recurses = marks->recurses;
         capture->certain = capture_certain(capture);
+        capture->most_items = capture_most_items(capture);
         *out = capture;
     } else {
         capture_free(capture);
@@ -358,6 +359,7 @@ follow_either(const CaptureRequest *request, Marks *marks)
         known.symbol_tries = MOST_TRIES;
         second = follow(request, &known);
         open.asked = open.asked || known.asked;
+        open.had_series = open.had_series || known.had_series;
         if (second != NULL && (!first->useful || is_better(second, first))) {
             capture_free(first);
             first = second;
@@ -366,21 +368,27 @@ follow_either(const CaptureRequest *request, Marks *marks)
         }
     }
     marks->asked = open.asked;
+    marks->had_series = open.had_series;
     return first;
 }
 
 /* Numbers that have varied once stay symbolic where that costs little: one graph for all values is
-   better than one for each, unless the graph for one value is clearly better. */
+   better than one for each, unless the graph for one value is clearly better.  So is an array made
+   of a list, unless the graph ends where the list is used otherwise. */
 Capture *
 capture(const CaptureRequest *request)
 {
     int64_t effort = request->effort > 0 ? request->effort : EFFORT;
     Marks open = {.stop_at = -1, .effort = effort, .recurses = request->recurses};
     Marks closed = open;
-    closed.by_value = true;
     Capture *first = follow_either(request, &open), *second;
-    if (first == NULL || !open.asked || first->interrupted) return first;
-    if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
+    if (first == NULL || first->interrupted) return first;
+    closed.by_value = open.asked;
+    closed.no_series = open.had_series && !(first->useful && first->exit.kind == EXIT_RETURN);
+    if (!closed.by_value && !closed.no_series) return first;
+    /* a refusal holds for lists of any length only where they are no arrays */
+    bool refused = closed.no_series && !first->useful;
+    if ((second = follow(request, &closed)) != NULL && !refused && !is_better(second, first)) {
         capture_free(second);
         return first;
     }

@@ -242,6 +242,15 @@ Answer iterate_part(Interp *in, Value *part, Value **out);
 /* Takes it from the stack, and puts its items there. */
 Answer part_unpack(Interp *in, Value *part, int n);
 
+/* ---- loop_series.c: what is read of a V_SERIES ---- */
+/* The object as a V_SERIES; NULL: it is to be none, or the error is set. */
+Value *series_from_source(Interp *in, SourceId source, PyObject *object);
+Answer series_item(Interp *in, Value *series, Value *key, Value **out);
+Answer series_find(Interp *in, Value *series, PyObject *name, Value **out);
+const char *describe_letter(Interp *in, Value *letter);
+/* Of a letter and another one, or text that is known; ANSWER_NO: neither is a letter. */
+Answer letter_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+
 /* ---- section.c: slices of arrays, in a kept loop's body ---- */
 bool key_has_slice(const Value *key);
 bool value_is_section(Interp *in, Value *value);

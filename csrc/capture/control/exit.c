@@ -203,7 +203,7 @@ build_effects(Interp *in)
     if (settled != ANSWER_YES) return settled;
     for (int i = 0; i < in->writes.effects.len; i++) {
         Effect *effect = &in->writes.effects.at[i];
-        if (writes_commit(in, i + 1) < 0) return ANSWER_ERROR;
+        if (writes_commit(in, i + 1) < 0) return failed(in);
         if (stores_own_cell(in, effect)) continue;
         Answer built = build_effect(in, effect);
         if (built != ANSWER_YES) return built;

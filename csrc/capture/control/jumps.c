@@ -315,6 +315,8 @@ for_iter(Interp *in, const Instr *instr)
         Answer answer = keep_rest(in, iterator);
         if (answer != ANSWER_NO) return answer;
     }
+    Answer learnt = series_learn_walk(in, iterator);
+    if (learnt != ANSWER_NO) return learnt;
     if (loop_goes_over(in, iterator)) {
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO) return answer;

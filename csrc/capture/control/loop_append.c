@@ -216,6 +216,18 @@ loop_append(Interp *in, Value *list, Value *item)
 
 /* ---- behind the outermost one ---- */
 
+/* What loops have appended becomes objects. */
+static Answer
+appended_leave(Interp *in)
+{
+    for (NodeId id = 0; id < in->graph->nodes.len; id++) {
+        const Node *node = graph_node(in->graph, id);
+        for (int k = 1; node->op == OP_element_append && k < node->nargs; k++)
+            TRY(series_item_leaves(in, node->args[k]));
+    }
+    return ANSWER_YES;
+}
+
 static Answer
 extend_list(Interp *in, const Loop *loop, int number)
 {
@@ -226,6 +238,7 @@ extend_list(Interp *in, const Loop *loop, int number)
     Value *args[2] = {loop->list[number]};
     NodeId node;
     if (sample == NULL || name == NULL || callable == NULL) return ANSWER_ERROR;
+    TRY(appended_leave(in));
     TRY(node_extern(in, callable, 1, &loop->version[number], &type, &node));
     TRY(object_value(in, node, sample, &args[1]));
     return effect_add(in, EFFECT_METHOD, name, NO_SOURCE, 2, args) < 0 ? ANSWER_ERROR : ANSWER_YES;

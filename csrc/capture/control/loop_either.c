@@ -232,12 +232,34 @@ use_of_zero(const Graph *g, const Loop *loop, const Node *node)
     return USE_EITHER;
 }
 
+/* Is such a number a bool, of which more is asked than whether it is true?  The sum of two is an
+   int of Python's, and a bool of NumPy's. */
+static bool
+computes_with_bool(const Graph *g, const Loop *loop, const Node *node)
+{
+    bool any = false;
+    for (int k = 0; k < node->nargs; k++)
+        any |= loop_is_either(loop, node->args[k]) &&
+               graph_node(g, node->args[k])->type.dtype == DT_BOOL;
+    switch (node->op) {
+    case OP_py_bool:
+    case OP_py_float:
+    case OP_py_int:
+    case OP_py_eq:
+    case OP_py_ne:
+    case OP_py_lt:
+    case OP_py_le: return false;
+    default: return any && !compares(node->op);
+    }
+}
+
 static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
     bool ints = loop->asks_ints, narrow = false;
     DType own = (DType)node->type.dtype;
     if (loop->asks_zeros) return use_of_zero(g, loop, node);
+    if (computes_with_bool(g, loop, node)) return USE_WRONG;
     bool product = node->op == OP_py_mul || node->op == OP_multiply;
     bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
                node->op == OP_subtract;

@@ -17,6 +17,13 @@ is_const_int(const Value *value, long number)
            PyLong_AsLongAndOverflow(value->object, &overflow) == number && overflow == 0;
 }
 
+/* The array, or part of one, that has the items. */
+static Value *
+array_of(const Value *walked)
+{
+    return walked->kind == V_SERIES ? walked->of : (Value *)walked;
+}
+
 /* How many of its items have been taken. */
 static int64_t
 items_taken(const Value *iterator)
@@ -33,9 +40,10 @@ has_known_items(Interp *in, const Value *iterator, int64_t taken)
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
     bool ready = of != NULL && iterator->position == taken && !iterator->mutated;
-    if (is_named(iterator, "reversed")) return ready && part_rank(in, iterator->walked) > 0;
+    if (is_named(iterator, "reversed"))
+        return ready && part_rank(in, array_of(iterator->walked)) > 0;
     if (iterator->name == NULL && ready)
-        return part_rank(in, iterator->walked) > 0 ||
+        return part_rank(in, array_of(iterator->walked)) > 0 ||
                (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
                 is_const_int(of->items[2], 1));
     if (is_named(iterator, "enumerate")) return has_known_items(in, of, taken);
@@ -91,7 +99,7 @@ loop_reads_items(Interp *in, const Value *iterator)
     for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems && !reads; i++)
         reads = loop_reads_items(in, iterator->items[i]);
     bool zip = is_named(iterator, "zip");
-    return reads || (!zip && part_rank(in, iterator->walked) == 1);
+    return reads || (!zip && part_rank(in, array_of(iterator->walked)) == 1);
 }
 
 /* ---- iterators that the program can reach ---- */
@@ -171,7 +179,7 @@ length_of(Interp *in, const Value *iterator, Value **out)
     if (is_named(iterator, "enumerate")) return length_of(in, iterator->walked, out);
     if (!is_named(iterator, "zip")) {
         *out = iterator->walked->kind == V_RANGE ? iterator->walked->items[1] : NULL;
-        return *out != NULL ? ANSWER_YES : part_length(in, iterator->walked, out);
+        return *out != NULL ? ANSWER_YES : part_length(in, array_of(iterator->walked), out);
     }
     Answer answer = length_of(in, iterator->items[0], out);
     for (int i = 1; answer == ANSWER_YES && i < iterator->nitems; i++) {
@@ -187,7 +195,7 @@ from_the_end(Interp *in, Value *array, Value *position, Value **out)
 {
     Value *one = value_const_new(in, PyLong_FromLong(1)), *last;
     if (one == NULL) return ANSWER_ERROR;
-    TRY(part_length(in, array, &last));
+    TRY(part_length(in, array_of(array), &last));
     TRY(operate_binary(in, OPERATOR_SUB, last, one, &last));
     return operate_binary(in, OPERATOR_SUB, last, position, out);
 }
@@ -383,6 +391,7 @@ element_of(Interp *in, const Value *iterator, Value *position, Value **out)
 {
     Value *array = iterator->walked;
     if (is_named(iterator, "reversed")) TRY(from_the_end(in, array, position, &position));
+    if (array->kind == V_SERIES) return series_item(in, array, position, out);
     return in->loop == NULL ? operate_subscript(in, array, position, out)
                             : loop_item_at(in, array, position, out);
 }

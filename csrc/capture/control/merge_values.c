@@ -101,8 +101,8 @@ only_classes_differ(const Graph *g, const NodeId *nodes)
     for (int k = 0; k < 2; k++)
         if (int_and_float(g, nodes[k], nodes[1 - k]) || int_and_int(g, nodes[k], nodes[1 - k]))
             return true;
-    return a->dtype == b->dtype && a->dtype == DT_F64 && a->form != b->form &&
-           (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
+    return a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_BOOL) &&
+           a->form != b->form && (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
            (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
 }
 

@@ -194,6 +194,8 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
 {
     if (in->loop != NULL && (value_is_section(in, left) || value_is_section(in, right)))
         return section_repeats(in, "a comparison of rows");
+    Answer letters = letter_compare(in, operator_, left, right, out);
+    if (letters != ANSWER_NO) return letters;
     if (value_is_on_device(left) || value_is_on_device(right))
         return device_comparison(in, operator_, left, right, out);
     if (left->compared || right->compared) {
@@ -292,6 +294,8 @@ operator_is(Interp *in, Value *left, Value *right, bool *out)
         *out = true;
         return ANSWER_YES;
     }
+    if (left->kind == V_LETTER || right->kind == V_LETTER)
+        return interp_break(in, BREAK_OPERATOR, "identity of a letter of a str");
     Answer asked = choice_asked(in, left);
     if (asked == ANSWER_YES) asked = choice_asked(in, right);
     if (asked != ANSWER_YES) return asked;

@@ -86,9 +86,11 @@ find_way(Interp *in, Each *each, const Value *section)
                  section_offset(in, target->items[axis], &base[1], &offset[1]) &&
                  base[0] == base[1];
     bool ends = known && base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0);
-    if (!known || ends) { /* usually it is ahead */
-        each->forward = true;
-        return loop_assert(in, OP_py_le, to, start);
+    if (!known || ends) { /* usually it is ahead, but nothing is ahead of what begins at 0 */
+        bool first = value_as_int(in, start, &ahead) == ANSWER_YES && ahead == 0;
+        each->backward |= first;
+        each->forward |= !first;
+        return loop_assert(in, OP_py_le, first ? start : to, first ? to : start);
     }
     ahead = offset[0] - offset[1];
     each->forward |= ahead > 0;

@@ -24,6 +24,7 @@ const Above things_above = {
     .inlined = call_inlined,
     .model_holds = model_holds,
     .model_from_source = model_from_source,
+    .series_from_source = series_from_source,
     .dict_of = model_dict,
     .part_length = part_length,
     .build = build_value,

@@ -38,7 +38,9 @@ enum {
     LIST_EXTENDED = 16, /* a list of what a loop appends is made */
     REPEATED = 4,       /* turns of a loop over whole arrays that ends by a value, at least */
     TURN_MADE = 8,      /* the plan's own work for one */
-    ARRAY_SCANNED = 8,  /* of an operand of a library call */
+    ITEMS_PER_UNIT = 6, /* of a list, which a run reads into an array */
+    FEW_ITEMS = 256,
+    ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
     COPIED_PER_UNIT = 40,    /* an array of the caller's is copied and, at commit, copied back */
     KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
@@ -163,6 +165,24 @@ copied_weight(const Graph *g, const Node *node)
     return -(int)Py_MIN(type_elements(g, &node->type) / COPIED_PER_UNIT, MANY);
 }
 
+/* Is the input an array that a run makes of a list or text? */
+static bool
+is_series(const Capture *capture, int input)
+{
+    return capture->sources.at[capture->input_source.at[input]].kind == SOURCE_SERIES;
+}
+
+/* What it takes to read the lists and text of which the graph has arrays. */
+static int64_t
+series_weight(const Capture *capture)
+{
+    const Graph *g = capture->graph;
+    int64_t items = 0;
+    for (int i = 0; i < capture->input_source.len; i++)
+        if (is_series(capture, i)) items += type_elements(g, &graph_node(g, g->inputs.at[i])->type);
+    return -items / ITEMS_PER_UNIT;
+}
+
 /* A part of an array.  What NumPy writes into an array of the caller's, a plan that goes on with
    the array writes into a copy of it.  In an arm of a branch a write is an effect with a condition:
    of a few elements CPython does it as fast. */
@@ -252,18 +272,22 @@ has_constant_range(const Graph *g, const Node *loop)
 }
 
 /* The longest axis of an array that the loop itself reads or writes, in branches, too: along it, it
-   mostly goes. */
+   mostly goes.  Not of a list, which is read by the way. */
 static int64_t
-longest_axis(const Graph *g, RegionId id)
+longest_axis(const Capture *capture, RegionId id)
 {
+    const Graph *g = capture->graph;
     int64_t longest = 0;
     const Region *body = &g->regions.at[id];
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *inner = graph_node(g, body->nodes.at[i]);
         for (int r = 0; inner->op == OP_cond && r < 2; r++)
-            longest = Py_MAX(longest, longest_axis(g, inner->region[r]));
+            longest = Py_MAX(longest, longest_axis(capture, inner->region[r]));
         for (int k = 0; k < inner->nargs; k++) {
-            const Type *type = &graph_node(g, inner->args[k])->type;
+            const Node *arg = graph_node(g, inner->args[k]);
+            const Type *type = &arg->type;
+            if (is_of_caller(g, inner->args[k]) && is_series(capture, (int)arg->attrs.index))
+                continue;
             for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
                 longest = Py_MAX(longest, size_value(g, type->shape[axis]));
         }
@@ -329,7 +353,7 @@ loop_weight(Scale *scale, NodeId id)
     int lists = lists_of_few(scale->capture, id);
     if (lists > 0 && trips >= 0) /* of an append or two, a turn's nodes are not as many units */
         return (int)(trips * body_weight(scale, node->region[0]) / 4) - lists * LIST_EXTENDED;
-    int64_t likely = Py_MAX(longest_axis(scale->graph, node->region[0]), scale->turns);
+    int64_t likely = Py_MAX(longest_axis(scale->capture, node->region[0]), scale->turns);
     return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
 
@@ -649,7 +673,7 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
         PyErr_Clear();
         return 0;
     }
-    gain += region_weight(&scale, 0);
+    gain += region_weight(&scale, 0) + series_weight(capture);
     gain += (int64_t)LIBRARY_FOLLOWED * capture->library_calls;
     gain += capture->library_code / CODE_PER_UNIT;
     if (!scale.works) {
@@ -658,6 +682,14 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
     }
     if (gain <= 0) *left = left_because(&scale);
     return (int)Py_MIN(gain, MOST);
+}
+
+int64_t
+capture_most_items(const Capture *capture)
+{
+    int count = 0;
+    for (int i = 0; i < capture->input_source.len; i++) count += is_series(capture, i);
+    return FEW_ITEMS + (int64_t)capture->certain * ITEMS_PER_UNIT / 2 / Py_MAX(count, 1);
 }
 
 int

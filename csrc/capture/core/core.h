@@ -439,6 +439,18 @@ int obstacle_note(Interp *in, GuardKind kind, SourceId source, SourceId other);
 /* Guards what earlier attempts noted. */
 int obstacles_guard(Interp *in);
 
+/* ---- series.c: lists of numbers and bytes as arrays ---- */
+/* Is a V_SERIES to be in place of what the source gives? */
+bool series_is_noted(Interp *in, SourceId source);
+/* Starts capture again with a V_SERIES in place of the value; ANSWER_NO: it can be none. */
+Answer series_learn(Interp *in, const Value *value);
+/* The same where a loop reads it at an index that is not known, or is to go over its items. */
+Answer series_learn_index(Interp *in, const Value *value);
+Answer series_learn_walk(Interp *in, const Value *iterator);
+/* The number leaves the graph as an object.  Where it may be an item of a V_SERIES, capture starts
+   again without that one: it would be another object than the list's. */
+Answer series_item_leaves(Interp *in, NodeId id);
+
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */
 bool text_is_compared(Interp *in, SourceId source);

@@ -96,6 +96,10 @@ print_source(const Capture *c, SourceId id, Text *out)
         print_source(c, s->base, out);
         text_put(out, ".walked");
         break;
+    case SOURCE_SERIES:
+        print_source(c, s->base, out);
+        text_put(out, ".numbers");
+        break;
     case SOURCE_TYPE:
         text_put(out, "type ");
         print_source(c, s->base, out);

@@ -339,7 +339,8 @@ value_made(Interp *in, SourceId source, PyObject *object)
                                       : device_from_source(in, source, object, library, &header);
     if (PyTuple_CheckExact(object) || (PyTuple_Check(object) && named_opens(in, Py_TYPE(object))))
         return sequence_value(in, V_TUPLE, source, object);
-    if (PyErr_Occurred()) return NULL;
+    Value *series = in->above->series_from_source(in, source, object);
+    if (series != NULL || PyErr_Occurred()) return series;
     if (PyList_CheckExact(object))
         return is_log(in, source) || has_grown(in, source)
                    ? value_object(in, object, source)
@@ -384,6 +385,8 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
         return python_scalar_value(in, source, object);
     if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
         if (global_is_steady(in, source)) return const_from_source(in, source, object);
+        Value *series = in->above->series_from_source(in, source, object);
+        if (series != NULL || PyErr_Occurred()) return series;
         bool compared = PyUnicode_CheckExact(object) && text_is_compared(in, source);
         if (!compared && guard_simple(in, GUARD_VALUE, source, object) < 0) return NULL;
         Value *value = value_const(in, object);

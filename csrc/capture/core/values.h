@@ -368,6 +368,7 @@ typedef struct {
        similar. */
     bool (*model_holds)(PyObject *object);
     Value *(*model_from_source)(Interp *in, SourceId source, PyObject *object);
+    Value *(*series_from_source)(Interp *in, SourceId source, PyObject *object);
     Value *(*dict_of)(Interp *in, Value *value);
     Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
     BuildId (*build)(Interp *in, Value *value);
@@ -551,6 +552,12 @@ typedef struct {
     Rest rest[LOOP_DEEP];  /* of the iterators of the loops inside */
 } Leaving;
 
+/* A number that was read of a V_SERIES, and the path of the list. */
+typedef struct {
+    NodeId node;
+    uint64_t path;
+} SeriesItem;
+
 struct Interp {
     const KindOfValue *kinds; /* by ValueKind */
     const Above *above;
@@ -563,6 +570,7 @@ struct Interp {
     int inlined;               /* activations above the bottom */
     VEC(NodeId) data_lengths;  /* sizes of opaque arrays */
     VEC(LoopPick) picks;       /* of the loops that were kept so far */
+    VEC(SeriesItem) items;     /* that were read of lists */
     VEC(TurnsMade) turns_made; /* of loops that were left by side exits */
     BreakCode break_code;      /* set by interp_break: the code that following goes by */
     Break told;    /* the break that the user is told: for a break inside a call, the inner one */
@@ -662,14 +670,18 @@ typedef struct Marks {
     VEC(LoopName) of_numbers; /* loops without elements that stay loops all the same */
     VEC(SideExit) sides;
     VEC(BranchMark) branches;
-    bool interrupted;  /* a signal came: all attempts end */
-    bool cut;          /* Capture.cut */
-    bool by_value;     /* numbers that have varied once are guarded by value all the same */
-    bool asked;        /* such a number was needed and not known */
-    bool declared;     /* there are lengths that the program declares: dims.c */
-    bool left_open;    /* a tape has a gradient, for any length: derivative.c */
-    int64_t effort;    /* instructions that the attempts may still follow */
-    VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
+    bool interrupted;     /* a signal came: all attempts end */
+    bool cut;             /* Capture.cut */
+    bool by_value;        /* numbers that have varied once are guarded by value all the same */
+    VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of … */
+    VEC(uint64_t) opened; /* … and lists that are none, since their items leave as objects */
+    bool no_series;       /* there are none … */
+    bool had_series;      /* … there were some */
+    bool asked;           /* such a number was needed and not known */
+    bool declared;        /* there are lengths that the program declares: dims.c */
+    bool left_open;       /* a tape has a gradient, for any length: derivative.c */
+    int64_t effort;       /* instructions that the attempts may still follow */
+    VEC(Source) paths;    /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
     PyObject *keep;      /* what the paths refer to */
     VEC(uint64_t) fixed; /* lengths of arrays that have to be known, by size_path */

@@ -14,7 +14,8 @@ operand_beside(Interp *in, Value *value, const Value *other, NodeId *out)
         if (!PyErr_Occurred()) return node_scalar(in, value->object, DT_U64, out);
         PyErr_Clear();
     }
-    return operand(in, value, out);
+    Answer read = place_read(in, value, out);
+    return read != ANSWER_NO ? read : operand(in, value, out);
 }
 
 /* ---- scalarmath: operators whose operands are all scalars, one of them NumPy's ---- */

@@ -63,6 +63,15 @@ place_copy(Interp *in, const Value *view, NodeId *out)
 }
 
 Answer
+place_read(Interp *in, const Value *view, NodeId *out)
+{
+    enum { SMALL = 1 << 10 }; /* elements: a step with them takes no less than to copy them */
+    const Opaque *opaque = placed(in, view);
+    if (opaque == NULL || type_elements(in->graph, &opaque->part) > SMALL) return ANSWER_NO;
+    return place_copy(in, view, out);
+}
+
+Answer
 place_taken(Interp *in, const Opaque *view)
 {
     int storage = storage_of(in, view->of->node);

@@ -387,7 +387,8 @@ writes_finish(Interp *in)
         if (input == NULL) continue;
         group[n++] = input;
         if (guard_no_repeats(in, input) < 0) return ANSWER_ERROR;
-        if (storage->commit == 0 && commit_storage(in, i) < 0) return ANSWER_ERROR;
+        if (storage->commit == 0 && commit_storage(in, i) < 0) /* or a key cannot be built */
+            return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_BREAK;
     }
     note_written(in);
     nwritten = n;

@@ -26,6 +26,7 @@ length_of_array(const BuiltinCall *call)
         if (opaque_sample(in, value) == NULL) return ANSWER_YES;
         return note_data_length(in, *call->out) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value->kind == V_SERIES) value = value->of;
     if (value->kind == V_PART) return in->above->part_length(in, value, call->out);
     if (array_is_unpinned(in, value)) return array_size(in, value, 0, call->out);
     NodeId node = value->node;
@@ -47,7 +48,8 @@ builtin_len(const BuiltinCall *call)
     if (value->kind == V_PURE) return builtin_of_text(call, python_builtin("len"));
     if (value->kind == V_CONST)
         return fold_call(in, python_builtin("len"), 1, call->args, call->out);
-    if (value->kind == V_NODE || value->kind == V_PART || value_is_on_device(value)) {
+    if (value->kind == V_NODE || value->kind == V_PART || value->kind == V_SERIES ||
+        value_is_on_device(value)) {
         Answer answer = length_of_array(call);
         if (answer != ANSWER_NO) return answer;
     }
@@ -183,7 +185,8 @@ builtin_reversed(const BuiltinCall *call)
         if (of == NULL) return ANSWER_ERROR;
     }
     bool array = value_is_array(in, of) && graph_node(in->graph, of->node)->type.rank > 0;
-    bool part = of->kind == V_PART; /* gone through by a kept loop, which knows its length */
+    /* Gone through by a kept loop, which knows its length. */
+    bool part = of->kind == V_PART || of->kind == V_SERIES;
     if (!array && !part && of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT &&
         of->kind != V_VIEW)
         return builtin_unknown(call, "reversed");

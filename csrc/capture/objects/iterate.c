@@ -71,7 +71,10 @@ Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
     Value *method, *next, *core;
-    Answer answer = special_method(in, object, "__iter__", &method);
+    bool loop = in->top->decoded->instrs[in->top->number].kind == I_GET_ITER;
+    Answer answer = loop ? series_learn(in, object) : ANSWER_NO;
+    if (answer != ANSWER_NO) return answer;
+    answer = special_method(in, object, "__iter__", &method);
     if (answer == ANSWER_YES) answer = box_inherits(in, object, "__iter__", &core);
     if (answer != ANSWER_YES) return answer;
     if (core != NULL) return iterator_of(in, core, out);
@@ -379,6 +382,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
         answer = array_next(in, of, position, backwards, out);
         iterator->mutated = answer == ANSWER_YES && *out == NULL;
         return answer;
+    case V_SERIES: return break_iteration(in, of);
     case V_CONST: {
         Py_ssize_t length = PySequence_Length(of->object);
         if (position >= length) return ANSWER_YES;

@@ -46,6 +46,10 @@ sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
         return raise_new(in, PyExc_TypeError, "%s indices must be integers or slices, not %.200s",
                          sequence->kind == V_LIST ? "list" : "tuple", type->tp_name);
     if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (answer == ANSWER_NO && !store) {
+        Answer learnt = series_learn_index(in, sequence);
+        if (learnt != ANSWER_NO) return learnt;
+    }
     if (answer == ANSWER_NO)
         return break_key(in, key,
                          sequence->kind == V_LIST ? "an index of a list" : "an index of a tuple");
@@ -157,6 +161,10 @@ subscript_of_known(Interp *in, Value *object, Value *key, Value **out)
         answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
         if (answer != ANSWER_NO) return answer;
     }
+    if (answer == ANSWER_NO) {
+        Answer learnt = series_learn_index(in, object);
+        if (learnt != ANSWER_NO) return learnt;
+    }
     if (answer == ANSWER_NO && object->kind == V_CONST && PyUnicode_CheckExact(object->object))
         return break_hinted(in, BREAK_INDEX, HINT_LETTER,
                             "a subscript of a str by an index that is not known");
@@ -190,5 +198,7 @@ subscript_of_object(Interp *in, Value *object, Value *key, Value **out)
         PyUnicode_CheckExact(key->object)) /* globals()["name"] */
         return load_global(in, object->object, NULL, key->object, out);
     if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
+    Answer learnt = series_learn_index(in, object);
+    if (learnt != ANSWER_NO) return learnt;
     return subscript_by_method(in, object, key, out);
 }
