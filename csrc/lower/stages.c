@@ -394,7 +394,6 @@ stages_scratch_bytes(const Nest *n, KernelStep *step)
 {
     const Kernel *k = n->kernel;
     if (k->tile_rows > 0) return tile_bytes(k);
-    enum { MOST_ROW = 1 << 27 };
     SizeId row = n->size[n->nloops - 1];
     int64_t most = size_most(n->lw->graph, row), total = 0;
     int64_t length = k->block ? k->block : most;

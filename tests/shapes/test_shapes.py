@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C
 
 RNG = np.random.default_rng(7)
 PRIMES_AND_POWERS = (2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64, 97, 127, 128, 256, 257)
@@ -249,6 +250,17 @@ def agree(function, compiled, makers, sizes):
             warnings.simplefilter("ignore")
             assert outcome(function, args) == outcome(compiled, ours), (n, m)
         assert [seen(arg) for arg in args] == [seen(arg) for arg in ours], (n, m)
+
+
+def test_rows_whose_length_is_a_symbol_stay_in_one_kernel():
+    """Their scratch is as long as the run tells, also where the row of the capture was far shorter."""
+    compiled = pycompile.compile(softmax, dynamic=True, **PLANS)
+    _C.report_begin()
+    for shape in ((50, 40), (3, 70_001), (700, 3), (1, 5000), (40, 1)):
+        x = RNG.standard_normal(shape)
+        assert compiled(x).tobytes() == softmax(x).tobytes()
+    assert compiled.stats()["plans"] == 1
+    assert [record["kernels"] for record in _C.report_end()] == [1]
 
 
 @pytest.mark.parametrize(("function", "makers"), CASES, ids=[case[0].__name__ for case in CASES])
