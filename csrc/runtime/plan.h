@@ -15,7 +15,7 @@ enum { BOX_BYTES = 16 }; /* room of one scalar */
 typedef struct {
     SizeKind kind; /* constants are in the template */
     int32_t id;
-    int32_t input, axis;
+    int32_t node, input, axis; /* of an array or int from outside: its node, and which input */
     int32_t a, b;
 } PlanSize;
 
@@ -227,6 +227,8 @@ void spare_drop(Spare *spare);
 typedef struct {
     int64_t first, from, due; /* clock_ns: the plan's first run, of these the first, when to tell */
     int64_t runs, undone, ns;
+    int64_t met, *length; /* runs that were begun; of each of Plan.dynamic the least, the most, the
+                             sum of them, or NULL */
     int32_t process;
 } TraceRuns;
 
@@ -360,6 +362,9 @@ int plan_chains(Plan *plan);
 void chain_fill(const Run *run, Chain *chain);
 
 /* ---- plan.c ---- */
+/* A length, stride or int from outside, as it is in a call; ANSWER_NO: there is none. */
+Answer plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached,
+                      int64_t *out);
 /* Does one step that is no jump; the flags that it raises are added. */
 Answer run_step(Run *run, int number, unsigned *flags);
 /* The step run->step is the first to raise these flags. */
