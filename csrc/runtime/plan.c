@@ -38,13 +38,17 @@ plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached,
 {
     ArrayHeader header;
     PyObject *array = reached[plan->input_source[size->input]];
-    if (array != NULL && PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
+    if (array == NULL) return ANSWER_NO;
+    if (PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
         *out = PyLong_AsLongLong(array);
         return ANSWER_YES;
     }
-    if (array == NULL || array_header(array, &header) != ANSWER_YES || size->axis >= header.rank)
-        return ANSWER_NO;
-    *out = (size->kind == SIZE_DIM ? header.shape : header.stride)[size->axis];
+    bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
+    const int64_t *of = strides                   ? header.stride
+                        : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
+                                                 : NULL;
+    if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
+    *out = of[size->axis];
     return ANSWER_YES;
 }
 
