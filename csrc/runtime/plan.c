@@ -44,7 +44,7 @@ plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached,
         return ANSWER_YES;
     }
     bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
-    const int64_t *of = strides                   ? header.stride
+    const int64_t *of = strides                  ? header.stride
                         : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
                                                  : NULL;
     if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
