@@ -11,7 +11,7 @@ import html
 import operator
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -144,14 +144,18 @@ class Kernel:
         return self.read + self.written
 
 
-OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-OPERATIONS |= {ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
+OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 
 
 def _evaluated(node: ast.AST, lengths: Lengths) -> float:
     """An expression of lengths, as the graph writes it."""
-    if isinstance(node, ast.Constant):
-        return float(node.value)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
     if isinstance(node, ast.Name):
         return lengths[node.id]
     if isinstance(node, ast.UnaryOp):

@@ -332,8 +332,8 @@ def function(row: Function, sources: Sources) -> str:
         from_cache = " (code from the cache)" if record.get("code") in ("memory", "disk") else ""
         again = f" again, since {record['recompile']}" if record.get("recompile") else ""
         name = f"{number}. {outcome}{from_cache}, line {record['line']}, {text.seconds(spent(record))}{again}"
-        met = lengths_met(of_plan.get(id(record), []))
-        body.append(attempt(record, sources, esc(name), met=met))
+        lengths = lengths_met(of_plan.get(id(record), []))
+        body.append(attempt(record, sources, esc(name), met=lengths))
     if len(row.attempts) > MOST_ATTEMPTS:
         more = text.plural(len(row.attempts) - MOST_ATTEMPTS, "more attempt")
         body.append(f'<p class="soft">and {more}</p>')

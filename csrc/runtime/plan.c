@@ -33,25 +33,6 @@ compute_size(const PlanSize *size, int64_t *value)
     return large ? ANSWER_NO : ANSWER_YES;
 }
 
-Answer
-plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached, int64_t *out)
-{
-    ArrayHeader header;
-    PyObject *array = reached[plan->input_source[size->input]];
-    if (array == NULL) return ANSWER_NO;
-    if (PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
-        *out = PyLong_AsLongLong(array);
-        return ANSWER_YES;
-    }
-    bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
-    const int64_t *of = strides                  ? header.stride
-                        : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
-                                                 : NULL;
-    if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
-    *out = of[size->axis];
-    return ANSWER_YES;
-}
-
 static Answer
 read_dynamic_sizes(Run *run, int64_t *value)
 {

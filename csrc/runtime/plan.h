@@ -327,6 +327,26 @@ run_size(const Run *run, SizeId id)
     return id == NO_SIZE ? 0 : run->size[id];
 }
 
+/* A length, stride or int from outside, as it is in a call; ANSWER_NO: there is none. */
+static inline Answer
+plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached, int64_t *out)
+{
+    ArrayHeader header;
+    PyObject *array = reached[plan->input_source[size->input]];
+    if (array == NULL) return ANSWER_NO;
+    if (PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
+        *out = PyLong_AsLongLong(array);
+        return ANSWER_YES;
+    }
+    bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
+    const int64_t *of = strides                  ? header.stride
+                        : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
+                                                 : NULL;
+    if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
+    *out = of[size->axis];
+    return ANSWER_YES;
+}
+
 /* Bytes of a thread's scratch. */
 static inline int64_t
 kernel_scratch(const Run *run, const PlanKernel *kernel)
@@ -362,9 +382,6 @@ int plan_chains(Plan *plan);
 void chain_fill(const Run *run, Chain *chain);
 
 /* ---- plan.c ---- */
-/* A length, stride or int from outside, as it is in a call; ANSWER_NO: there is none. */
-Answer plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached,
-                      int64_t *out);
 /* Does one step that is no jump; the flags that it raises are added. */
 Answer run_step(Run *run, int number, unsigned *flags);
 /* The step run->step is the first to raise these flags. */
