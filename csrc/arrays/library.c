@@ -65,6 +65,13 @@ array_lengths(PyObject *object, int *rank)
     return header.shape;
 }
 
+bool
+array_is_input(PyObject *object)
+{
+    ArrayHeader header;
+    return array_header(object, &header) == ANSWER_YES && (header.flags & ARRAY_ALIGNED) != 0;
+}
+
 PyObject *
 array_library_function(const ArrayLibrary *library, const char *name)
 {
