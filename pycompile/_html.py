@@ -5,10 +5,13 @@ Every text of the program's goes through `esc`.  Nothing is loaded from anywhere
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import html
+import operator
 import os
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from pycompile._explain import Explanation
 
 Record = dict[str, Any]
+Lengths = Mapping[str, float]  # by the name of a symbol
+Ranges = Mapping[str, tuple[int, int]]  # the least and the most of each
 
 # Colours are half transparent or inherited where a notebook's own theme may be dark or light.
 STYLE = """
@@ -120,7 +125,6 @@ def source_lines(sources: Sources, file: str, marked: set[int], around: int = 2)
 
 # ---- kernels ----
 
-BUFFER = re.compile(r"^  b(\d+) [^:\n]*: ([a-z]+?)(\d*)_?\[([^\]\n]*)\]", re.MULTILINE)
 HEAD = re.compile(r"^(?:kernel|product) (k\d+)[, ].*$", re.MULTILINE)
 TOUCHED = re.compile(r"\b(load|to|at) b(\d+)")
 PLACE = re.compile(r"/\* (.+?):(\d+) [^*\n]*\*/")
@@ -140,14 +144,41 @@ class Kernel:
         return self.read + self.written
 
 
-def _buffer_sizes(schedule: str) -> dict[str, int]:
-    sizes = {}
-    for number, _, bits, shape in BUFFER.findall(schedule):
-        count = int(bits or 8) // 8
-        for length in re.findall(r"\d+", shape):
-            count *= int(length)
-        sizes[number] = count
-    return sizes
+OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _evaluated(node: ast.AST, lengths: Lengths) -> float:
+    """An expression of lengths, as the graph writes it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return lengths[node.id]
+    if isinstance(node, ast.UnaryOp):
+        return -_evaluated(node.operand, lengths)
+    if isinstance(node, ast.BinOp):
+        left, right = (_evaluated(side, lengths) for side in (node.left, node.right))
+        return OPERATIONS[type(node.op)](left, right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return {"min": min, "max": max}[node.func.id](_evaluated(n, lengths) for n in node.args)
+    raise ValueError(ast.dump(node))
+
+
+def _bytes(expression: str, lengths: Lengths) -> int:
+    """0: the text is damaged."""
+    try:
+        return round(_evaluated(ast.parse(expression, mode="eval").body, lengths))
+    except (SyntaxError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
+        return 0
+
+
+def seen_lengths(record: Record) -> Lengths:
+    """The symbols' values in the call for which the plan was made."""
+    return {symbol["name"]: symbol["value"] for symbol in record.get("symbols") or ()}
 
 
 def _function_text(source: list[str], name: str) -> str:
@@ -164,25 +195,30 @@ def _function_text(source: list[str], name: str) -> str:
     return "\n\n".join(found)
 
 
-def kernels(record: Record) -> tuple[Kernel, ...]:
-    """Those of the record's plan."""
+def kernels(record: Record, lengths: Lengths | None = None) -> tuple[Kernel, ...]:
+    """Those of the record's plan, with the bytes that they move where the symbols have these values."""
     if not text.kernel_count(record):
         return ()
+    lengths = {**seen_lengths(record), **(lengths or {})}
+    sizes = tuple(_bytes(each, lengths) for each in record.get("buffers") or ())
     parts = (record.get(key) or "" for key in ("schedule", "source", "file"))
-    return _kernels(*parts)
+    return _kernels(*parts, sizes)
 
 
 @lru_cache(4096)
-def _kernels(schedule: str, source: str, file: str) -> tuple[Kernel, ...]:
-    sizes, found, lines_of_source = _buffer_sizes(schedule), [], source.splitlines()
+def _kernels(schedule: str, source: str, file: str, sizes: tuple[int, ...]) -> tuple[Kernel, ...]:
+    found, lines_of_source = [], source.splitlines()
+
+    def bytes_of(touched: set[tuple[bool, int]], loads: bool) -> int:
+        return sum(sizes[b] for way, b in touched if way == loads and b < len(sizes))
+
     for head in HEAD.finditer(schedule):
         body = re.split(r"\n(?=\S)", schedule[head.end() :], maxsplit=1)[0]
-        touched = {(way == "load", number) for way, number in TOUCHED.findall(body)}
-        read = sum(sizes.get(number, 0) for loads, number in touched if loads)
-        written = sum(sizes.get(number, 0) for loads, number in touched if not loads)
+        touched = {(way == "load", int(number)) for way, number in TOUCHED.findall(body)}
         function = _function_text(lines_of_source, head[1])
         lines = {(name, int(line)) for name, line in PLACE.findall(function)}
         lines = lines or {(file, int(line)) for line in re.findall(r"# line (\d+)", body)}
+        read, written = bytes_of(touched, True), bytes_of(touched, False)
         found.append(Kernel(head[1], head[0], function, read, written, frozenset(lines)))
     return tuple(found)
 
@@ -354,6 +390,29 @@ OUTCOMES = {
 }
 
 
+def symbols(record: Record, met: Ranges) -> str:
+    """The lengths for which the code serves every value, and what they were; folded."""
+    items = []
+    for symbol in record.get("symbols") or ():
+        name = symbol["name"]
+        if symbol["of"]:
+            what = f"{code(name)} is {', '.join(map(code, symbol['of']))}"
+        else:
+            what = f"{code(name)} comes out of the data while it runs"
+        least, most = met.get(name, (symbol["value"], symbol["value"]))
+        was = f"{symbol['value']} when the code was made"
+        if name in met:
+            was += f", {least} to {most} in its runs" if least < most else f", {least} in its runs"
+        bound = f", has to be {symbol['least']} or more" if symbol["least"] > 1 else ""
+        items.append(f"<li>{what}: it was {was}{bound}</li>")
+    told = f"<ul>{''.join(items)}</ul>" if items else ""
+    title = f"{text.plural(len(items), 'length')} for which it serves every value"
+    if record.get("fixed"):
+        others = "Other lengths" if items else "Lengths"
+        told += f"<p>{others} have to be as they were, for {esc(record['fixed'])}.</p>"
+    return folded(title if items else "no length may vary", told, True)
+
+
 GUARD = re.compile(r"^(.*) \((\S+:\d+)\)$", re.DOTALL)
 
 
@@ -369,13 +428,18 @@ def _guard(told: str, file: str, sources: Sources) -> str:
 
 
 def attempt(
-    record: Record, sources: Sources, title: str, hinted: dict[str, str] | None = None
+    record: Record,
+    sources: Sources,
+    title: str,
+    hinted: dict[str, str] | None = None,
+    met: Ranges | None = None,
 ) -> str:
     """One attempt to compile, folded: what it relies on, what was found, what runs for it."""
     body = []
     if record.get("recompile"):
         body.append(f"<p>Compiled again because {esc(record['recompile'])}</p>")
     body += [graph_break(item, sources, "", hinted) for item in record.get("breaks") or ()]
+    body.append(symbols(record, met or {}))
     guards = record.get("guards") or []
     shown = "".join(_guard(guard, record.get("file") or "", sources) for guard in guards)
     body.append(

@@ -28,11 +28,14 @@ from pycompile._trace_functions import (
     breaks,
     causes,
     functions,
+    lengths_met,
     movers,
+    serves_all,
     spent,
     times_left,
     values,
     where,
+    windows,
 )
 from pycompile._trace_read import Sources, Trace
 
@@ -68,6 +71,11 @@ WORDS = (
     ("guard", "something that has to be as it was, such as a shape, for the code to be used"),
     ("compiled again", "no code was made for what a guard found, so it was made anew"),
     ("break", "a place that cannot be compiled: Python runs it, and native code goes on behind it"),
+    (
+        "symbol",
+        "a length that the code takes as it comes, so that one serves every length; in a graph it is "
+        "called d0_1 (the length of axis 1 of what %0 stands for)",
+    ),
     ("undone", "a run was given up before it had changed anything, and Python ran it instead"),
     ("plan", "the code for one case, with its guards"),
 )
@@ -99,24 +107,60 @@ def advice(rows: list[Function], sources: Sources) -> list[tuple[float, str]]:
 
 def recompiled(row: Function, sources: Sources) -> str:
     """Why a function was compiled more than once."""
-    parts = []
-    for guard, records in causes(row).items():
+    parts, given = [first_times(row)], {""}
+    for guard, records in causes(row):
         file, line = where(records[-1], sources)
-        seen = values(records)
-        was = f": it was {listed(seen)}" if seen else ""
+        remedy = (records[-1].get("cause") or {}).get("remedy") or ""
+        if all(serves_all(record, guard) for record in records):
+            remedy = ""  # it has been done
+        hint = f'<p class="hint">{esc(remedy)}</p>' if remedy not in given else ""
+        given.add(remedy)
         parts.append(
-            f"<p>{text.plural(len(records), 'time')} because {code(guard)} had changed{was}. "
+            f"<p>{text.plural(len(records), 'time')} because {had_changed(guard, records)}. "
             f"{place(file, line)}</p>{source_line(sources, file, line)}"
+            f"{afterwards(guard, records)}{hint}"
         )
     if row.given_up:
         parts.append("<p>Then no more was made: Python runs it where none of the code fits.</p>")
-    remedies = [(record.get("cause") or {}).get("remedy") for record in row.again]
-    parts += [f'<p class="hint">{esc(told)}</p>' for told in dict.fromkeys(remedies) if told]
     return (
         f"<h3>{code(row.name)} was compiled {text.plural(len(row.plans), 'time')}, "
         f"{len(row.again)} of them since the code that was there did not fit</h3>"
         f'<div class="card">{"".join(parts)}</div>'
     )
+
+
+def first_times(row: Function) -> str:
+    """The compiles for which there was no earlier code."""
+    lines = [record["line"] for record in row.plans if not record.get("recompile")]
+    count = len(lines)
+    if count < 2:
+        return ""
+    shown = ", ".join(map(str, sorted(lines)))
+    return (
+        f"<p>{text.plural(count, 'time')} because breaks, below, cut it into {count} pieces, each "
+        f"with code of its own: they begin in lines {shown}.</p>"
+    )
+
+
+def had_changed(guard: str, records: list[Record]) -> str:
+    seen = values(records)
+    if not seen:  # the guard is a sentence
+        return f"this did not hold any more: {code(guard)}"
+    return f"{code(guard)} had changed: it was {listed(seen)}"
+
+
+def afterwards(guard: str, records: list[Record]) -> str:
+    """Of a length: whether the code that was made serves all lengths."""
+    last = records[-1]
+    if serves_all(last, guard):
+        rest = ": here nothing has to change" if all(serves_all(r, guard) for r in records) else ""
+        return f'<p class="soft">The code that was made then serves every {code(guard)}{rest}.</p>'
+    if ".shape[" in guard and last.get("fixed"):
+        return (
+            f'<p class="soft">Each {code(guard)} needs code of its own, for '
+            f"{esc(last['fixed'])}.</p>"
+        )
+    return ""
 
 
 def broken(line: int, items: list[tuple[Function, Record]], sources: Sources) -> tuple[float, str]:
@@ -277,6 +321,7 @@ def function(row: Function, sources: Sources) -> str:
         body.append(f"<p>These functions, which it calls, became part of it:</p><ul>{items}</ul>")
     for event in row.given_up:
         body.append(f'<div class="card"><p>{esc(event["text"])}</p></div>')
+    of_plan = windows(row)
     for number, record in enumerate(row.attempts[:MOST_ATTEMPTS], 1):
         outcome = {
             "plan": "compiled",
@@ -285,9 +330,10 @@ def function(row: Function, sources: Sources) -> str:
             "postponed": record.get("why") or "put off: it does not pay yet",
         }.get(record["kind"], record["kind"])
         from_cache = " (code from the cache)" if record.get("code") in ("memory", "disk") else ""
-        again = " again" if record.get("recompile") else ""
-        name = f"{number}. {outcome}{again}{from_cache}, line {record['line']}, {text.seconds(spent(record))}"
-        body.append(attempt(record, sources, esc(name)))
+        again = f" again, since {record['recompile']}" if record.get("recompile") else ""
+        name = f"{number}. {outcome}{from_cache}, line {record['line']}, {text.seconds(spent(record))}{again}"
+        lengths = lengths_met(of_plan.get(id(record), []))
+        body.append(attempt(record, sources, esc(name), met=lengths))
     if len(row.attempts) > MOST_ATTEMPTS:
         more = text.plural(len(row.attempts) - MOST_ATTEMPTS, "more attempt")
         body.append(f'<p class="soft">and {more}</p>')
@@ -320,7 +366,7 @@ def recompiles(rows: list[Function], sources: Sources) -> str:
     """A row for each guard, with each time that it failed."""
     cells = []
     for row in rows:
-        for guard, records in causes(row).items():
+        for guard, records in causes(row):
             file, line = where(records[-1], sources)
             each = "".join(
                 f"<li>{change(record)}, line {record['line']} on, {text.seconds(spent(record))}, "

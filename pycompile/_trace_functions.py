@@ -105,13 +105,37 @@ def times_left(function: Function, item: Record) -> int:
     return function.left.get(frames[-1][1] if frames else item["line"], 0)
 
 
-def causes(function: Function) -> dict[str, list[Record]]:
-    """The attempts that a failed guard made necessary, by the guard."""
-    found: dict[str, list[Record]] = {}
-    for record in function.again:
-        guard = (record.get("cause") or {}).get("guard") or record["recompile"]
-        found.setdefault(guard, []).append(record)
+def windows(function: Function) -> dict[int, list[Record]]:
+    """Those of each plan, by the id of the record of its compile."""
+    found: dict[int, list[Record]] = {}
+    for process, window in function.windows:
+        found.setdefault(id(process.plan(window["plan"])), []).append(window)
     return found
+
+
+def lengths_met(inside: list[Record]) -> dict[str, tuple[int, int]]:
+    """The least and the most of each symbol, over windows of one plan."""
+    found: dict[str, tuple[int, int]] = {}
+    for window in inside:
+        for name, (least, most, _) in (window.get("lengths") or {}).items():
+            before = found.get(name, (least, most))
+            found[name] = min(least, before[0]), max(most, before[1])
+    return found
+
+
+def serves_all(record: Record, guard: str) -> bool:
+    """Is what the guard compared a length for which the record's code serves every value?"""
+    return any(guard in symbol["of"] for symbol in record.get("symbols") or ())
+
+
+def causes(function: Function) -> list[tuple[str, list[Record]]]:
+    """The attempts that a failed guard made necessary, by the guard and the line that asks for it."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in function.again:
+        cause = record.get("cause") or {}
+        guard = cause.get("guard") or record["recompile"]
+        found.setdefault((guard, str(cause.get("place"))), []).append(record)
+    return [(guard, records) for (guard, _), records in found.items()]
 
 
 def where(record: Record, sources: Sources) -> tuple[str, int]:
@@ -154,18 +178,21 @@ def movers(rows: list[Function]) -> list[Mover]:
     """The kernels that have run, those that moved most bytes first."""
     found: dict[Any, Mover] = {}
     for row in rows:
-        windows: dict[int, list[Record]] = {}
-        for process, window in row.windows:
-            windows.setdefault(id(process.plan(window["plan"])), []).append(window)
+        of_plan = windows(row)
         for record in row.plans:
-            mine = windows.get(id(record), [])
-            runs = sum(window["runs"] - window["undone"] for window in mine)
-            inside = kernels(record)
-            for item in inside if runs else ():
-                key = row.file, row.name, item.name, item.text, item.lines
-                this = found.setdefault(key, Mover(row.name, item))
-                this.runs += runs
-                this.bytes += runs * item.moved
-                this.plan_bytes += runs * sum(other.moved for other in inside)
-                this.seconds += sum(window["seconds"] for window in mine)
+            for window in of_plan.get(id(record), ()):
+                _add_window(found, row, record, window)
     return sorted(found.values(), key=lambda mover: -mover.bytes)
+
+
+def _add_window(found: dict[Any, Mover], row: Function, record: Record, window: Record) -> None:
+    runs = window["runs"] - window["undone"]
+    means = {name: mean for name, (_, _, mean) in (window.get("lengths") or {}).items()}
+    inside = kernels(record, means)
+    for item in inside if runs else ():
+        key = row.file, row.name, item.name, item.text, item.lines
+        this = found.setdefault(key, Mover(row.name, item))
+        this.runs += runs
+        this.bytes += runs * item.moved
+        this.plan_bytes += runs * sum(other.moved for other in inside)
+        this.seconds += window["seconds"]

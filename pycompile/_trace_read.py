@@ -25,6 +25,15 @@ def is_frame(value: Any) -> bool:
 
 # What every event of a kind has: a type, several, a list of one form, a dict of forms, or `...` for
 # those of all its values; or a function that says so.  `float` takes an int, too.
+def are_lengths(value: Any) -> bool:
+    """The least, the most and the mean of each symbol."""
+    return isinstance(value, dict) and all(
+        isinstance(each, list) and [*map(type, each)] in ([int, int, int], [int, int, float])
+        for each in value.values()
+    )
+
+
+SYMBOL = {"name": str, "of": [str], "value": int, "least": int}
 CAUSE = {"guard": (str, None), "old": (str, None), "new": (str, None), "remedy": (str, None)}
 BREAK = {"code": str, "text": str, "detail": (str, None), "hint": str, "file": str, "line": int}
 BREAK |= {"frames": [is_frame], "heads": [int]}
@@ -71,8 +80,12 @@ OPTIONAL: dict[str, dict[str, Any]] = {
         "schedule": str,
         "source": str,
         "kernels": int,
+        "symbols": [SYMBOL],
+        "fixed": (str, None),
+        "buffers": [str],
         "why": (str, None),
     },
+    "runs": {"lengths": are_lengths},
     "given_up": {"cause": CAUSE},
     "function": {"places": [list], "varied": [list], "lost": [str]},
     "end": {"cpu": str, "threads": int, "compiler": (str, None), "version": (str, None)},

@@ -59,6 +59,55 @@ def run(folder):
 
 
 @pytest.fixture(scope="module")
+def of_lengths(tmp_path_factory):
+    """A trace of a function whose lengths become symbols, and of one that needs each as a number."""
+    folder = tmp_path_factory.mktemp("lengths")
+
+    @pycompile.compile
+    def serves_all(x):
+        return np.sqrt(x * x + 1.0) - x
+
+    @pycompile.compile
+    def needs_each(x):
+        return np.exp(x) * np.zeros(len(x.tolist()))  # each
+
+    _C.trace_begin(str(folder), _trace.facts())
+    for n in (100, 64, 300, 80, 200):
+        serves_all(X[:n])
+        needs_each(X[: n // 2])
+    serves_all(X[:10].astype("f4"))
+    serves_all(X.reshape(2, -1))
+    _trace.end()
+    return _trace_read.read(str(folder))
+
+
+def test_symbols_are_told_with_what_they_were(of_lengths):
+    first, second, *_ = (
+        e for e in of_lengths.of("compile") if e["function"].endswith("serves_all")
+    )
+    assert first["symbols"] == [] and first["buffers"][0] == "8*100"
+    ((symbol,), name) = second["symbols"], "d0_0"
+    assert symbol == {"name": name, "of": ["x.shape[0]"], "value": 64, "least": 1}
+    assert second["buffers"][0] == f"8*{name}"
+    met = [e["lengths"][name] for e in of_lengths.of("runs") if e["plan"] == second["plan"]]
+    assert min(m[0] for m in met) == 64 and max(m[1] for m in met) == 300
+    assert _html.kernels(second, {name: 1000})[0].read == 8000
+
+
+def test_the_page_tells_which_lengths_vary(of_lengths):
+    text = re.sub("<[^>]*>", "", html.unescape(_report.page(of_lengths)))
+    assert "The code that was made then serves every x.shape[0]: here nothing has to change" in text
+    assert "d0_0 is x.shape[0]: it was 64 when the code was made, 64 to 300 in its runs" in text
+    assert "no length may vary" in text
+
+
+def test_the_reason_is_of_the_plan_from_which_least_differs(of_lengths):
+    causes = [e["cause"] for e in of_lengths.of("compile") if "cause" in e]
+    found = [(c["guard"], c["old"], c["new"]) for c in causes]
+    assert ("x.dtype", "float64", "float32") in found and ("x.ndim", "1", "2") in found
+
+
+@pytest.fixture(scope="module")
 def traced(tmp_path_factory):
     return run(tmp_path_factory.mktemp("trace"))
 

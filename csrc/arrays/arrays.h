@@ -124,6 +124,8 @@ const ArrayLibrary *array_library_of(PyObject *object);
 const ArrayLibrary *array_library_on(Device device);
 /* As array_read, of an array of any library. */
 Answer array_header(PyObject *object, ArrayHeader *out);
+/* The lengths alone, and how many; NULL: it is no array. */
+const int64_t *array_lengths(PyObject *object, int *rank);
 /* An exact array whose dtype, rank and alignment graphs take. */
 bool array_is_input(PyObject *object);
 /* The library's function of this name, which may have dots: a new reference; NULL, without an

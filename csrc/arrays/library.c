@@ -55,6 +55,16 @@ array_header(PyObject *object, ArrayHeader *out)
     return answer;
 }
 
+const int64_t *
+array_lengths(PyObject *object, int *rank)
+{
+    ArrayHeader header;
+    if (array_is_exact(object)) return numpy_lengths(object, rank);
+    if (array_header(object, &header) != ANSWER_YES) return NULL;
+    *rank = header.rank;
+    return header.shape;
+}
+
 bool
 array_is_input(PyObject *object)
 {

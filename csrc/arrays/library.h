@@ -37,4 +37,7 @@ bool cupy_is_current(int device);
    kept whatever the allocator is. */
 void cupy_without_device(void *stream);
 
+/* ---- numpy.c ---- */
+const int64_t *numpy_lengths(PyObject *array, int *rank); /* of an exact array */
+
 #endif

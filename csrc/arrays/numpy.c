@@ -250,6 +250,14 @@ array_is_like(PyObject *object, const ArrayLike *like)
     return array_lies_like(array->dimensions, array->strides, like);
 }
 
+const int64_t *
+numpy_lengths(PyObject *array, int *rank)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)array;
+    *rank = fields->nd;
+    return (const int64_t *)fields->dimensions;
+}
+
 int
 array_axes(PyObject *array)
 {

@@ -290,6 +290,7 @@ typedef struct Capture {
     bool recurses;      /* calls of a function by itself were more than may be followed */
     const char *left;   /* not useful: why */
     const char *unkept; /* which loop was unrolled that would have stayed one, and why; or NULL */
+    const char *fixed;  /* why lengths that might be symbols are known, and where; or NULL */
     VEC(FewTurns) few;  /* loops that make few turns under the guards */
     PyObject *globals, *builtins; /* borrowed: the request's */
 } Capture;

@@ -15,6 +15,7 @@ node_is_virtual(const Virtuals *v, NodeId id)
     if (node->op == OP_full) return true;
     if (node->type.rank != 0 || v->anchored[id]) return false;
     if (op_info(node->op)->kind == KIND_PYTHON) return true;
+    if (node->op == OP_copy && node->type.form == FORM_SCALAR) return true; /* of another class */
     if (v->mixed && node_may_report(v->graph, node)) return false;
     return node_way(v->graph, node) == WAY_EXPRESSION;
 }

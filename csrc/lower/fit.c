@@ -52,23 +52,35 @@ virtual_reaches(const Lowering *lw, NodeId value, int number)
     return node_is_virtual(&lw->virtuals, storage) && latest_group(lw, value) >= number;
 }
 
-static int64_t
-row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
-{
-    int64_t elements = 1;
-    for (int dim = 0; dim < g->ndims; dim++)
-        if (reduced >> dim & 1 &&
-            __builtin_mul_overflow(elements, size_most(lw->graph, g->size[dim]), &elements))
-            return INT64_MAX;
-    return elements > INT64_MAX / 8 ? INT64_MAX : elements * 8;
-}
-
 bool
 has_many_rows(const Lowering *lw, const Group *g, unsigned reduced)
 {
     for (int dim = 0; dim < g->ndims; dim++)
         if (!(reduced >> dim & 1) && size_value(lw->graph, g->size[dim]) > 1) return true;
     return false;
+}
+
+/* How long a row may be.  Of several whose length only the beginning of a run tells: about as long
+   as in this call; a single one may be all that there is, which threads share in kernels of their
+   own. */
+static int64_t
+row_length(const Lowering *lw, const Group *g, unsigned reduced, SizeId size)
+{
+    int64_t most = size_most(lw->graph, size);
+    if (most <= MOST_ROW || g->device != DEVICE_HOST || !has_many_rows(lw, g, reduced)) return most;
+    SizeId ceiling = size_ceiling(lw->graph, size);
+    return ceiling == NO_SIZE ? most : size_value(lw->graph, ceiling);
+}
+
+static int64_t
+row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
+{
+    int64_t elements = 1;
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (reduced >> dim & 1 &&
+            __builtin_mul_overflow(elements, row_length(lw, g, reduced, g->size[dim]), &elements))
+            return INT64_MAX;
+    return elements > INT64_MAX / 8 ? INT64_MAX : elements * 8;
 }
 
 bool

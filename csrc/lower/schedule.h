@@ -32,6 +32,9 @@ typedef struct {
     VEC(NodeId) nodes;
 } Group;
 
+/* Scratch for longer rows is as large as the run tells. */
+enum { MOST_ROW = 1 << 27 };
+
 /* Is it a kernel that copies a value into an input on a device, at commit (commit.c)? */
 static inline bool
 group_copies(const Group *g)

@@ -229,10 +229,9 @@ lies_across(const Nest *n, const Operand *o)
     int64_t bytes = (int64_t)dtype_size(o->dtype);
     if (o->stored || (bytes != 4 && bytes != 8) || o->dtype == DT_C64) return false;
     if (o->stride[row] < 0 || o->stride[row - 1] < 0) return false;
-    SizeId step = n->sizes.at[o->stride[row - 1]], size = n->size[row - 1];
+    SizeId step = n->sizes.at[o->stride[row - 1]];
     return size_is_const(n->lw->graph, step) && nest_value(n, step) == bytes &&
-           size_is_const(n->lw->graph, size) && nest_value(n, size) >= 8 &&
-           nest_value(n, n->size[row]) >= 8;
+           nest_value(n, n->size[row - 1]) >= 8 && nest_value(n, n->size[row]) >= 8;
 }
 
 /* Is it a square beyond the caches that is read with its transpose?  In the caches, pairs of tiles
@@ -394,7 +393,6 @@ stages_scratch_bytes(const Nest *n, KernelStep *step)
 {
     const Kernel *k = n->kernel;
     if (k->tile_rows > 0) return tile_bytes(k);
-    enum { MOST_ROW = 1 << 27 };
     SizeId row = n->size[n->nloops - 1];
     int64_t most = size_most(n->lw->graph, row), total = 0;
     int64_t length = k->block ? k->block : most;

@@ -3,6 +3,7 @@
 #include "compile.h"
 
 #include "../clock.h"
+#include "guards.h"
 #include "target.h"
 
 void
@@ -81,6 +82,68 @@ wanted(const Job *job, LogChannel channel)
     return job->record != NULL || log_enabled(channel);
 }
 
+static PyObject *
+text_taken(Text *text)
+{
+    PyObject *string = text_to_str(text);
+    text_free(text);
+    return string;
+}
+
+/* The sources whose lengths have the size, as texts. */
+static PyObject *
+symbol_names(const Job *job, SizeId symbol)
+{
+    Graph *g = job->capture->graph;
+    PyObject *names = PyList_New(0);
+    for (int i = 0; names != NULL && i < g->sizes.len; i++) {
+        const Size *size = &g->sizes.at[i];
+        if (size->kind != SIZE_DIM || size_now(g, i) != symbol) continue;
+        const Node *node = graph_node(g, size->node);
+        Text text = {0};
+        guard_put_source(&text, job->guards, job->capture->input_source.at[node->attrs.index]);
+        if (node->type.form == FORM_ARRAY) text_printf(&text, ".shape[%d]", size->axis);
+        PyObject *name = text_taken(&text);
+        if (name == NULL || PyList_Append(names, name) < 0) Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+/* Is it a length that the plan does not know, and no expression of others? */
+static bool
+is_symbol(Graph *g, SizeId id)
+{
+    const Size *size = &g->sizes.at[id];
+    if (size->kind != SIZE_DIM || size_now(g, id) != id) return size->kind == SIZE_NUMBER;
+    const Type *type = &graph_node(g, size->node)->type;
+    return type->form != FORM_ARRAY || !size_is_const(g, type->shape[size->axis]);
+}
+
+/* As the graph calls them, what has them, what they were, and how short they may be. */
+static void
+tell_symbols(Job *job)
+{
+    Graph *g = job->capture->graph;
+    PyObject *list = job->record != NULL ? PyList_New(0) : NULL;
+    int64_t least;
+    for (int i = 0; list != NULL && i < g->sizes.len; i++) {
+        if (!is_symbol(g, i)) continue;
+        PyObject *record = PyDict_New();
+        Text name = {0};
+        size_print(g, i, &name);
+        record_object(record, "name", text_taken(&name));
+        record_object(record, "of", symbol_names(job, i));
+        record_int(record, "value", size_value(g, i));
+        record_int(record, "least", size_lower(g, i, &least) ? least : 0);
+        if (record == NULL || PyList_Append(list, record) < 0) PyErr_Clear();
+        Py_XDECREF(record);
+    }
+    PyErr_Clear();
+    record_object(job->record, "symbols", list);
+    record_string(job->record, "fixed", job->capture->fixed);
+}
+
 void
 tell_guards(Job *job)
 {
@@ -100,6 +163,7 @@ tell_guards(Job *job)
         log_emit(LOG_GUARDS, "%s\n%s", where_of(job), all.data ? all.data : "");
     if (list != NULL) record_object(job->record, "guards", list);
     text_free(&all);
+    tell_symbols(job);
 }
 
 enum { MOST = 120 }; /* bytes of a source line that are shown */
@@ -336,6 +400,26 @@ buffer_bytes(const Job *job, const Buffer *buffer)
                : 0;
 }
 
+/* The bytes of each buffer, by its number, as an expression of lengths. */
+static PyObject *
+buffer_texts(const Job *job)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < job->program->buffers.len; i++) {
+        const Type *type = &job->program->buffers.at[i].type;
+        Text text = {0};
+        text_printf(&text, "%d", type->form == FORM_OBJECT ? 0 : (int)dtype_size(type->dtype));
+        for (int axis = 0; axis < type->rank; axis++) {
+            text_put(&text, "*");
+            size_print(job->capture->graph, type->shape[axis], &text);
+        }
+        PyObject *bytes = text_taken(&text);
+        if (bytes == NULL || PyList_Append(list, bytes) < 0) Py_CLEAR(list);
+        Py_XDECREF(bytes);
+    }
+    return list;
+}
+
 void
 tell_program(Job *job)
 {
@@ -353,6 +437,7 @@ tell_program(Job *job)
             tell_text(job, LOG_OUTPUT_CODE, "source", &text);
         }
     }
+    if (job->record != NULL) record_object(job->record, "buffers", buffer_texts(job));
     long long read = 0, written = 0, made = 0;
     for (int i = 0; i < job->program->buffers.len; i++) {
         const Buffer *buffer = &job->program->buffers.at[i];

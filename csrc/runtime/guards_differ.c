@@ -156,6 +156,12 @@ guards_facts_add(GuardFacts *facts, GuardProgram *program, const Roots *roots)
     mem_free(odd);
 }
 
+int
+guards_facts_count(const GuardFacts *facts)
+{
+    return facts->nfacts + facts->nmore;
+}
+
 /* ---- the message ---- */
 
 /* Facts in a row that have the same place have it once, behind the last. */

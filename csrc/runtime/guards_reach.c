@@ -210,9 +210,11 @@ repeats_agree(PyObject *array, bool wanted)
 static bool
 same_size(const GuardCheck *check, PyObject *a, PyObject *b)
 {
-    ArrayHeader ha, hb;
-    return both_read(a, b, &ha, &hb) && check->low < ha.rank && check->high < hb.rank &&
-           ha.shape[check->low] == hb.shape[check->high];
+    int rank_a, rank_b;
+    const int64_t *shape_a = a != NULL ? array_lengths(a, &rank_a) : NULL;
+    const int64_t *shape_b = b != NULL ? array_lengths(b, &rank_b) : NULL;
+    return shape_a != NULL && shape_b != NULL && check->low < rank_a && check->high < rank_b &&
+           shape_a[check->low] == shape_b[check->high];
 }
 
 static bool
@@ -221,7 +223,7 @@ sizes_agree(const GuardCheck *check, PyObject *const *reached)
     const int64_t *shapes[MOST_SIZED];
     int64_t ints[MOST_SIZED];
     for (int i = 0; i < check->ngroup; i++) {
-        ArrayHeader header;
+        int rank;
         PyObject *array = reached[check->group[i]];
         if (array != NULL && PyLong_CheckExact(array)) {
             int overflow;
@@ -230,13 +232,12 @@ sizes_agree(const GuardCheck *check, PyObject *const *reached)
             if (overflow) return false;
             continue;
         }
-        if (array == NULL || array_header(array, &header) != ANSWER_YES) return false;
+        shapes[i] = array != NULL ? array_lengths(array, &rank) : NULL;
+        if (shapes[i] == NULL) return false;
         for (int k = 0; k < check->nsizes; k++) {
             const SizeTerm *term = &check->sizes[k];
-            if (term->kind == SIZE_DIM && term->value == i && term->axis >= header.rank)
-                return false;
+            if (term->kind == SIZE_DIM && term->value == i && term->axis >= rank) return false;
         }
-        shapes[i] = header.shape;
     }
     int64_t value = size_terms_value(check->sizes, check->nsizes, shapes);
     return check->low ? value == 0 : value >= 0;

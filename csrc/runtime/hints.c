@@ -98,11 +98,14 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
     GuardSaid said = {0};
     guards_say(guards, number, roots, &said);
     bool valued = said.value.data != NULL && cut_operator(&said.name);
-    if (!valued) { /* a sentence, place included */
-        const char *remedy = said.remedy;
+    if (!valued) { /* a sentence */
+        GuardSaid sentence = {.place = said.place, .remedy = said.remedy};
+        said.place = (Text){0};
         said_free(&said);
-        said = (GuardSaid){.remedy = remedy};
+        said = sentence;
         if (guards_explain(guards, number, roots, &said.name) < 0) PyErr_Clear();
+        if (said.name.len > said.place.len) /* its last word is the place */
+            said.name.data[said.name.len -= said.place.len] = '\0';
     }
     VariedNote *note = varied_note(state, said.name.data ? said.name.data : "?",
                                    said.place.data ? said.place.data : "");
@@ -161,6 +164,7 @@ plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcom
     bool told = runs_are_told;
     int64_t began = told ? clock_ns() : 0;
     plan_acquire(plan);
+    if (trace_on) trace_meets(plan, reached); /* the run may be these arrays' end */
     PlanResult result = plan_run(plan, reached, outcome);
     if (outcome->filled_at != 0 && result == PLAN_DONE) judge_fill(state, plan, outcome);
     plan_release(plan);

@@ -40,20 +40,12 @@ read_dynamic_sizes(Run *run, int64_t *value)
     memcpy(value, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
     for (int i = 0; i < plan->ndynamic; i++) {
         const PlanSize *size = &plan->dynamic[i];
-        if (size->kind >= SIZE_ADD) {
-            if (compute_size(size, value) != ANSWER_YES) return ANSWER_NO;
-        } else if (size->kind != SIZE_NUMBER) { /* which a step makes known */
-            ArrayHeader header;
-            PyObject *array = run->reached[plan->input_source[size->input]];
-            if (array != NULL && PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
-                value[size->id] = PyLong_AsLongLong(array);
-                continue;
-            }
-            if (array == NULL || array_header(array, &header) != ANSWER_YES ||
-                size->axis >= header.rank)
-                return ANSWER_NO;
-            value[size->id] = (size->kind == SIZE_DIM ? header.shape : header.stride)[size->axis];
-        }
+        Answer answer = ANSWER_YES; /* a SIZE_NUMBER: a step makes it known */
+        if (size->kind >= SIZE_ADD)
+            answer = compute_size(size, value);
+        else if (size->kind != SIZE_NUMBER)
+            answer = plan_size_read(plan, size, run->reached, &value[size->id]);
+        if (answer != ANSWER_YES) return ANSWER_NO;
     }
     return ANSWER_YES;
 }

@@ -15,7 +15,7 @@ enum { BOX_BYTES = 16 }; /* room of one scalar */
 typedef struct {
     SizeKind kind; /* constants are in the template */
     int32_t id;
-    int32_t input, axis;
+    int32_t node, input, axis; /* of an array or int from outside: its node, and which input */
     int32_t a, b;
 } PlanSize;
 
@@ -227,6 +227,8 @@ void spare_drop(Spare *spare);
 typedef struct {
     int64_t first, from, due; /* clock_ns: the plan's first run, of these the first, when to tell */
     int64_t runs, undone, ns;
+    int64_t met, *length; /* runs that were begun; of each of Plan.dynamic the least, the most, the
+                             sum of them, or NULL */
     int32_t process;
 } TraceRuns;
 
@@ -323,6 +325,26 @@ static inline int64_t
 run_size(const Run *run, SizeId id)
 {
     return id == NO_SIZE ? 0 : run->size[id];
+}
+
+/* A length, stride or int from outside, as it is in a call; ANSWER_NO: there is none. */
+static inline Answer
+plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached, int64_t *out)
+{
+    ArrayHeader header;
+    PyObject *array = reached[plan->input_source[size->input]];
+    if (array == NULL) return ANSWER_NO;
+    if (PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
+        *out = PyLong_AsLongLong(array);
+        return ANSWER_YES;
+    }
+    bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
+    const int64_t *of = strides                  ? header.stride
+                        : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
+                                                 : NULL;
+    if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
+    *out = of[size->axis];
+    return ANSWER_YES;
 }
 
 /* Bytes of a thread's scratch. */

@@ -60,6 +60,7 @@ make_sizes(Maker *m)
         PlanSize *out = &plan->dynamic[plan->ndynamic++];
         *out =
             (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a, .b = size->b};
+        out->node = size->node;
         if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
             out->input = (int32_t)graph_node(g, size->node)->attrs.index;
     }

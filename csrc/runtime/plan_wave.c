@@ -128,7 +128,7 @@ run_wave(Run *run, const Wave *wave, unsigned *raised)
             .pace = wave->members[m].pace,
             .lag = wave->members[m].lag,
         };
-        tiles.scratch_bytes = Py_MAX(tiles.scratch_bytes, kernel->scratch_bytes);
+        tiles.scratch_bytes = Py_MAX(tiles.scratch_bytes, kernel_scratch(run, kernel));
     }
     if (!wave->apart && (tiles.done = mem_alloc(sizeof(*tiles.done) * (size_t)wave->tiles)) == NULL)
         return ANSWER_ERROR;

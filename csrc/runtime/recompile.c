@@ -31,6 +31,63 @@ tell(const Miss *miss, const char *reason, const Varied *varied)
     text_free(&where);
 }
 
+/* How many facts keep the plan from holding; 0: that is not known. */
+static int
+count_facts(const Miss *miss, Plan *plan)
+{
+    GuardFacts *facts = guards_facts_new();
+    if (facts == NULL) return PyErr_Clear(), 0;
+    guards_facts_add(facts, plan_guards(plan), &miss->roots);
+    int count = guards_facts_count(facts);
+    guards_facts_free(facts);
+    return count;
+}
+
+/* The guard of the plan that fails; -1: none does. */
+static int
+guard_that_fails(const Miss *miss, Plan *plan)
+{
+    GuardProgram *guards = plan_guards(plan);
+    int failed = -1;
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * ((size_t)guards_sources(guards) + 1));
+    if (reached == NULL) return PyErr_Clear(), -1;
+    if (guards_check(guards, &miss->roots, reached, &failed)) failed = -1;
+    mem_free(reached);
+    return failed;
+}
+
+/* The plan, owned, from which least differs: what its guard wants tells most.  Of several such ones
+   the one that was tried last. */
+static Plan *
+plan_nearest(const Miss *miss, int *failed)
+{
+    Plan *nearest = plan_acquire(miss->failed);
+    int nplans = miss->entry->nplans, least = nplans > 1 ? count_facts(miss, nearest) : 0;
+    for (int i = 0; i < miss->entry->nplans && least > 1; i++) {
+        Plan *plan = plan_acquire(miss->entry->plans[i]); /* texts may run code that resets all */
+        int count = count_facts(miss, plan), guard = guard_that_fails(miss, plan);
+        bool nearer = count > 0 && count < least && guard >= 0;
+        if (nearer) {
+            least = count;
+            *failed = guard;
+        }
+        plan_release(nearer ? nearest : plan);
+        if (nearer) nearest = plan;
+    }
+    return nearest;
+}
+
+static void
+tell_reason(const Miss *miss, Reason *out)
+{
+    int failed = miss->failed_guard;
+    Plan *plan = plan_nearest(miss, &failed);
+    if (guards_explain(plan_guards(plan), failed, &miss->roots, &out->text) < 0) PyErr_Clear();
+    hints_varied(miss->state, plan_guards(plan), failed, &miss->roots, &out->varied);
+    if (out->text.data != NULL) tell(miss, out->text.data, &out->varied);
+    plan_release(plan);
+}
+
 void
 reason_find(const Miss *miss, uint64_t types, Reason *out)
 {
@@ -38,9 +95,7 @@ reason_find(const Miss *miss, uint64_t types, Reason *out)
     Plan *plan = miss->failed;
     if (plan != NULL) {
         plan_acquire(plan); /* a collection may run code that resets all */
-        if (guards_explain(plan_guards(plan), failed, &miss->roots, &out->text) < 0) PyErr_Clear();
-        hints_varied(miss->state, plan_guards(plan), failed, &miss->roots, &out->varied);
-        if (out->text.data != NULL) tell(miss, out->text.data, &out->varied);
+        tell_reason(miss, out);
     }
     GuardProgram *guards = plan != NULL
                                ? plan_guards(plan)

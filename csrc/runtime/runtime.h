@@ -110,6 +110,7 @@ GuardFacts *guards_facts_new(void); /* NULL with the error set */
 void guards_facts_free(GuardFacts *facts);
 /* Adds each guard that fails against `roots`, consequences of one another left out. */
 void guards_facts_add(GuardFacts *facts, GuardProgram *guards, const Roots *roots);
+int guards_facts_count(const GuardFacts *facts);
 /* "n == 1, 2, now 3 (file.py:12); …", and what the program may change, without repetitions.  False:
    nothing differs. */
 bool guards_facts_put(const GuardFacts *facts, Text *because, Text *remedies);
@@ -378,7 +379,9 @@ extern bool runs_are_told; /* runs of plans are timed: report_wanted() || trace_
 void trace_put(const char *event, int64_t began, PyObject *record);
 /* A record that names the code; NULL, without an error, while nothing is traced. */
 PyObject *trace_record(const CodeState *state);
-/* The plan has run.  This and trace_rest run no Python code. */
+/* The plan is to run with these.  This and the next two run no Python code. */
+void trace_meets(Plan *plan, PyObject *const *reached);
+/* The plan has run. */
 void trace_ran(Plan *plan, int64_t began, int64_t ended, bool undone);
 /* Writes the runs of the plan that were not written yet. */
 void trace_rest(Plan *plan);

@@ -213,6 +213,54 @@ trace_record(const CodeState *state)
 
 /* ---- runs of plans ---- */
 
+enum { LEAST, MOST, SUM, LENGTH_FACTS };
+
+static bool
+is_length(const PlanSize *size)
+{
+    return size->kind == SIZE_DIM;
+}
+
+/* "lengths": {"d0_0": [least, most, mean]} of the window's runs. */
+static void
+put_lengths(Text *line, const Plan *plan)
+{
+    const int64_t *length = plan->traced.length;
+    bool some = false;
+    for (int i = 0; i < plan->ndynamic && plan->traced.met > 0; i++, length += LENGTH_FACTS) {
+        const PlanSize *size = &plan->dynamic[i];
+        if (!is_length(size)) continue;
+        text_printf(line, "%s\"d%d_%d\": [%lld, %lld, ", some ? ", " : ", \"lengths\": {",
+                    size->node, size->axis, (long long)length[LEAST], (long long)length[MOST]);
+        put_double(line, (double)length[SUM] / (double)plan->traced.met);
+        text_put(line, "]");
+        some = true;
+    }
+    text_put(line, some ? "}" : "");
+}
+
+void
+trace_meets(Plan *plan, PyObject *const *reached)
+{
+    TraceRuns *window = &plan->traced;
+    if (plan->ndynamic == 0) return;
+    if (window->length == NULL)
+        window->length =
+            arena_alloc(plan->memory, sizeof(int64_t) * LENGTH_FACTS * (size_t)plan->ndynamic);
+    int64_t *length = window->length, value;
+    bool first = window->process != process || window->met == 0;
+    window->met = first ? 1 : window->met + 1;
+    for (int i = 0; i < plan->ndynamic && length != NULL; i++, length += LENGTH_FACTS) {
+        const PlanSize *size = &plan->dynamic[i];
+        if (!is_length(size) || plan_size_read(plan, size, reached, &value) != ANSWER_YES) continue;
+        length[LEAST] = first ? value : Py_MIN(length[LEAST], value);
+        length[MOST] = first ? value : Py_MAX(length[MOST], value);
+        length[SUM] = first ? value : length[SUM] + value;
+    }
+    if (length == NULL) window->met = 0;
+    PyErr_Clear();
+}
+
 static void
 put_window(Plan *plan, int64_t now)
 {
@@ -225,8 +273,9 @@ put_window(Plan *plan, int64_t now)
                 (long long)plan->number, (long long)window->runs, (long long)window->undone);
     text_printf(&line, ", \"seconds\": %lld.%09lld", (long long)(window->ns / 1000000000),
                 (long long)(window->ns % 1000000000));
+    put_lengths(&line, plan);
     end_line(&line);
-    window->runs = window->undone = window->ns = 0;
+    window->runs = window->undone = window->ns = window->met = 0;
     window->due = now + Py_MAX(SHORTEST_NS, (now - window->first) / SHARE);
 }
 
@@ -234,7 +283,8 @@ void
 trace_ran(Plan *plan, int64_t began, int64_t ended, bool undone)
 {
     TraceRuns *window = &plan->traced;
-    if (window->process != process) *window = (TraceRuns){.process = process};
+    if (window->process != process)
+        *window = (TraceRuns){.process = process, .met = window->met, .length = window->length};
     if (window->first == 0) window->first = began;
     if (window->runs == 0) window->from = began;
     window->runs++;

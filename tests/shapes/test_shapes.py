@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C
 
 RNG = np.random.default_rng(7)
 PRIMES_AND_POWERS = (2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64, 97, 127, 128, 256, 257)
@@ -249,6 +250,30 @@ def agree(function, compiled, makers, sizes):
             warnings.simplefilter("ignore")
             assert outcome(function, args) == outcome(compiled, ours), (n, m)
         assert [seen(arg) for arg in args] == [seen(arg) for arg in ours], (n, m)
+
+
+@pytest.mark.parametrize("function", [softmax, layer_norm])
+def test_rows_whose_length_is_a_symbol_stay_in_one_kernel(function):
+    """Their scratch is as long as the run tells, also where the row of the capture was far shorter."""
+    compiled = pycompile.compile(function, dynamic=True, **PLANS)
+    _C.report_begin()
+    for shape in ((50, 40), (3, 70_001), (700, 3), (1, 5000), (40, 1)):
+        x = RNG.standard_normal(shape)
+        assert compiled(x).tobytes() == function(x).tobytes()
+    assert compiled.stats()["plans"] == 1
+    assert [record["kernels"] for record in _C.report_end()] == [1]
+
+
+def test_symbolic_columns_are_read_through_tiles():
+    def function(x, y):
+        return np.sqrt(x.T) * y
+
+    compiled = pycompile.compile(function, dynamic=True, **PLANS)
+    _C.report_begin()
+    for n, m in ((40, 50), (8, 3), (3, 8), (9, 170), (2, 2), (200, 2), (100, 129)):
+        x, y = RNG.random((m, n)), RNG.random((n, m))
+        assert compiled(x, y).tobytes() == function(x, y).tobytes()
+    assert ["turned" in record["schedule"] for record in _C.report_end()] == [True]
 
 
 @pytest.mark.parametrize(("function", "makers"), CASES, ids=[case[0].__name__ for case in CASES])

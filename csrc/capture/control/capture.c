@@ -249,6 +249,9 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         sizes_settle(&in);
         quiet_settle(&in);
     }
+    if (result == ATTEMPT_DONE && marks->fixed_why != NULL &&
+        (capture->fixed = arena_printf(in.arena, "%s", marks->fixed_why)) == NULL)
+        result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE && (note_seen(&in) < 0 || tell_unrolled(&in) < 0))
         result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE) {
@@ -357,6 +360,7 @@ follow_either(const CaptureRequest *request, Marks *marks)
     if (!alone) {
         Marks known = *marks;
         known.symbol_tries = MOST_TRIES;
+        known.fixed_why = "with lengths that vary less of it would be compiled";
         second = follow(request, &known);
         open.asked = open.asked || known.asked;
         open.had_series = open.had_series || known.had_series;

@@ -206,6 +206,19 @@ symbols_again(Interp *in, const char *why)
     return interp_break(in, BREAK_SHAPE, "%s", why);
 }
 
+static int
+note_fixed(Interp *in, uint64_t path, const char *why)
+{
+    Marks *learn = in->attempt.learn;
+    const Graph *g = in->graph;
+    const char *file = g->files.at[g->file], *slash = strrchr(file, '/');
+    if (learn->fixed_why == NULL)
+        learn->fixed_why = arena_printf(in->attempt.learn_arena, "%s (%s:%d)", why,
+                                        slash != NULL ? slash + 1 : file, (int)g->line);
+    if (learn->fixed_why == NULL) return -1;
+    return VEC_PUSH(in->attempt.learn_arena, &learn->fixed, path);
+}
+
 Answer
 symbols_fix(Interp *in, SizeId id, const char *why, bool *found)
 {
@@ -221,9 +234,7 @@ symbols_fix(Interp *in, SizeId id, const char *why, bool *found)
         if (in->memory.symbols.at[i].size != id) continue;
         *found = true;
         if (in->attempt.again) return ANSWER_YES; /* this attempt is not followed any more */
-        if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->fixed,
-                     in->memory.symbols.at[i].path) < 0)
-            return ANSWER_ERROR;
+        if (note_fixed(in, in->memory.symbols.at[i].path, why) < 0) return ANSWER_ERROR;
     }
     return ANSWER_YES;
 }

@@ -683,9 +683,10 @@ typedef struct Marks {
     int64_t effort;       /* instructions that the attempts may still follow */
     VEC(Source) paths;    /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
-    PyObject *keep;      /* what the paths refer to */
-    VEC(uint64_t) fixed; /* lengths of arrays that have to be known, by size_path */
-    int symbol_tries;    /* attempts that ended with one of these: symbols.c */
+    PyObject *keep;        /* what the paths refer to */
+    VEC(uint64_t) fixed;   /* lengths of arrays that have to be known, by size_path */
+    const char *fixed_why; /* what has asked for the first of them, and where; or NULL */
+    int symbol_tries;      /* attempts that ended with one of these: symbols.c */
 } Marks;
 
 #define TRY(call)                                                                                  \
