@@ -42,9 +42,17 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
         return function
     params = [f"a{i}" for i in range(count)]
     given = [name + numbers.get(i, "") for i, name in enumerate(params)]
-    namespace: dict[str, Any] = {"function": function}
-    exec(f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace)
-    return namespace["call"]
+    return caller(", ".join(params), ", ".join(given))(function)
+
+
+@functools.lru_cache(maxsize=1024)
+def caller(params: str, given: str) -> Any:
+    """What makes functions of `params` that call a function with `given`: all have one code, and so the
+    plans of one."""
+    namespace: dict[str, Any] = {}
+    text = f"def make(function):\n    def call({params}):\n        return function({given})\n    return call\n"
+    exec(text, namespace)
+    return namespace["make"]
 
 
 def check(tape: Tape) -> None:
@@ -163,11 +171,9 @@ class Derived:
         granted: `texts` say how the arguments are made of `arrays`."""
         key = (self.is_whole(), *texts)
         if key not in self.wrappers:
-            params = [f"a{i}" for i in range(len(arrays))]
-            source = f"def call({', '.join(['rest', *params])}, **kwargs):\n    return function({', '.join(texts)}, **kwargs)\n"
-            namespace: dict[str, Any] = {"function": self.function}
-            exec(source, namespace)
-            self.wrappers[key] = compiled(namespace["call"], self.is_whole())
+            params = ", ".join(["rest", *(f"a{i}" for i in range(len(arrays))), "**kwargs"])
+            call = caller(params, ", ".join([*texts, "**kwargs"]))(self.function)
+            self.wrappers[key] = compiled(call, self.is_whole())
         _tape.tapes().append(tape)
         try:
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)
