@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 import math
 import operator
@@ -176,7 +177,7 @@ class Calls(Ops):
             g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
         bound = {}
         if backs is not None:
-            first = inspect.signature(next(iter(backs.values())))
+            first = signature(next(iter(backs.values())))
             bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
             bound |= bound.get("kwargs", {})
         named = [bound[name] for name in backs or () if name in bound]
@@ -231,7 +232,7 @@ class Calls(Ops):
         """The call of a rule.  Of an argument with a derivative it gets the array that NumPy makes of it."""
         reads = read_names(back)
         args = [g, self.ref(node) if "o" in reads else "None"]
-        holes, parameters = _Holes(self, call), inspect.signature(back).parameters
+        holes, parameters = _Holes(self, call), signature(back).parameters
         arrays = rules.RULES[call.function]
         for key, item in list(bound.items())[2:]:
             if key not in parameters:  # named in **kwargs, too
@@ -554,6 +555,10 @@ def call_results(node: Node) -> Sequence[Any]:
     return check.items if check is not None and check.items is not None else ()
 
 
+signature = functools.cache(inspect.signature)  # of rules, which are made once
+
+
+@functools.cache
 def read_names(function: Callable[..., Any]) -> set[str]:
     """The parameters that a rule reads."""
     out: set[str] = set()
