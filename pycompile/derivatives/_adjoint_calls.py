@@ -277,13 +277,15 @@ class Calls(Ops):
         value = call.args[2]
         if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
             to = call.nodes[value.number]
-            once = self.names.bind(rules.last_writes, "last_writes")
-            part = self.unspread(self.local(f"{once}({g}, {key})"), to)
+            part = f"np.array({g}[{key}])"
+            if not is_slice(call, call.args[1]):
+                part = f"{self.names.bind(rules.last_writes, 'last_writes')}({g}, {key})"
+            part = self.unspread(self.local(part), to)
             self.add(to, self.typed(part, to, node), node)
         if old in self.active:
-            name = self.local(f"np.array({g})")
+            name = self.taken(str(g))
             self.text.put(f"{name}[{key}] = 0.0", node)
-            self.add(old, name, node)
+            self.give(old, name, node)
 
     def pull_ufunc_method(self, node: Node, call: Called, g: str | None) -> None:
         ufunc, method = call.function.__self__, call.function.__name__
@@ -485,6 +487,16 @@ def takes_operands(call: Called) -> bool:
         or function in (operator.matmul, operator.setitem, np.where, np.einsum)
         or (function, len(call.args)) in MATH
     )
+
+
+def is_slice(call: Called, key: Any) -> bool:
+    """Does a key name each place once: ints and slices of them?"""
+    if type(key) is tuple:
+        return all(is_slice(call, item) for item in key)
+    if type(key) is _calls.Hole:
+        node = call.nodes[key.number]
+        return node.form in ("python", "scalar") and np.dtype(node.dtype).kind in "iu"
+    return type(key) in (int, slice, type(None), type(Ellipsis))
 
 
 class _Gathered:

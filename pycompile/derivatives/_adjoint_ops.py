@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,7 +119,9 @@ class Ops(Adjoint):
             if not node.keepdims and node.form == "array":
                 thin = tuple(1 if i in axes else n for i, n in enumerate(shape))
                 g = f"{g}.reshape({thin!r})"
-            self.add(x, self.typed(f"np.broadcast_to({g}, {shape!r})", x, node), node)
+            if self.root(x) not in self.ct:  # or else the sum is of its shape
+                g = f"np.broadcast_to({g}, {shape!r})"
+            self.add(x, self.typed(g, x, node), node)
             return
         if node.op == "prod":
             self.add(x, f"prod_back({g}, {self.ref(x)}, {axes!r})", node)
@@ -200,14 +203,21 @@ class Ops(Adjoint):
                 self.add(old, g, node)
             return
         view = self.written(node)
+        is_whole = not view.spread and math.prod(view.shape) == math.prod(self.shape(node))
+        if is_whole and view.text(g) == g and self.shape(value) == view.shape:
+            if g in self.owned and value.dtype == node.dtype and value.form == "array":
+                self.give(value, g, node)
+            else:
+                self.add(value, self.typed(g, value, node), node)
+            return
         if value in self.active:
             part = self.local(f"{view.text(g)}.copy()")
             expr = self.shaped(part, view.shape, value)
             self.add(value, self.typed(expr, value, node), node)
-        if old in self.active and node.shape:
-            name = self.local(f"{g}.copy()")
+        if old in self.active and node.shape and not is_whole:
+            name = self.taken(g)
             self.text.put(f"{store_text(name, view)} = 0.0", node)
-            self.add(old, name, node)
+            self.give(old, name, node)
 
     def pull_commit(self, node: Node, g: str) -> None:
         value = node.args[1]
