@@ -133,8 +133,7 @@ list_template(Interp *in, Value *value, int depth, Built *built, Answer *answer)
     return *answer == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
-/* A list of numbers as an array node; for `dtype` NULL, NumPy chooses. */
-static Answer
+Answer
 array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out)
 {
     Built built = {.hole = numpy_step(in, "HOLE")};
