@@ -42,13 +42,17 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
         return function
     params = [f"a{i}" for i in range(count)]
     given = [name + numbers.get(i, "") for i, name in enumerate(params)]
-    return caller(", ".join(params), ", ".join(given))(function)
+    return caller(function, ", ".join(params), ", ".join(given))
+
+
+def caller(function: Any, params: str, given: str) -> Any:
+    """A function of `params` that calls the function with `given`.  Those that call functions of one code
+    have one code, too, and so the plans of one."""
+    return _maker(getattr(function, "__code__", id(function)), params, given)(function)
 
 
 @functools.lru_cache(maxsize=1024)
-def caller(params: str, given: str) -> Any:
-    """What makes functions of `params` that call a function with `given`: all have one code, and so the
-    plans of one."""
+def _maker(of: Any, params: str, given: str) -> Any:
     namespace: dict[str, Any] = {}
     text = f"def make(function):\n    def call({params}):\n        return function({given})\n    return call\n"
     exec(text, namespace)
@@ -172,7 +176,7 @@ class Derived:
         key = (self.is_whole(), *texts)
         if key not in self.wrappers:
             params = ", ".join(["rest", *(f"a{i}" for i in range(len(arrays))), "**kwargs"])
-            call = caller(params, ", ".join([*texts, "**kwargs"]))(self.function)
+            call = caller(self.function, params, ", ".join([*texts, "**kwargs"]))
             self.wrappers[key] = compiled(call, self.is_whole())
         _tape.tapes().append(tape)
         try:
