@@ -19,15 +19,22 @@ class Ops(Adjoint):
     """Of operations on arrays and numbers."""
 
     def pull_row(
-        self, node: Node, g: str, row: Sequence[str | None], args: Sequence[Node | str]
+        self,
+        node: Node,
+        g: str,
+        row: Sequence[str | None],
+        args: Sequence[Node | str],
+        test: str = "",
     ) -> None:
+        """`test`: where the operation was done."""
         for text, arg in zip(row, args, strict=False):
             if isinstance(arg, str) or arg not in self.active or text is None:
                 continue
             names = _Lazy(self, node, g, args)
             if "**" in text and len(args) > 1:
                 text = self.const_power(node, text, args[1])
-            expr = self.shaped(text.format_map(names), node, arg)
+            expr = text.format_map(names)
+            expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
             self.add(arg, self.typed(expr, arg, node), node)
 
     def const_power(self, node: Node, text: str, exponent: Node | str) -> str:
@@ -100,7 +107,9 @@ class Ops(Adjoint):
     def pull_kind_ufunc(self, node: Node, g: str) -> None:
         self.pull_ufunc_of(node, node.object, g, node.args)
 
-    def pull_ufunc_of(self, node: Node, ufunc: Any, g: str, args: Sequence[Node | str]) -> None:
+    def pull_ufunc_of(
+        self, node: Node, ufunc: Any, g: str, args: Sequence[Node | str], test: str = ""
+    ) -> None:
         name, first = ufunc.__name__, args[0]
         is_complex = isinstance(first, str) or np.dtype(first.dtype).kind in "cO"
         row = COMPLEX_ROWS.get(name) if is_complex else None
@@ -109,7 +118,7 @@ class Ops(Adjoint):
             if name in DISCRETE:
                 return
             raise no_rule(node, f"np.{name}")
-        self.pull_row(node, g, row, args)
+        self.pull_row(node, g, row, args, test)
 
     def pull_kind_reduction(self, node: Node, g: str) -> None:
         (x,) = node.args

@@ -57,9 +57,11 @@ class Pass:
         for number in positions:
             for path, value in _trees.leaves(args[number]):
                 _trees.check_leaf(value, path, f"argument {number} of {name}")
-            text = _run.float_text(args[number], arrays, self.leaves)
+            text = _run.float_text(args[number], texts[number], arrays, self.leaves)
             if text is not None:
                 texts[number], has_floats = text, True
+                # The function gets others in their place.
+                others.found |= {id(x): x for _, x in _trees.leaves(args[number]) if _tape.is_fixed(x)}
                 continue
             args[number] = self.fresh(args[number], seen)
             self.leaves += [value for _, value in _trees.leaves(args[number])]

@@ -85,7 +85,7 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
             refused("argnums names an argument that is not there")
         own = [leaf(value) for _, value in _trees.leaves(args[number])]
         trees.append(args[number])
-        args[number] = with_leaves(args[number], own)
+        args[number] = _trees.with_leaves(args[number], own)
         copies.append(args[number])
         leaves += own
     since = mark(leaves)
@@ -105,14 +105,8 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
         gradients = []
         for tree in trees:
             found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
-            gradients.append(with_leaves(tree, found))
+            gradients.append(_trees.with_leaves(tree, found))
     return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
-
-
-def with_leaves(tree: Any, values: list[Any]) -> Any:
-    """The container with these for its leaves."""
-    rest = iter(values)
-    return _trees.rebuild(tree, lambda: next(rest))
 
 
 def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:

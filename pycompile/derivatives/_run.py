@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
-from pycompile._errors import DerivativeError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -53,7 +52,7 @@ def caller(function: Any, params: str, given: str) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _maker(of: Any, params: str, given: str) -> Any:
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"with_leaves": _trees.with_leaves}
     text = f"def make(function):\n    def call({params}):\n        return function({given})\n    return call\n"
     exec(text, namespace)
     return namespace["make"]
@@ -188,29 +187,35 @@ class Derived:
         return out
 
 
-def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
-    """How a container with Python floats in it is made of arrays; None where there are none."""
+def float_text(tree: Any, name: str, arrays: list[Any], leaves: list[Any]) -> str | None:
+    """How a container with Python floats in it, which goes by a name, is made of arrays; None where there
+    are none."""
     found = [value for _, value in _trees.leaves(tree)]
     if not any(map(_tape.is_fixed, found)):
         return None
+
+    def leaf(item: Any) -> str:
+        is_number = _tape.is_fixed(item)
+        array = np.array(item) if is_number else _trees.other(item)
+        arrays.append(array)
+        leaves.append(array)
+        return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
+
+    def is_plain(item: Any) -> bool:
+        if item is None or _trees.is_leaf(item):
+            return True
+        inner = item.values() if type(item) is dict else item
+        return type(item) in (tuple, list, dict) and all(map(is_plain, inner))
 
     def text(item: Any) -> str:
         if item is None:
             return "None"
         if _trees.is_leaf(item):
-            is_number = _tape.is_fixed(item)
-            array = np.array(item) if is_number else _trees.other(item)
-            arrays.append(array)
-            leaves.append(array)
-            return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
+            return leaf(item)
         if type(item) is tuple:
             return f"({''.join(text(x) + ', ' for x in item)})"
         if type(item) is list:
             return f"[{', '.join(map(text, item))}]"
-        if type(item) is dict:
-            return "{" + ", ".join(f"{k!r}: {text(x)}" for k, x in item.items()) + "}"
-        raise DerivativeError(
-            f"a number of Python's in a {type(item).__name__}: make it an array, np.array(...)"
-        )
+        return "{" + ", ".join(f"{k!r}: {text(x)}" for k, x in item.items()) + "}"
 
-    return text(tree)
+    return text(tree) if is_plain(tree) else f"with_leaves({name}, [{', '.join(map(leaf, found))}])"

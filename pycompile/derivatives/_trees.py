@@ -89,6 +89,12 @@ def rebuild(tree: Any, give: Callable[[], Any]) -> Any:
     return give()
 
 
+def with_leaves(tree: Any, values: list[Any]) -> Any:
+    """The container with these for its leaves."""
+    rest = iter(values)
+    return rebuild(tree, lambda: next(rest))
+
+
 def copied(tree: Any) -> Any:
     """The container anew, with the same leaves."""
     return rebuild(tree, iter([value for _, value in leaves(tree)]).__next__)

@@ -419,3 +419,20 @@ def test_floats_of_a_gradient_that_is_made_anew(monkeypatch):
         assert gradient["a"] == rate**2 and type(by_rate) is float
         assert by_rate == (rate + 1) * 2 * rate
     assert len(made) == 1
+
+
+def test_floats_of_instances():
+    @dataclasses.dataclass(frozen=True)
+    class Line:
+        slope: float
+        points: np.ndarray
+        name: str = "line"
+
+    pair = collections.namedtuple("pair", "slope points")
+    for slope in (2.0, 3.0):
+        for made in (Line, pair):
+            p = {"line": made(slope, np.array([1.0, 3.0])), "scale": 2.0}
+            gradient = grad(lambda p: (p["line"].points ** 2 * p["line"].slope * p["scale"]).sum())(p)
+            assert type(gradient["line"]) is made and type(gradient["line"].slope) is float
+            assert (gradient["line"].slope, gradient["scale"]) == (20.0, 10.0 * slope)
+            assert np.array_equal(gradient["line"].points, 4 * slope * p["line"].points)
