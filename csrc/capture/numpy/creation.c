@@ -1,7 +1,7 @@
 /* Array creation: from a shape, from numbers, and conversions of objects to arrays. */
 #include "numpy.h"
 
-static Answer
+Answer
 shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
 {
     bool negative;
