@@ -197,8 +197,12 @@ def zeros(shape: Any, dtype: Any = np.float64) -> Any:
 def _in_place_of_numpy() -> types.ModuleType:
     import cupy
 
+    def array(thing: Any, *args: Any) -> Any:
+        is_copied = _trees.is_on_device(thing) and not args
+        return +thing if is_copied else cupy.array(thing, *args)
+
     out = types.ModuleType("cupy")
-    out.__dict__.update(vars(cupy) | {"zeros": zeros, "full": filled})
+    out.__dict__.update(vars(cupy) | {"zeros": zeros, "full": filled, "array": array})
     return out
 
 
