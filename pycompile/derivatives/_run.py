@@ -45,9 +45,21 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
 
 
 def caller(function: Any, params: str, given: str) -> Any:
-    """A function of `params` that calls the function with `given`.  Those that call functions of one code
-    have one code, too, and so the plans of one."""
-    return _maker(getattr(function, "__code__", id(function)), params, given)(function)
+    """A function of `params` that calls the function with `given`.  Those that call the same function, or
+    one that was made anew of the same code and cells, have one code, and so the plans of one."""
+    of: Any = id(function)
+    if isinstance(function, types.FunctionType):
+        of = function.__code__, *map(id, _contents(function))
+    return _maker(of, params, given)(function)
+
+
+def _contents(function: types.FunctionType) -> Iterator[Any]:
+    """What is in the cells of its closure."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            pass
 
 
 @functools.lru_cache(maxsize=1024)
@@ -114,11 +126,7 @@ class Reached:
         yield code
         yield function.__defaults__
         yield function.__kwdefaults__
-        for cell in function.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:
-                pass
+        yield from _contents(function)
         names = list(code.co_names)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
