@@ -116,10 +116,21 @@ fixed_values(const Capture *c)
     return list;
 }
 
+/* An int that the function may have made, of what is not known, and whose value is given. */
+static bool
+is_given_int(const Capture *c, const Guard *guard)
+{
+    if (guard->kind != GUARD_VALUE || !PyLong_CheckExact(guard->object)) return false;
+    SourceKind kind = c->sources.at[guard->source].kind;
+    return kind != SOURCE_CELL && kind != SOURCE_GLOBAL && kind != SOURCE_CONST;
+}
+
 static PyObject *
 constants(const Capture *c)
 {
     PyObject *list = PyList_New(0);
+    for (int i = 0; i < c->guards.len; i++)
+        if (is_given_int(c, &c->guards.at[i])) return list;
     for (int i = 0; list != NULL && i < c->builds.len; i++) {
         PyObject *object = c->builds.at[i].object;
         if (c->builds.at[i].kind == BUILD_CONST &&
