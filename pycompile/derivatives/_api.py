@@ -61,7 +61,9 @@ class Pass:
             if text is not None:
                 texts[number], has_floats = text, True
                 # The function gets others in their place.
-                others.found |= {id(x): x for _, x in _trees.leaves(args[number]) if _tape.is_fixed(x)}
+                others.found |= {
+                    id(x): x for _, x in _trees.leaves(args[number]) if _tape.is_fixed(x)
+                }
                 continue
             args[number] = self.fresh(args[number], seen)
             self.leaves += [value for _, value in _trees.leaves(args[number])]

@@ -246,7 +246,10 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
         back.run(graph.nodes, {out.id: "one"})
     except (DerivativeError, NoRule) as error:
         return str(error)
-    results = [_on_device(back, node) if is_on_device(node) else back.ct.get(node.id, "None") for node in given]
+    results = [
+        _on_device(back, node) if is_on_device(node) else back.ct.get(node.id, "None")
+        for node in given
+    ]
     back.text.put(f"return [{', '.join(results)}]")
     params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
     objects = names.objects

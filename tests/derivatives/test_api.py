@@ -432,7 +432,9 @@ def test_floats_of_instances():
     for slope in (2.0, 3.0):
         for made in (Line, pair):
             p = {"line": made(slope, np.array([1.0, 3.0])), "scale": 2.0}
-            gradient = grad(lambda p: (p["line"].points ** 2 * p["line"].slope * p["scale"]).sum())(p)
+            gradient = grad(lambda p: (p["line"].points ** 2 * p["line"].slope * p["scale"]).sum())(
+                p
+            )
             assert type(gradient["line"]) is made and type(gradient["line"].slope) is float
             assert (gradient["line"].slope, gradient["scale"]) == (20.0, 10.0 * slope)
             assert np.array_equal(gradient["line"].points, 4 * slope * p["line"].points)

@@ -151,7 +151,8 @@ value_append(Interp *in, Value *sequence, Value *item)
     return 0;
 }
 
-/* An iterator of the frame's stack, or of another one there: guards ask whether nobody else has it. */
+/* An iterator of the frame's stack, or of another one there: guards ask whether nobody else has it.
+ */
 static bool
 is_left_alone(const Interp *in, SourceId source)
 {
