@@ -86,6 +86,22 @@ effects(const Capture *c)
     return PyLong_FromLong(count);
 }
 
+static int
+input_of(const Capture *c, SourceId source)
+{
+    for (int i = 0; i < c->input_source.len; i++)
+        if (c->input_source.at[i] == source) return i;
+    return -1;
+}
+
+/* Steals the item. */
+static void
+put_in_list(PyObject **list, PyObject *item)
+{
+    if (item == NULL || PyList_Append(*list, item) < 0) Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
 static PyObject *
 fixed_values(const Capture *c)
 {
@@ -95,7 +111,32 @@ fixed_values(const Capture *c)
         bool is_given = guard->kind == GUARD_VALUE &&
                         (PyFloat_Check(guard->object) || PyComplex_Check(guard->object) ||
                          PyUnicode_Check(guard->object));
-        if (is_given && PyList_Append(list, guard->object) < 0) Py_CLEAR(list);
+        if (is_given)
+            put_in_list(&list, Py_BuildValue("Oi", guard->object, input_of(c, guard->source)));
+    }
+    return list;
+}
+
+/* An int that the function may have made, of what is not known, and whose value is given. */
+static bool
+is_given_int(const Capture *c, const Guard *guard)
+{
+    if (guard->kind != GUARD_VALUE || !PyLong_CheckExact(guard->object)) return false;
+    SourceKind kind = c->sources.at[guard->source].kind;
+    return kind != SOURCE_CELL && kind != SOURCE_GLOBAL && kind != SOURCE_CONST;
+}
+
+static PyObject *
+constants(const Capture *c)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; i < c->guards.len; i++)
+        if (is_given_int(c, &c->guards.at[i])) return list;
+    for (int i = 0; list != NULL && i < c->builds.len; i++) {
+        PyObject *object = c->builds.at[i].object;
+        if (c->builds.at[i].kind == BUILD_CONST &&
+            (PyFloat_Check(object) || PyComplex_Check(object) || array_scalar_check(object)))
+            put_in_list(&list, Py_NewRef(object));
     }
     return list;
 }
@@ -111,8 +152,8 @@ operand_at(const Job *job, int32_t depth)
         if (c->exit.slot_index[i] != slot || c->exit.slot_value[i] == NO_BUILD) continue;
         const Build *build = &c->builds.at[c->exit.slot_value[i]];
         if (build->kind == BUILD_BOX) return PyLong_FromLong(build->output);
-        for (int k = 0; build->kind == BUILD_SOURCE && k < c->input_source.len; k++)
-            if (c->input_source.at[k] == build->source) return PyLong_FromLong(-2 - k);
+        int input = build->kind == BUILD_SOURCE ? input_of(c, build->source) : -1;
+        if (input >= 0) return PyLong_FromLong(-2 - input);
     }
     return PyLong_FromLong(-1);
 }
@@ -133,7 +174,8 @@ stored(const Job *job)
 /* A callable with these attributes is told how many writes to arrays from before the graph no
    output tells of (stores that the array does itself, and those that a condition decides), how many
    effects a run has, which floats, complex numbers and texts have values that the graph takes for
-   granted, and what is stored where behind it. */
+   granted (and the positions of those among its inputs, or -1), which numbers it hands on that no
+   run computes, and what is stored where behind it. */
 static int
 tell_more(Job *job, PyObject *callable)
 {
@@ -144,6 +186,7 @@ tell_more(Job *job, PyObject *callable)
     } told[] = {{"unseen_writes", unseen_writes(job->capture)},
                 {"effects", effects(job->capture)},
                 {"fixed_values", fixed_values(job->capture)},
+                {"constants", constants(job->capture)},
                 {"stored", stored(job)}};
     int status = 0;
     for (int i = 0; i < COUNT_OF(told); i++) {

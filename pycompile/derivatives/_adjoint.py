@@ -181,13 +181,29 @@ class Adjoint(Writer):
         name = f"g{key}"
         if key not in self.ct and expr.isidentifier():
             self.ct[key] = expr  # another node's, which nobody changes any more
+            self.owned.discard(expr)
             return
+        self.owned.discard(name)
         if key in self.ct:
             self.text.put(f"{name} = {self.ct[key]} + {expr}", of)
+            if node.form == "array" and node.shape:
+                self.owned.add(name)
         else:
             self.text.put(f"{name} = {expr}", of)
         self.ct[key] = name
-        self.owned.discard(name)
+
+    def give(self, node: Node, name: str, of: Node | None = None) -> None:
+        """Adds an array that nobody else has."""
+        key = self.root(node)
+        if key in self.ct or node not in self.active:
+            self.add(node, name, of)
+            return
+        self.ct[key] = name
+        self.owned.add(name)
+
+    def taken(self, g: str) -> str:
+        """The cotangent of a node that is done, as an array that may be written."""
+        return g if g in self.owned else self.local(f"np.array({g})")
 
     def own(self, node: Node, of: Node | None = None) -> str:
         """The node's cotangent, as an array that may be written."""
@@ -195,7 +211,9 @@ class Adjoint(Writer):
         name = f"g{key}"
         if key not in self.ct:
             self.text.put(f"{name} = {self.zero(node)}", of)
-        elif self.ct[key] != name or name not in self.owned:
+        elif self.ct[key] in self.owned:
+            return self.ct[key]
+        else:
             self.text.put(f"{name} = np.array({self.ct[key]})", of)
         self.ct[key] = name
         self.owned.add(name)
@@ -205,12 +223,14 @@ class Adjoint(Writer):
         """Sees to it that there is a cotangent to add to, before a scope inside."""
         if node not in self.active:
             return
+        key = self.root(node)
+        name = f"g{key}"
         if node.form == "array":
             self.own(node)
-        elif self.ct.get(self.root(node)) != f"g{self.root(node)}":
-            name = f"g{self.root(node)}"
-            self.text.put(f"{name} = {self.ct.get(self.root(node), self.zero(node))}")
-            self.ct[self.root(node)] = name
+            self.owned.add(name)
+        if self.ct.get(key) != name:
+            self.text.put(f"{name} = {self.ct.get(key, self.zero(node))}")
+            self.ct[key] = name
 
     def local(self, expr: str) -> str:
         self.unique += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 import math
 import operator
@@ -131,12 +132,23 @@ class Calls(Ops):
             self.pull_number(node, call, g)
         elif function in rules.FILLS_SET and len(call.changed) == 1:
             self.pull_move(node, call, g)
+        elif is_written_by_ufunc(call):
+            self.pull_ufunc_out(node, call, str(g))
         elif call.changed:
             raise no_rule(
                 node, f"{getattr(function, '__name__', function)}, which writes its argument"
             )
         else:
             self.pull_function(node, call, g)
+
+    def pull_ufunc_out(self, node: Node, call: Called, g: str) -> None:
+        """Of f(x, out=y, where=test): what y was stays where nothing is written."""
+        test = ""
+        if not is_const(call, call.kwargs.get("where", True), True):
+            test = self.local(self.template(call.kwargs["where"], _Holes(self, call)))
+            old = call.nodes[call.changed[0]]
+            self.add(old, self.typed(f"np.where({test}, 0.0, {g})", old, node), node)
+        self.pull_ufunc_of(node, call.function, g, self.operands(call), test)
 
     def pull_attribute(self, node: Node, name: str, g: str) -> None:
         (x,) = node.args
@@ -178,8 +190,13 @@ class Calls(Ops):
             g = f"({', '.join(parts.get(i, 'None') for i in range(count))},)"
         bound = {}
         if backs is not None:
-            first = inspect.signature(next(iter(backs.values())))
-            bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
+            first = signature(next(iter(backs.values())))
+            if is_const(call, call.kwargs.get("out"), None):
+                call.kwargs = {name: x for name, x in call.kwargs.items() if name != "out"}
+            try:
+                bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
+            except TypeError as error:
+                raise no_rule(node, f"{module}.{name} ({error})") from None
             bound |= bound.get("kwargs", {})
         named = [bound[name] for name in backs or () if name in bound]
         has_rule = {number for number, _ in places_in(named)}
@@ -233,7 +250,7 @@ class Calls(Ops):
         """The call of a rule.  Of an argument with a derivative it gets the array that NumPy makes of it."""
         reads = read_names(back)
         args = [g, self.ref(node) if "o" in reads else "None"]
-        holes, parameters = _Holes(self, call), inspect.signature(back).parameters
+        holes, parameters = _Holes(self, call), signature(back).parameters
         arrays = rules.RULES[call.function]
         for key, item in list(bound.items())[2:]:
             if key not in parameters:  # named in **kwargs, too
@@ -278,13 +295,15 @@ class Calls(Ops):
         value = call.args[2]
         if type(value) is _calls.Hole and call.nodes[value.number] in self.active:
             to = call.nodes[value.number]
-            once = self.names.bind(rules.last_writes, "last_writes")
-            part = self.unspread(self.local(f"{once}({g}, {key})"), to)
+            part = f"np.array({g}[{key}])"
+            if not is_slice(call, call.args[1]):
+                part = f"{self.names.bind(rules.last_writes, 'last_writes')}({g}, {key})"
+            part = self.unspread(self.local(part), to)
             self.add(to, self.typed(part, to, node), node)
         if old in self.active:
-            name = self.local(f"np.array({g})")
+            name = self.taken(str(g))
             self.text.put(f"{name}[{key}] = 0.0", node)
-            self.add(old, name, node)
+            self.give(old, name, node)
 
     def pull_ufunc_method(self, node: Node, call: Called, g: str | None) -> None:
         ufunc, method = call.function.__self__, call.function.__name__
@@ -323,13 +342,19 @@ class Calls(Ops):
         raise no_rule(node, f"np.{ufunc.__name__}.{method}")
 
     def pull_einsum(self, node: Node, call: Called, g: str | None) -> None:
-        spec, holes = subscripts_of(call)
-        operands = [call.nodes[hole.number] for hole in holes]
-        spec = explicit(spec, [len(x.shape) for x in operands])
-        texts = ", ".join(map(self.ref, operands))
+        spec, operands = subscripts_of(call)
+        found = [call.nodes[x.number] if type(x) is _calls.Hole else None for x in operands]
+        if "..." in spec and any(isinstance(arg, _Gathered) for arg in found):
+            raise no_rule(node, "numpy.einsum of a list, with an ellipsis")
+        ranks = [np.ndim(x) if n is None else len(n.shape) for x, n in zip(operands, found)]
+        spec = explicit(spec, ranks)
+        texts = ", ".join(
+            f"np.array({self.names.literal(x)})" if arg is None else self.ref(arg)
+            for x, arg in zip(operands, found, strict=True)
+        )
         back = self.names.bind(rules.einsum_back, "einsum_back")
-        for i, arg in enumerate(operands):
-            if arg in self.active:
+        for i, arg in enumerate(found):
+            if arg is not None and arg in self.active:
                 expr = f"{back}({g}, None, {spec!r}, ({texts},), {i})"
                 self.add(arg, self.typed(expr, arg, node), node)
 
@@ -488,6 +513,36 @@ def takes_operands(call: Called) -> bool:
     )
 
 
+def is_const(call: Called, item: Any, value: Any) -> bool:
+    if type(item) is not _calls.Hole:
+        return item is value
+    node = call.nodes[item.number]
+    return node.op == "const" and node.object is value
+
+
+def is_written_by_ufunc(call: Called) -> bool:
+    """Is it a ufunc's call whose result goes to one array that is given?"""
+    function, out = call.function, call.kwargs.get("out")
+    out = out[0] if type(out) is tuple and len(out) == 1 else out
+    return (
+        isinstance(function, np.ufunc)
+        and function not in rules.RULES
+        and type(out) is _calls.Hole
+        and call.changed == (out.number,)
+        and not {*call.kwargs} - _TYPES - {"out", "where"}
+    )
+
+
+def is_slice(call: Called, key: Any) -> bool:
+    """Does a key name each place once: ints and slices of them?"""
+    if type(key) is tuple:
+        return all(is_slice(call, item) for item in key)
+    if type(key) is _calls.Hole:
+        node = call.nodes[key.number]
+        return node.form in ("python", "scalar") and np.dtype(node.dtype).kind in "iu"
+    return type(key) in (int, slice, type(None), type(Ellipsis))
+
+
 class _Gathered:
     """Stands for a node: the array that NumPy makes of a list or tuple."""
 
@@ -556,6 +611,10 @@ def call_results(node: Node) -> Sequence[Any]:
     return check.items if check is not None and check.items is not None else ()
 
 
+signature = functools.cache(inspect.signature)  # of rules, which are made once
+
+
+@functools.cache
 def read_names(function: Callable[..., Any]) -> set[str]:
     """The parameters that a rule reads."""
     out: set[str] = set()

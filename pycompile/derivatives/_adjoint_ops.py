@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,15 +19,22 @@ class Ops(Adjoint):
     """Of operations on arrays and numbers."""
 
     def pull_row(
-        self, node: Node, g: str, row: Sequence[str | None], args: Sequence[Node | str]
+        self,
+        node: Node,
+        g: str,
+        row: Sequence[str | None],
+        args: Sequence[Node | str],
+        test: str = "",
     ) -> None:
+        """`test`: where the operation was done."""
         for text, arg in zip(row, args, strict=False):
             if isinstance(arg, str) or arg not in self.active or text is None:
                 continue
             names = _Lazy(self, node, g, args)
             if "**" in text and len(args) > 1:
                 text = self.const_power(node, text, args[1])
-            expr = self.shaped(text.format_map(names), node, arg)
+            expr = text.format_map(names)
+            expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
             self.add(arg, self.typed(expr, arg, node), node)
 
     def const_power(self, node: Node, text: str, exponent: Node | str) -> str:
@@ -99,7 +107,9 @@ class Ops(Adjoint):
     def pull_kind_ufunc(self, node: Node, g: str) -> None:
         self.pull_ufunc_of(node, node.object, g, node.args)
 
-    def pull_ufunc_of(self, node: Node, ufunc: Any, g: str, args: Sequence[Node | str]) -> None:
+    def pull_ufunc_of(
+        self, node: Node, ufunc: Any, g: str, args: Sequence[Node | str], test: str = ""
+    ) -> None:
         name, first = ufunc.__name__, args[0]
         is_complex = isinstance(first, str) or np.dtype(first.dtype).kind in "cO"
         row = COMPLEX_ROWS.get(name) if is_complex else None
@@ -108,7 +118,7 @@ class Ops(Adjoint):
             if name in DISCRETE:
                 return
             raise no_rule(node, f"np.{name}")
-        self.pull_row(node, g, row, args)
+        self.pull_row(node, g, row, args, test)
 
     def pull_kind_reduction(self, node: Node, g: str) -> None:
         (x,) = node.args
@@ -118,7 +128,9 @@ class Ops(Adjoint):
             if not node.keepdims and node.form == "array":
                 thin = tuple(1 if i in axes else n for i, n in enumerate(shape))
                 g = f"{g}.reshape({thin!r})"
-            self.add(x, self.typed(f"np.broadcast_to({g}, {shape!r})", x, node), node)
+            if self.root(x) not in self.ct:  # or else the sum is of its shape
+                g = f"np.broadcast_to({g}, {shape!r})"
+            self.add(x, self.typed(g, x, node), node)
             return
         if node.op == "prod":
             self.add(x, f"prod_back({g}, {self.ref(x)}, {axes!r})", node)
@@ -200,14 +212,21 @@ class Ops(Adjoint):
                 self.add(old, g, node)
             return
         view = self.written(node)
+        is_whole = not view.spread and math.prod(view.shape) == math.prod(self.shape(node))
+        if is_whole and view.text(g) == g and self.shape(value) == view.shape:
+            if g in self.owned and value.dtype == node.dtype and value.form == "array":
+                self.give(value, g, node)
+            else:
+                self.add(value, self.typed(g, value, node), node)
+            return
         if value in self.active:
             part = self.local(f"{view.text(g)}.copy()")
             expr = self.shaped(part, view.shape, value)
             self.add(value, self.typed(expr, value, node), node)
-        if old in self.active and node.shape:
-            name = self.local(f"{g}.copy()")
+        if old in self.active and node.shape and not is_whole:
+            name = self.taken(g)
             self.text.put(f"{store_text(name, view)} = 0.0", node)
-            self.add(old, name, node)
+            self.give(old, name, node)
 
     def pull_commit(self, node: Node, g: str) -> None:
         value = node.args[1]

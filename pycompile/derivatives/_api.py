@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _C, _api
-from pycompile._errors import DerivativeError
+from pycompile._errors import DerivativeError, GraphBreakError
 from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 from pycompile.derivatives._text import Function, Text
@@ -57,9 +57,13 @@ class Pass:
         for number in positions:
             for path, value in _trees.leaves(args[number]):
                 _trees.check_leaf(value, path, f"argument {number} of {name}")
-            text = _run.float_text(args[number], arrays, self.leaves)
+            text = _run.float_text(args[number], texts[number], arrays, self.leaves)
             if text is not None:
                 texts[number], has_floats = text, True
+                # The function gets others in their place.
+                others.found |= {
+                    id(x): x for _, x in _trees.leaves(args[number]) if _tape.is_fixed(x)
+                }
                 continue
             args[number] = self.fresh(args[number], seen)
             self.leaves += [value for _, value in _trees.leaves(args[number])]
@@ -206,6 +210,8 @@ def value_and_grad(
     derived = _run.Derived(_unwrapped(f))
 
     def made(*args: Any, **kwargs: Any) -> Any:
+        if _on_device(args):
+            return _in_one_graph(asked, args, kwargs)
         ran = Pass(derived, args, kwargs, numbers, has_aux, False)
         _require_number(ran.out, f)
         out = ran.gradients(ran.pull([_one(ran.outs[0][0])]))
@@ -214,6 +220,29 @@ def value_and_grad(
 
     asked = Asked(derived.function, numbers[0] if single else numbers, has_aux, True)
     return _wraps(f, made, "value_and_grad", asked)  # type: ignore[no-any-return]
+
+
+def _on_device(args: Sequence[Any]) -> bool:
+    if "cupy" not in sys.modules:
+        return False
+    return any(_trees.is_on_device(value) for arg in args for _, value in _trees.leaves(arg))
+
+
+_compiled: dict[Any, Any] = {}
+
+
+def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Of arrays on a device no tape tells views and writes: the gradient is part of a graph."""
+    key = (id(asked.function), asked.argnums, asked.has_aux)
+    if key not in _compiled or _compiled[key][0] is not asked.function:
+        if len(_compiled) > 256:
+            _compiled.clear()
+        made = _api.compile(_followed.derivative(*asked), fullgraph=True, mode="wait")
+        _compiled[key] = asked.function, made
+    try:
+        return _compiled[key][1](*args, **kwargs)
+    except GraphBreakError as error:
+        raise DerivativeError(f"a gradient of CuPy's arrays has to be one graph: {error}") from None
 
 
 def grad(

@@ -81,7 +81,16 @@ def function_of(call: Called) -> Any:
         return function.ufunc
     if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
         return getattr(np, function.__name__, function)
+    if str(getattr(function, "__module__", "")).partition(".")[0] == "cupy":
+        return of_numpy(function)
     return function
+
+
+def of_numpy(function: Any) -> Any:
+    """Of a function of CuPy's, or a method of its arrays, NumPy's of that name."""
+    name = getattr(function, "__name__", "")
+    found = (getattr(module, name, None) for module in (np, np.linalg, np.fft))
+    return next((each for each in found if each is not None), function)
 
 
 def is_flat(node: Node) -> bool:

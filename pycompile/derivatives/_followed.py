@@ -8,6 +8,7 @@ have it all, the call is no part of one, and a tape (_tape.py) does it.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,11 +17,11 @@ import numpy as np
 from pycompile import _told, derivatives
 from pycompile._C import DisabledFunction, Graph
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _trees
+from pycompile.derivatives import _pieces, _trees
 from pycompile.derivatives._activity import Activity
 from pycompile.derivatives._backward import Backward
 from pycompile.derivatives._text import Function, Names, Node
-from pycompile.derivatives._writer import Writer
+from pycompile.derivatives._writer import Writer, dtype_text
 from pycompile.derivatives.rules import NoRule
 
 
@@ -85,7 +86,7 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
             refused("argnums names an argument that is not there")
         own = [leaf(value) for _, value in _trees.leaves(args[number])]
         trees.append(args[number])
-        args[number] = with_leaves(args[number], own)
+        args[number] = _trees.with_leaves(args[number], own)
         copies.append(args[number])
         leaves += own
     since = mark(leaves)
@@ -105,14 +106,8 @@ def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
         gradients = []
         for tree in trees:
             found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
-            gradients.append(with_leaves(tree, found))
+            gradients.append(_trees.with_leaves(tree, found))
     return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
-
-
-def with_leaves(tree: Any, values: list[Any]) -> Any:
-    """The container with these for its leaves."""
-    rest = iter(values)
-    return _trees.rebuild(tree, lambda: next(rest))
 
 
 def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
@@ -149,6 +144,8 @@ def one_of(value: Any) -> Any:
         return 1.0
     if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
         return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
+    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind == "f":
+        return 1.0  # the text makes it an array there
     return refused("the function returns no real number")
 
 
@@ -156,6 +153,8 @@ def gradient(ct: Any, was: Any) -> Any:
     """A cotangent as the gradient of what it is of."""
     if isinstance(was, np.ndarray):
         return np.zeros(was.shape, was.dtype) if ct is None else np.array(ct, was.dtype)
+    if _trees.is_on_device(was):
+        return ct if ct.dtype == was.dtype else ct.astype(was.dtype)
     if ct is None:
         return type(was)(0)
     if isinstance(was, np.generic):
@@ -170,6 +169,65 @@ class _Whole(Backward):
 
     def is_cheap(self, node: Node) -> bool:
         return node.id >= self.most
+
+    def typed(self, expr: str, to: Node, of: Node | None = None) -> str:
+        """On a device numbers of Python's leave an array's dtype what it is, and casts to it are copies."""
+        if is_on_device(to) and (of is None or of.dtype == to.dtype):
+            return expr
+        return super().typed(expr, to, of)
+
+
+def is_on_device(node: Node) -> bool:
+    return "@" in node.type
+
+
+def _on_device(back: Backward, node: Node) -> str:
+    """The gradient with respect to an array on a device, which is nobody else's."""
+    return f"+{back.ct[node.id]}" if node.id in back.ct else back.zero(node)
+
+
+def filled(shape: Any, value: Any, dtype: Any) -> Any:
+    """An array on a device."""
+
+
+def zeros(shape: Any, dtype: Any = np.float64) -> Any:
+    return filled(shape, 0.0, dtype)
+
+
+def _in_place_of_numpy() -> types.ModuleType:
+    import cupy
+
+    def array(thing: Any, *args: Any) -> Any:
+        is_copied = _trees.is_on_device(thing) and not args
+        return +thing if is_copied else cupy.array(thing, *args)
+
+    out = types.ModuleType("cupy")
+    out.__dict__.update(vars(cupy) | {"zeros": zeros, "full": filled, "array": array})
+    return out
+
+
+def of_device(names: dict[str, Any]) -> dict[str, Any]:
+    """The names that a text refers to, with CuPy in NumPy's place; so, too, in functions of its own."""
+    library = _in_place_of_numpy()
+    scopes: dict[int, dict[str, Any]] = {}
+
+    def moved(thing: Any) -> Any:
+        if thing is np:
+            return library
+        if not isinstance(thing, types.FunctionType) or not thing.__module__.startswith(OWN):
+            return thing
+        scope = thing.__globals__
+        if id(scope) not in scopes:
+            scopes[id(scope)] = own = dict(scope)
+            own.update({name: moved(x) for name, x in scope.items()})
+        return types.FunctionType(
+            thing.__code__, scopes[id(scope)], thing.__name__, thing.__defaults__, thing.__closure__
+        )
+
+    return {name: moved(thing) for name, thing in names.items()}
+
+
+OWN = ("pycompile.derivatives._pieces", "pycompile.derivatives.rules")
 
 
 def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
@@ -188,8 +246,18 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
         back.run(graph.nodes, {out.id: "one"})
     except (DerivativeError, NoRule) as error:
         return str(error)
-    back.text.put(f"return [{', '.join(back.ct.get(node.id, 'None') for node in given)}]")
+    results = [
+        _on_device(back, node) if is_on_device(node) else back.ct.get(node.id, "None")
+        for node in given
+    ]
+    back.text.put(f"return [{', '.join(results)}]")
     params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
-    function = Function("backward", params, back.text, names.objects)
+    objects = names.objects
+    if any(map(is_on_device, graph.nodes)):
+        objects = of_device(objects | {"np": np} | vars(_pieces))
+        if is_on_device(out):
+            back.text.lines.insert(0, f"    one = np.full((), one, {dtype_text(out.dtype)})\n")
+            back.text.places.insert(0, None)
+    function = Function("backward", params, back.text, objects)
     _told.followed(graph, list(back.kept.values()), function.source)
     return function.plain, tuple(back.kept)

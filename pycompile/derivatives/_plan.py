@@ -198,9 +198,10 @@ class Plan:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
-        self.unseen_writes = 0  # the runtime tells these four: see compile_backend.c
+        self.unseen_writes = 0  # the runtime tells these five: see compile_backend.c
         self.effects = 0
-        self.fixed_values: list[Any] = []
+        self.fixed_values: list[tuple[Any, int]] = []
+        self.constants: list[Any] = []
         self.stored: tuple[int, int] | None = None
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
@@ -243,10 +244,13 @@ class Plan:
         active = tuple(slot is not None for slot in slots)
         if self.fixed_values:
             place = where(self.graph.nodes[-1])
-            tape.require_followed(self.fixed_values, place)
+            given = [(x, None if i < 0 else inputs[i]) for x, i in self.fixed_values]
+            tape.require_followed([x for x, _ in given], place)
             for each in _tape.tapes():
                 if not tape.is_text:
-                    each.require_constants(self.fixed_values, place)
+                    each.require_constants(given, place)
+        for constant in self.constants:
+            tape.know_constant(constant)
         if self.unseen_writes and any(active):
             node = self.graph.nodes[-1]
             raise DerivativeError(

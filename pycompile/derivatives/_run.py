@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
-from pycompile._errors import DerivativeError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -42,9 +41,33 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
         return function
     params = [f"a{i}" for i in range(count)]
     given = [name + numbers.get(i, "") for i, name in enumerate(params)]
-    namespace: dict[str, Any] = {"function": function}
-    exec(f"def call({', '.join(params)}):\n    return function({', '.join(given)})\n", namespace)
-    return namespace["call"]
+    return caller(function, ", ".join(params), ", ".join(given))
+
+
+def caller(function: Any, params: str, given: str) -> Any:
+    """A function of `params` that calls the function with `given`.  Those that call the same function, or
+    one that was made anew of the same code and cells, have one code, and so the plans of one."""
+    of: Any = id(function)
+    if isinstance(function, types.FunctionType):
+        of = function.__code__, *map(id, _contents(function))
+    return _maker(of, params, given)(function)
+
+
+def _contents(function: types.FunctionType) -> Iterator[Any]:
+    """What is in the cells of its closure."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            pass
+
+
+@functools.lru_cache(maxsize=1024)
+def _maker(of: Any, params: str, given: str) -> Any:
+    namespace: dict[str, Any] = {"with_leaves": _trees.with_leaves}
+    text = f"def make(function):\n    def call({params}):\n        return function({given})\n    return call\n"
+    exec(text, namespace)
+    return namespace["make"]
 
 
 def check(tape: Tape) -> None:
@@ -103,11 +126,7 @@ class Reached:
         yield code
         yield function.__defaults__
         yield function.__kwdefaults__
-        for cell in function.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:
-                pass
+        yield from _contents(function)
         names = list(code.co_names)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
@@ -163,11 +182,9 @@ class Derived:
         granted: `texts` say how the arguments are made of `arrays`."""
         key = (self.is_whole(), *texts)
         if key not in self.wrappers:
-            params = [f"a{i}" for i in range(len(arrays))]
-            source = f"def call({', '.join(['rest', *params])}, **kwargs):\n    return function({', '.join(texts)}, **kwargs)\n"
-            namespace: dict[str, Any] = {"function": self.function}
-            exec(source, namespace)
-            self.wrappers[key] = compiled(namespace["call"], self.is_whole())
+            params = ", ".join(["rest", *(f"a{i}" for i in range(len(arrays))), "**kwargs"])
+            call = caller(self.function, params, ", ".join([*texts, "**kwargs"]))
+            self.wrappers[key] = compiled(call, self.is_whole())
         _tape.tapes().append(tape)
         try:
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)
@@ -178,29 +195,35 @@ class Derived:
         return out
 
 
-def float_text(tree: Any, arrays: list[Any], leaves: list[Any]) -> str | None:
-    """How a container with Python floats in it is made of arrays; None where there are none."""
+def float_text(tree: Any, name: str, arrays: list[Any], leaves: list[Any]) -> str | None:
+    """How a container with Python floats in it, which goes by a name, is made of arrays; None where there
+    are none."""
     found = [value for _, value in _trees.leaves(tree)]
     if not any(map(_tape.is_fixed, found)):
         return None
+
+    def leaf(item: Any) -> str:
+        is_number = _tape.is_fixed(item)
+        array = np.array(item) if is_number else _trees.other(item)
+        arrays.append(array)
+        leaves.append(array)
+        return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
+
+    def is_plain(item: Any) -> bool:
+        if item is None or _trees.is_leaf(item):
+            return True
+        inner = item.values() if type(item) is dict else item
+        return type(item) in (tuple, list, dict) and all(map(is_plain, inner))
 
     def text(item: Any) -> str:
         if item is None:
             return "None"
         if _trees.is_leaf(item):
-            is_number = _tape.is_fixed(item)
-            array = np.array(item) if is_number else _trees.other(item)
-            arrays.append(array)
-            leaves.append(array)
-            return f"a{len(arrays) - 1}" + (_tape.number_text(item) if is_number else "")
+            return leaf(item)
         if type(item) is tuple:
             return f"({''.join(text(x) + ', ' for x in item)})"
         if type(item) is list:
             return f"[{', '.join(map(text, item))}]"
-        if type(item) is dict:
-            return "{" + ", ".join(f"{k!r}: {text(x)}" for k, x in item.items()) + "}"
-        raise DerivativeError(
-            f"a number of Python's in a {type(item).__name__}: make it an array, np.array(...)"
-        )
+        return "{" + ", ".join(f"{k!r}: {text(x)}" for k, x in item.items()) + "}"
 
-    return text(tree)
+    return text(tree) if is_plain(tree) else f"with_leaves({name}, [{', '.join(map(leaf, found))}])"

@@ -232,11 +232,16 @@ class Tape:
                 "known.  pycompile.explain(f) tells at which line the graph ends"
             )
 
-    def require_constants(self, given: Sequence[Any], place: str) -> None:
+    def require_constants(self, given: Sequence[tuple[Any, Any]], place: str) -> None:
         """None of the numbers and texts whose values a plan takes for granted depends on what is
-        differentiated."""
-        texts = [each for each in given if isinstance(each, str)]
-        numbers = [each for each in given if not isinstance(each, str)]
+        differentiated.  Each comes with the plan's own input, where it is one: a constant that is known
+        may be equal to another number."""
+        texts = [each for each, _ in given if isinstance(each, str)]
+        numbers = [
+            each
+            for each, own in given
+            if not isinstance(each, str) and self.find(own) != (True, None)
+        ]
         for value, slot in list(self.known.values()):
             if slot is None or not isinstance(value, (float, complex)):
                 continue

@@ -18,8 +18,15 @@ from pycompile._errors import DerivativeError
 LEAVES = (np.ndarray, np.generic, float, complex)
 
 
+def is_on_device(value: Any) -> bool:
+    """Is it an array of CuPy's?  (Of what is captured csrc/capture/control/derivative.c tells.)"""
+    return type(value).__name__ == "ndarray" and type(value).__module__.split(".")[0] == "cupy"
+
+
 def is_leaf(value: Any) -> bool:
-    return isinstance(value, LEAVES) or isinstance(value, (int, bool, str, bytes))
+    if isinstance(value, LEAVES) or isinstance(value, (int, bool, str, bytes)):
+        return True
+    return is_on_device(value)
 
 
 def has_attributes(value: Any) -> bool:
@@ -58,7 +65,7 @@ def holds_numbers(item: Any) -> bool:
     """Does an attribute take part?  Ints, texts and functions of an instance do not."""
     if isinstance(item, np.ndarray | np.generic):
         return item.dtype.kind in "fc"
-    if isinstance(item, (float, complex)):
+    if isinstance(item, (float, complex)) or is_on_device(item):
         return True
     if isinstance(item, (list, tuple)):
         return any(map(holds_numbers, item))
@@ -87,6 +94,12 @@ def rebuild(tree: Any, give: Callable[[], Any]) -> Any:
                 object.__setattr__(out, name, rebuild(item, give))
         return out
     return give()
+
+
+def with_leaves(tree: Any, values: list[Any]) -> Any:
+    """The container with these for its leaves."""
+    rest = iter(values)
+    return rebuild(tree, lambda: next(rest))
 
 
 def copied(tree: Any) -> Any:

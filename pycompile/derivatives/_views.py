@@ -7,6 +7,7 @@ reshape; or `.real` and `.imag`.  Its adjoint adds into zeros of the array's sha
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,7 @@ def index_text(index: tuple[Any, ...]) -> str:
     return ", ".join(map(one, index))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def find(base: Place, part: Place) -> View | None:
     """The view that `part` is of `base`, or None where no such expression gives it."""
     name, offset = "", part.offset - base.offset
@@ -165,7 +167,7 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
     if offset:
         return None
     kept = [taken[j] for j in sorted(taken)]  # axes of the part, as the index leaves them
-    axes = tuple(int(i) for i in np.argsort(kept))
+    axes = tuple(sorted(range(len(kept)), key=kept.__getitem__))
     whole = all(item == slice(None) for item in index)
     return View(
         name, part.shape, False, () if whole else tuple(index), axes, tuple(new), tuple(spread)

@@ -35,7 +35,7 @@ def by_numpy(name, function):
         with np.errstate(all="ignore"):  # a device warns of nothing
             return to_device(function(*to_host(args), **{k: to_host(v) for k, v in kwargs.items()}))
 
-    stand_in.__name__ = name
+    stand_in.__name__, stand_in.__module__ = name.rpartition(".")[2], "cupy"
     return stand_in
 
 

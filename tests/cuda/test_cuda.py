@@ -403,6 +403,7 @@ def executor():
         "bfloat_on_executor.py",
         "calls_on_executor.py",
         "collectives_on_executor.py",
+        "derivatives_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
         "products_on_executor.py",

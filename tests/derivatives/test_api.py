@@ -12,6 +12,7 @@ from differences import check, difference
 
 import pycompile
 from pycompile import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
+from pycompile.derivatives import _plan
 
 X = np.array([0.3, 0.7, 1.9])
 
@@ -402,3 +403,38 @@ def test_vmap():
     check(lambda m, x: f(m * x, x) ** 2, m, X)
     with pytest.raises(ValueError, match="length"):
         vmap(lambda a, b: a)(m, X)
+
+
+def test_floats_of_a_gradient_that_is_made_anew(monkeypatch):
+    """One graph serves all values, and all functions of one code."""
+    made = []
+    plain = _plan.Plan.__init__
+    monkeypatch.setattr(_plan.Plan, "__init__", lambda *a: made.append(a) or plain(*a))
+
+    def step(p, rate):
+        return pycompile.grad(lambda p, rate: p["a"] * rate**2 + p["b"].sum(), (0, 1))(p, rate)
+
+    for rate in (0.5, 1.5, 2.5):
+        (gradient, by_rate) = step({"a": rate + 1, "b": np.ones(2)}, rate)
+        assert gradient["a"] == rate**2 and type(by_rate) is float
+        assert by_rate == (rate + 1) * 2 * rate
+    assert len(made) == 1
+
+
+def test_floats_of_instances():
+    @dataclasses.dataclass(frozen=True)
+    class Line:
+        slope: float
+        points: np.ndarray
+        name: str = "line"
+
+    pair = collections.namedtuple("pair", "slope points")
+    for slope in (2.0, 3.0):
+        for made in (Line, pair):
+            p = {"line": made(slope, np.array([1.0, 3.0])), "scale": 2.0}
+            gradient = grad(lambda p: (p["line"].points ** 2 * p["line"].slope * p["scale"]).sum())(
+                p
+            )
+            assert type(gradient["line"]) is made and type(gradient["line"].slope) is float
+            assert (gradient["line"].slope, gradient["scale"]) == (20.0, 10.0 * slope)
+            assert np.array_equal(gradient["line"].points, 4 * slope * p["line"].points)

@@ -82,6 +82,31 @@ def test_constants_behind_a_break():
     assert np.array_equal(pycompile.grad(f)(np.ones(3)), GLOBAL * local)
 
 
+def test_adaptive_steps():
+    """Steps that are taken again with half the length: captured turn by turn for each time and length, which
+    are constants, also where an error that depends on y is the same number."""
+
+    def solve(rate, y):
+        def slope(y):
+            out = np.empty_like(y)
+            out[0] = rate["up"] * y[1]
+            out[1] = -y[0]
+            return out
+
+        t, h = 0.0, 0.5
+        while t < 0.3:
+            step = h * slope(y)
+            error = np.abs(step).max()
+            if error > 0.2:
+                h = h * 0.5
+                continue
+            y = y + step
+            t += h
+        return y
+
+    check(solve, {"up": np.float64(1.0)}, np.array([0.5, 1.0]), h=1e-4)
+
+
 def made_elsewhere(x):
     return eval("x * 2").sum()
 

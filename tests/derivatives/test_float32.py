@@ -39,3 +39,29 @@ def test_close_to_float64(name):
     for small, large, x in pairs:
         assert small.dtype == (np.float32 if isinstance(x, np.ndarray) else np.float64)
         assert np.max(np.abs(small - large)) <= 1e-4 * max(np.max(np.abs(large)), 1e-30)
+
+
+def by_position(x, kept):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.6:
+            s += x[i] * x[i]
+    return s
+
+
+def by_item(x, kept):
+    s = 0.0
+    for i, is_kept in enumerate(kept):
+        if is_kept:
+            s += x[i] * x[i]
+    return s
+
+
+@pytest.mark.parametrize("f", [by_position, by_item])
+def test_sum_under_a_branch(f):
+    """A number of Python's becomes one of NumPy's in the first turn that adds.  The graph behind that
+    is of the turns that are left, and asks that nobody but the frame has the iterators."""
+    x = np.array([0.5, 1, 2], np.float32)
+    value, gradient = pycompile.value_and_grad(f)(x, x > 0.6)
+    assert type(value) is np.float32 and value == f(x, x > 0.6)
+    assert np.array_equal(gradient, np.array([0, 2, 4], np.float32))

@@ -49,6 +49,21 @@ def breaks(x, v):
 
 
 @program
+def comprehension(x, v):
+    squares = [a**2 for a in v]
+    return sum(squares), max([a * b for a, b in zip(v, v[1:], strict=False)])
+
+
+@program
+def appended(x, v):
+    pairs = []
+    for row in x:
+        for a in row:
+            pairs.append((a, a * v[0]))
+    return np.array(pairs)
+
+
+@program
 def nested(x, v):
     out = np.zeros((4, 4))
     for i in range(4):

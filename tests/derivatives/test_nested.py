@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from differences import check
 
+import pycompile
 from pycompile import DerivativeError, jvp, vjp
 from pycompile.derivatives.rules import RULES
 
@@ -87,3 +89,13 @@ def test_directions_of_functions_with_several_results(name):
     ahead, behind = (f(a + h * d) for h in (1e-5, -1e-5))
     for got, x, y in zip(jvp(f, (a,), (d,))[1], ahead, behind, strict=True):
         assert np.allclose(got, (x - y) / 2e-5, atol=1e-6)
+
+
+def test_descent_in_a_loop():
+    def descended(y, rate):
+        w = np.zeros(2)
+        for _ in range(3):
+            w -= rate * pycompile.grad(lambda w: ((w - y**2) ** 2).sum())(w)
+        return w
+
+    check(descended, np.array([0.5, 1.0]), np.array(0.1))

@@ -197,6 +197,9 @@ def test_logaddexp_accumulate_from_negative_infinity():
     x = np.array([-np.inf, 0.5, 2.0])
     items = grad(lambda x: np.logaddexp(np.logaddexp(x[0], x[1]), x[2]))(x)
     np.testing.assert_allclose(grad(lambda x: np.logaddexp.accumulate(x)[2])(x), items)
+    for x, expected in (([-np.inf, -np.inf, 2.0], [0, 0, 1]), ([np.inf, 1.0, 2.0], [1, 0, 0])):
+        gradient = grad(lambda x: np.logaddexp.accumulate(x)[2])(np.array(x))
+        assert gradient.tolist() == expected
 
 
 def test_what_a_value_decides_raises():

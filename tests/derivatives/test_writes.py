@@ -33,6 +33,22 @@ def setfancy(x, v):
 
 
 @program
+def list_under_a_mask(x, v):
+    y = np.zeros(4)
+    y[np.array([True, False, True, False])] = [v[0], x[0, 0]]
+    return y * v[1]
+
+
+@program
+def chosen_places_of_a_ufunc(x, v):
+    is_large = v > np.mean(v)
+    y = v * 2
+    np.exp(y, out=y, where=is_large)
+    np.divide(v[0], np.where(is_large, 1.0, 0.0), out=y, where=is_large)
+    return y * np.multiply(x[0, 0], v, out=np.zeros_like(v), where=~is_large)
+
+
+@program
 def of_no_axis(x, v):
     y = np.array(v[0])
     y[None] *= 3

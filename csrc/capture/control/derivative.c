@@ -75,6 +75,13 @@ no_leaf(Interp *in, Value *value)
                         value_describe(in, value));
 }
 
+static Answer
+number_or_array(Interp *in, Value *value, NodeId *out)
+{
+    return value_is_on_device(value) ? device_operand(in, value, out)
+                                     : value_as_node(in, value, out);
+}
+
 /* A node of its own for what is differentiated: the function may reach the array by itself, too. */
 static Answer
 follow_leaf(const Call *c, const void *Py_UNUSED(row))
@@ -83,19 +90,45 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
     NodeId node;
     if (in->loop != NULL)
         return interp_break(in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
-    VARYING(in, answer, value_as_node(in, c->args[0], &node));
+    VARYING(in, answer, number_or_array(in, c->args[0], &node));
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? no_leaf(in, c->args[0]) : answer;
     TRY(size_is_known(in, node));
     Type type = graph_node(in->graph, node)->type;
     bool real = dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype);
-    if (!real || type.form == FORM_OBJECT || type.device != DEVICE_HOST)
-        return no_leaf(in, c->args[0]);
+    if (!real || type.form == FORM_OBJECT) return no_leaf(in, c->args[0]);
     if (type.form == FORM_PYTHON && type.dtype != DT_F64) return no_leaf(in, c->args[0]);
     Op op = type.form == FORM_ARRAY ? OP_as_strided : OP_copy;
     if (type.form == FORM_PYTHON) op = OP_py_float;
     TRY_NODE(node, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));
     if (VEC_PUSH(in->arena, &in->memory.leaves, node) < 0) return ANSWER_ERROR;
-    return given(c->out, value_node(in, node));
+    return push_node(in, node, c->out);
+}
+
+static Answer
+follow_on_device(const Call *c, const void *Py_UNUSED(row))
+{
+    PyObject *answer = value_is_on_device(c->args[0]) ? Py_True : Py_False;
+    return given(c->out, value_const(c->in, answer));
+}
+
+/* filled(shape, value, dtype): an array on a device, which costs nothing where it is read. */
+static Answer
+follow_filled(const Call *c, const void *Py_UNUSED(row))
+{
+    Interp *in = c->in;
+    int rank;
+    SizeId shape[MAX_RANK];
+    DType dtype;
+    Type type;
+    NodeId node;
+    TRY(shape_sizes(in, c->args[0], &rank, shape));
+    TRY(value_as_dtype(in, c->args[2], &dtype));
+    TRY(value_as_node(in, c->args[1], &node));
+    TRY(node_cast(in, node, dtype, &node));
+    if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
+    type.device = DEVICE_CUDA;
+    TRY_NODE(node, graph_add(in->graph, in->region, OP_full, 1, &node, &type, NULL));
+    return push_node(in, node, c->out);
 }
 
 /* Has the function written into what is differentiated?  The tape knows what that means. */
@@ -130,14 +163,14 @@ follow_returned(const Call *c, const void *Py_UNUSED(row))
 }
 
 /* A value of the forward pass as it was there: its memory may have been written since. */
-static Value *
-value_then(Interp *in, NodeId node)
+static Answer
+value_then(Interp *in, NodeId node, Value **out)
 {
     Type type = graph_node(in->graph, node)->type;
     NodeId now = type.form == FORM_ARRAY ? array_current(in, node) : node;
     if (now != NO_NODE && now != node)
         now = graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL);
-    return now == NO_NODE ? NULL : value_node(in, now);
+    return now == NO_NODE ? ANSWER_ERROR : push_node(in, now, out);
 }
 
 /* Calls the text, `told`: a function, and the nodes that it takes before `one`. */
@@ -149,10 +182,8 @@ call_text(Interp *in, PyObject *told, Value *one, Value **out)
     int n = (int)PyTuple_GET_SIZE(ids);
     Value **args = arena_alloc(in->arena, ((size_t)n + 1) * sizeof(Value *));
     if (args == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < n; i++) {
-        args[i] = value_then(in, (NodeId)PyLong_AsLong(PyTuple_GET_ITEM(ids, i)));
-        if (args[i] == NULL) return ANSWER_ERROR;
-    }
+    for (int i = 0; i < n; i++)
+        TRY(value_then(in, (NodeId)PyLong_AsLong(PyTuple_GET_ITEM(ids, i)), &args[i]));
     args[n] = one;
     Value *callable = value_const(in, function);
     return callable == NULL ? ANSWER_ERROR : call_value(in, callable, n + 1, args, NULL, out);
@@ -202,7 +233,7 @@ follow_pullback(const Call *c, const void *Py_UNUSED(row))
     Mark mark;
     NodeId out;
     TRY(known_mark(in, c->args[0], &mark));
-    TRY(value_as_node(in, c->args[2], &out));
+    TRY(number_or_array(in, c->args[2], &out));
     for (NodeId id = mark.nodes; id < in->graph->nodes.len; id++) TRY(size_is_known(in, id));
     PyObject *told = text_of(in, mark.nodes, c->args[1], out);
     if (told == NULL) return ANSWER_ERROR;
@@ -239,8 +270,10 @@ derivative_callables(void)
     static NamedCallable named[] = {
         {"pycompile.derivatives._api", "value_and_grad", RANK_PYTHON, follow_maker, false},
         {"pycompile.derivatives._api", "grad", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._trees", "is_on_device", RANK_PYTHON, follow_on_device, false},
         {"pycompile.derivatives._followed", "mark", RANK_PYTHON, follow_mark, false},
         {"pycompile.derivatives._followed", "leaf", RANK_PYTHON, follow_leaf, false},
+        {"pycompile.derivatives._followed", "filled", RANK_PYTHON, follow_filled, false},
         {"pycompile.derivatives._followed", "returned", RANK_PYTHON, follow_returned, false},
         {"pycompile.derivatives._followed", "pullback", RANK_PYTHON, follow_pullback, false},
         {"pycompile.derivatives._followed", "refused", RANK_PYTHON, follow_refused, false},

@@ -11,6 +11,7 @@
 #include "loop.h"
 
 #include "../../arrays/arrays.h"
+#include "../../config.h"
 
 static const int64_t MANY = INT64_C(1) << 40;
 
@@ -60,6 +61,15 @@ is_short(Interp *in, const Value *iterator)
            (ends[1] - ends[0]) / ends[2] <= FEW;
 }
 
+/* The items are values of a graph that is differentiated: what a list of words hands on is known to
+   no tape. */
+static bool
+items_are_values(const Interp *in)
+{
+    const Config *config = in->request->config;
+    return config != NULL && config->capture_all && config->backend_call != NULL;
+}
+
 Answer
 loop_carry_list(Interp *in, Body *b, Value *list)
 {
@@ -70,6 +80,8 @@ loop_carry_list(Interp *in, Body *b, Value *list)
         return loop_not_kept(in, b->scan.number, "it writes too many arrays and lists");
     if (number < 0) {
         if (in->loop != NULL) return loop_not_kept(in, b->scan.number, "it makes a list longer");
+        if (items_are_values(in))
+            return loop_not_kept(in, b->scan.number, "it makes a list longer, in a derivative");
         if (is_short(in, b->iterator))
             return loop_not_kept(in, b->scan.number, "it makes a list longer, by a few turns");
         TRY(container_resizes(in, list));

@@ -151,11 +151,22 @@ value_append(Interp *in, Value *sequence, Value *item)
     return 0;
 }
 
+/* An iterator of the frame's stack, or of another one there: guards ask whether nobody else has it.
+ */
+static bool
+is_left_alone(const Interp *in, SourceId source)
+{
+    while (source != NO_SOURCE && in->out->sources.at[source].kind == SOURCE_WALKED)
+        source = in->out->sources.at[source].base;
+    return source_is_spare(in, source);
+}
+
 Value *
 value_object(Interp *in, PyObject *object, SourceId source)
 {
     Value *value = value_new(in, V_OBJECT);
-    if (value == NULL || keep(in, Py_NewRef(object)) == NULL) return NULL;
+    if (value == NULL) return NULL;
+    if (!is_left_alone(in, source) && keep(in, Py_NewRef(object)) == NULL) return NULL;
     value->object = object;
     value->type = Py_TYPE(object);
     value->source = source;

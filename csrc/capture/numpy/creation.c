@@ -1,7 +1,7 @@
 /* Array creation: from a shape, from numbers, and conversions of objects to arrays. */
 #include "numpy.h"
 
-static Answer
+Answer
 shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
 {
     bool negative;
@@ -87,12 +87,18 @@ do_make_like(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- conversions ---- */
 
+/* What _steps.build takes: `hole` stands for those items of a list that a run computes. */
+typedef struct {
+    PyObject *hole;
+    VEC(NodeId) args;
+} Built;
+
 /* A (nested) list of known numbers and scalar nodes, in the form that _steps.build takes: a new
    reference, or NULL with *answer set. */
 static PyObject *
-list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeId *nodes,
-              Answer *answer)
+list_template(Interp *in, Value *value, int depth, Built *built, Answer *answer)
 {
+    enum { MOST_ITEMS = 4096 };
     PyObject *object = NULL;
     if (value_is_sequence(value)) {
         if (depth == MAX_RANK) { /* a list may contain itself */
@@ -103,20 +109,23 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
         for (int i = 0; list != NULL && i < value->nitems; i++) {
             Value *each = value_item(in, value, i);
             PyObject *item =
-                each == NULL ? NULL : list_template(in, each, depth + 1, hole, n, nodes, answer);
+                each == NULL ? NULL : list_template(in, each, depth + 1, built, answer);
             if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
             Py_XDECREF(item);
         }
         return list;
     }
     if (value->kind == V_NODE) {
-        if (*n >= MAX_ARGS * 4) {
+        NodeId node;
+        if (built->args.len >= MOST_ITEMS) {
             *answer = interp_break(in, BREAK_NUMPY, "an array of more than %d computed items",
-                                   MAX_ARGS * 4);
+                                   MOST_ITEMS);
             return NULL;
         }
-        *answer = operand(in, value, &nodes[(*n)++]);
-        return *answer == ANSWER_YES ? Py_NewRef(hole) : NULL;
+        *answer = operand(in, value, &node);
+        if (*answer == ANSWER_YES && VEC_PUSH(in->arena, &built->args, node) < 0)
+            *answer = ANSWER_ERROR;
+        return *answer == ANSWER_YES ? Py_NewRef(built->hole) : NULL;
     }
     *answer = value_known(in, value, &object);
     if (*answer == ANSWER_NO)
@@ -124,22 +133,22 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
     return *answer == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
-/* A list of numbers as an array node; for `dtype` NULL, NumPy chooses. */
-static Answer
+Answer
 array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out)
 {
-    PyObject *hole = numpy_step(in, "HOLE"), *build = numpy_step(in, "build");
-    if (hole == NULL || build == NULL) return ANSWER_ERROR;
-    NodeId args[MAX_ARGS * 4 + 2];
-    int n = 0;
+    Built built = {.hole = numpy_step(in, "HOLE")};
+    PyObject *build = numpy_step(in, "build");
+    if (built.hole == NULL || build == NULL) return ANSWER_ERROR;
     Answer answer = ANSWER_ERROR;
     PyObject *descr = dtype == NULL ? Py_None : keep(in, array_dtype_object(*dtype));
-    PyObject *template = list_template(in, value, 0, hole, &n, args + 2, &answer);
+    for (int i = 0; i < 2; i++) /* of the template and the dtype */
+        if (VEC_PUSH(in->arena, &built.args, NO_NODE) < 0) return ANSWER_ERROR;
+    PyObject *template = list_template(in, value, 0, &built, &answer);
     if (template == NULL) return answer == ANSWER_YES ? ANSWER_ERROR : answer;
     if (keep(in, template) == NULL || descr == NULL) return ANSWER_ERROR;
-    TRY_NODE(args[0], node_object(in, template));
-    TRY_NODE(args[1], node_object(in, descr));
-    return node_trial(in, build, n + 2, args, NULL, out);
+    TRY_NODE(built.args.at[0], node_object(in, template));
+    TRY_NODE(built.args.at[1], node_object(in, descr));
+    return node_trial(in, build, built.args.len, built.args.at, NULL, out);
 }
 
 /* asarray (`data` "as"), ascontiguousarray ("c"), asfortranarray ("f"), array ("a") */

@@ -277,6 +277,15 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     return node_write(in, array, result);
 }
 
+/* How many elements are stored is known to the run alone: none would be tried that fit a list. */
+static bool
+has_mask(const Item *items, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == ITEM_MASK) return true;
+    return false;
+}
+
 static Answer
 store_node(Interp *in, Value *array, Value *key, Value *value)
 {
@@ -292,8 +301,11 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
         Answer answer = write_masked(in, array, node, items, n, value);
         if (answer != ANSWER_NO) return answer;
     }
-    TRY(operand(in, value, &from));
     TRY(key_parse(in, key, items, &n, &advanced));
+    if (value_is_sequence(value) && has_mask(items, n))
+        TRY(array_from_list(in, value, NULL, &from));
+    else
+        TRY(operand(in, value, &from));
     if (advanced) return advanced_write(in, array, node, key, items, n, from);
     int integers = 0;
     for (int i = 0; i < n; i++) integers += items[i].kind == ITEM_INT;

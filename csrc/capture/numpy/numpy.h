@@ -360,6 +360,10 @@ Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* The type of a fresh array of this dtype with the layout that order 'C', 'F', 'A' or 'K' gives for
    `like`. */
 Answer fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order);
+/* Of a shape as creating functions take it. */
+Answer shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes);
+/* A list of numbers as an array node; for `dtype` NULL, NumPy chooses. */
+Answer array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out);
 
 /* ---- writes.c: in-place writes to arrays from outside ---- */
 /* May the array be written?  Breaks where its memory is read-only or overlaps itself; guards that

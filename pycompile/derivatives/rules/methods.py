@@ -61,12 +61,16 @@ def _running_logaddexp(g, o, array, axis):
     """Each result takes of the one before and of its item, exp(item - result) of it of the item."""
     x, o = np.moveaxis(array, axis, 0), np.moveaxis(o, axis, 0)
     g = np.array(np.moveaxis(g, axis, 0))
-    stays = np.exp(o[:-1] - o[1:])
+    stays = _share(o[:-1], x[1:], o[1:])
     for i in range(x.shape[0] - 2, -1, -1):
         g[i] += g[i + 1] * stays[i]
-    back = g * np.exp(x - o)
-    back[:1] = g[:1]  # it is its item, infinite or not
-    return np.moveaxis(back, 0, axis)
+    g[1:] *= _share(x[1:], o[:-1], o[1:])
+    return np.moveaxis(g, 0, axis)
+
+
+def _share(one, other, o):
+    """Of logaddexp(one, other), which is o, that of `one`; of two that are equally infinite, half."""
+    return np.where(one == other, 0.5, np.where(one == o, 1.0, np.exp(one - o)))
 
 
 def _running_most(g, o, array, axis):

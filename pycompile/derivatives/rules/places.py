@@ -107,6 +107,8 @@ def take_along_axis_arr(g, o, arr, indices, axis=-1):
 
 @rule(operator.getitem, "a")
 def getitem_a(g, o, a, b):
+    if not isinstance(a, (np.ndarray, np.generic)):
+        raise NoRule(f"an item of a {type(a).__name__}")
     back = np.zeros(a.shape, np.result_type(g))
     np.add.at(back, b, g)
     return back
