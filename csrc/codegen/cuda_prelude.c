@@ -251,6 +251,14 @@ static const struct {
      "    return chosen;\n"
      "}\n"
      "#endif\n"},
+    /* A number that the compiler does not know: it would take x for x * 1 and x - 0, where CuPy,
+       whose kernel has the number as an argument, makes subnormals zero and NaNs the same. */
+    {"unknown", NULL,
+     "template <class T> F T unknown(T x) { return x; }\n"
+     "#ifdef __CUDACC_RTC__\n"
+     "F float unknown(float x) { asm(\"\" : \"+f\"(x)); return x; }\n"
+     "F double unknown(double x) { asm(\"\" : \"+d\"(x)); return x; }\n"
+     "#endif\n"},
     {"clip", "choose",
      "template <class T> F T clip(T x, T low, T high) {\n"
      "    return low > high ? high : choose(x < low, low, choose(x > high, high, x));\n"

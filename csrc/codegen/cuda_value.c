@@ -314,6 +314,36 @@ cuda_store(CudaEmit *e, int32_t at)
 
 /* ---- values ---- */
 
+/* Is the argument a number with which the operation gives the other argument, but for subnormals
+   and NaNs? */
+static bool
+is_neutral(const CudaEmit *e, const Instr *v, int argument)
+{
+    const Instr *number = cuda_instr(e, v->args[argument]);
+    bool wide = number->dtype == DT_F64;
+    if (number->kind != INSTR_CONST || number->argument > 0 || (number->dtype != DT_F32 && !wide))
+        return false;
+    uint64_t one = wide ? 0x3ff0000000000000 : 0x3f800000, minus = wide ? 1ull << 63 : 1ull << 31;
+    switch (v->op) {
+    case OP_multiply: return number->bits[0] == one;
+    case OP_divide: return argument == 1 && number->bits[0] == one;
+    case OP_subtract: return argument == 1 && number->bits[0] == 0;
+    case OP_add: return number->bits[0] == minus;
+    default: return false;
+    }
+}
+
+static void
+put_argument_of(CudaEmit *e, const Instr *v, int argument, Text *out)
+{
+    static const char unknown[] = "unknown";
+    bool neutral = is_neutral(e, v, argument);
+    if (neutral) cuda_helper(e, unknown, strlen(unknown));
+    if (neutral) text_printf(out, "%s(", unknown);
+    cuda_value(e, v->args[argument], out);
+    if (neutral) text_put(out, ")");
+}
+
 static void
 put_value(CudaEmit *e, const Instr *v, Text *out)
 {
@@ -343,7 +373,7 @@ put_value(CudaEmit *e, const Instr *v, Text *out)
     default: break;
     }
     for (int a = 0; a < v->nargs && a < 3; a++) {
-        cuda_value(e, v->args[a], &names[a]);
+        put_argument_of(e, v, a, &names[a]);
         args[a] = names[a].data != NULL ? names[a].data : "";
     }
     if (is_called(e, v))

@@ -195,6 +195,31 @@ def test_nvrtc_compiles(graph, arch):
     assert cubin.count(b"\x7fELF") == 1
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize(
+    "op, number, hidden",
+    [
+        ("multiply", "1.0", True),
+        ("divide", "1.0", True),
+        ("subtract", "0.0", True),
+        ("add", "-0.0", True),
+        ("multiply", "2.0", False),
+        ("subtract", "-0.0", False),
+        ("add", "0.0", False),
+    ],
+)
+def test_a_neutral_number_is_an_operand(dtype, op, number, hidden):
+    """Else the compiler leaves the operation out, which makes subnormals zero and NaNs the same."""
+    source = _C.lower_cuda(
+        f"%0: {dtype}@cuda[99] = input(0)\n%1: {dtype} = const({number})\n"
+        f"%2: {dtype}@cuda[99] = {op}(%0, %1)\noutputs %2\n"
+    )[1]
+    assert (source.count("unknown(v1)") == 1 or source.count("unknown(s1)") == 1) == hidden, source
+    if _C.cuda_info()["nvrtc"] != (0, 0):
+        cubin, log = _C.cuda_compile(source, "sm_90")
+        assert cubin is not None, log
+
+
 # As NVRTC writes them; the assembler of CUDA 13.0 forgets the minus in the first three.
 MINUS = {
     "\tneg.s32 \t%r5, %r3;\n\tmax.s32 \t%r6, %r2, %r5;\n\tmax.s32 \t%r7, %r6, %r4;": True,
