@@ -583,6 +583,9 @@ Answer symbols_unite(Interp *in, SizeId a, SizeId b);
 Answer size_guard(Interp *in, SizeId size, bool zero);
 /* Is it negative?  It is guarded to be as in this call, where bounds do not show it. */
 Answer size_decide(Interp *in, SizeId size, bool *negative);
+/* decided.c: guards that a condition over lengths holds, or does not, as in this call; ANSWER_NO
+   where it is none, or no such guard can be written. */
+Answer condition_of_lengths(Interp *in, const Value *condition);
 /* Guards that the length is `least` or more, or makes it known. */
 Answer length_is_some(Interp *in, SizeId size, int64_t least);
 /* None of them is 0, where there are several: the strides of an array that lies as a new one are
