@@ -623,6 +623,8 @@ int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step
 Answer size_of_number(Interp *in, Value *value, SizeId *out);
 /* As size_of_number, of lengths of arrays from outside and what Python computes from them. */
 Answer size_of_length(Interp *in, Value *value, SizeId *out);
+/* The same, of an int that is known, too. */
+Answer int_as_length(Interp *in, Value *value, SizeId *out);
 Answer number_of_size(Interp *in, SizeId size, Value **out);
 /* A comparison of Python's ints as a node. */
 Answer sizes_compare(Interp *in, Op op, SizeId a, SizeId b, NodeId *out);

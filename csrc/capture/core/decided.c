@@ -68,18 +68,6 @@ size_magnitude(Interp *in, SizeId id, double *out)
     return ANSWER_YES;
 }
 
-/* ANSWER_NO: it is none of lengths. */
-static Answer
-side_as_size(Interp *in, Value *side, SizeId *out)
-{
-    int64_t number;
-    if (side->kind != V_CONST) return size_of_length(in, side, out);
-    if (!PyLong_CheckExact(side->object)) return ANSWER_NO;
-    TRY(value_as_int(in, side, &number));
-    *out = size_const(in->graph, number);
-    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
-}
-
 /* A length that equals a number is that number. */
 static Answer
 sides_are_equal(Interp *in, SizeId a, SizeId b)
@@ -113,8 +101,8 @@ condition_of_lengths(Interp *in, const Value *condition)
     if (!truth && op != OP_py_lt && op != OP_py_le && op != OP_py_eq && op != OP_py_ne)
         return ANSWER_NO;
     if (condition->object == NULL || condition->nitems != (truth ? 1 : 2)) return ANSWER_NO;
-    TRY(side_as_size(in, condition->items[0], &a));
-    if (!truth) TRY(side_as_size(in, condition->items[1], &b));
+    TRY(int_as_length(in, condition->items[0], &a));
+    if (!truth) TRY(int_as_length(in, condition->items[1], &b));
     if (size_is_const(in->graph, a) && size_is_const(in->graph, b)) return ANSWER_NO;
     TRY(size_magnitude(in, a, &most));
     TRY(size_magnitude(in, b, &other));
