@@ -10,6 +10,8 @@ _MISSING = np._NoValue
 _original_diff = np.diff._implementation
 _original_meshgrid = np.meshgrid._implementation
 _original_roll = np.roll._implementation
+_original_rot90 = np.rot90._implementation
+_original_split = np.split._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 

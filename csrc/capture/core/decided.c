@@ -43,7 +43,10 @@ static Answer
 side_is_more(Interp *in, SizeId a, SizeId b, int strict)
 {
     Graph *g = in->graph;
-    return size_guard(in, size_sub(g, size_sub(g, a, b), size_const(g, strict)), false);
+    SizeId more = size_sub(g, size_sub(g, a, b), size_const(g, strict));
+    int64_t bound;
+    if (more != NO_SIZE && size_lower(g, more, &bound) && bound >= 0) return ANSWER_YES;
+    return size_guard(in, more, false);
 }
 
 /* A bound of the size's magnitude. */
@@ -73,6 +76,7 @@ static Answer
 sides_are_equal(Interp *in, SizeId a, SizeId b)
 {
     Graph *g = in->graph;
+    if (size_same(g, a, b)) return ANSWER_YES;
     if (!size_is_const(g, a) && !size_is_const(g, b)) return symbols_unite(in, a, b);
     if (g->sizes.at[a].kind < SIZE_ADD && g->sizes.at[b].kind < SIZE_ADD) return ANSWER_NO;
     return size_guard(in, size_sub(g, a, b), true);
@@ -103,7 +107,6 @@ condition_of_lengths(Interp *in, const Value *condition)
     if (condition->object == NULL || condition->nitems != (truth ? 1 : 2)) return ANSWER_NO;
     TRY(int_as_length(in, condition->items[0], &a));
     if (!truth) TRY(int_as_length(in, condition->items[1], &b));
-    if (size_is_const(in->graph, a) && size_is_const(in->graph, b)) return ANSWER_NO;
     TRY(size_magnitude(in, a, &most));
     TRY(size_magnitude(in, b, &other));
     if (most + other >= 0x1p62) return ANSWER_NO;
