@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Values", "value plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
             ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes symbols dims measured streams effects"),
+            ("Arrays and effects", "storage sizes symbols decided dims measured streams effects"),
             ("Attempts", "paths obstacles print"),
         ],
     ),

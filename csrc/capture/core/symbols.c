@@ -292,7 +292,6 @@ refuse_number(Interp *in, const Dim *dim, SizeId size, const char *why)
 static Answer
 start_again(Interp *in, const char *why)
 {
-    if (getenv("WHYSP")) { Text t_={0}; put_line(in,&t_); fprintf(stderr, "SPEC %s %s\n", t_.data, why);} /*XX*/
     if (!in->attempt.again) in->attempt.learn->symbol_tries++;
     in->attempt.again = true;
     return interp_break(in, BREAK_SHAPE, "%s", why);
