@@ -41,7 +41,7 @@ CIRCLES = {
     "python": 10,
     "graph": 4,
     "arrays": 3,
-    "capture/core": 18,
+    "capture/core": 16,
     "capture/numpy": 25,
     "capture/containers": 3,
     "capture/objects": 24,

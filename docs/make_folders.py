@@ -56,7 +56,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "graph": (
         "Nodes, regions, sizes, types; how an operation is done; printing, parsing, verifying.",
         [
-            ("Nodes", "build ops size unite type constant object"),
+            ("Nodes", "build ops size size_bounds unite type constant object"),
             ("What is known of them", "way attention product virtual output live part"),
             ("Text and Python", "print parse verify view module_graph"),
         ],
@@ -65,20 +65,27 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "Symbolic values, sources, guards, storages, breaks, raising, guarded look-ups: what every rule needs.",
         [
             ("Tables", "kinds callables behind breaks raising slots"),
-            ("Values", "value plain shadow strange"),
+            ("Values", "value described known plain shadow strange"),
             ("Types", "type_lookup enum_types named_types set_values"),
-            ("Sources and choices", "source outcomes chosen join loop_shape"),
-            ("Arrays and effects", "storage sizes symbols decided dims measured streams effects"),
+            ("Sources and choices", "guards source inputs outcomes chosen join loop_shape"),
+            (
+                "Arrays and effects",
+                "storage sizes symbols dims size_guards lengths decided measured streams effects",
+            ),
             ("Attempts", "paths obstacles print"),
         ],
     ),
     "capture/numpy": (
         "Rules for NumPy's functions, methods, operators, indexing, views, writes and steps.",
         [
-            ("Functions", "numpy_names function_table numpy_functions numpy_python"),
+            (
+                "Functions",
+                "numpy_names function_table signature numpy_functions ufunc_calls numpy_python limits",
+            ),
             (
                 "Elements and places",
-                "ops int_bounds casts index index_list places masked views writes crossing",
+                "operands ufuncs ops int_bounds casts index_key index index_store index_list places "
+                "masked views writes crossing",
             ),
             (
                 "Functions by subject",
@@ -111,7 +118,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Control by objects", "exceptions groups handlers generators with match"),
             (
                 "Builtins",
-                "typings refusals class_builtins builtins methods strings folds output",
+                "typings refusals class_builtins builtin_arguments builtins builtin_numbers methods strings folds output",
             ),
         ],
     ),

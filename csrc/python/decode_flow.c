@@ -203,6 +203,13 @@ decode_depths(Decoded *decoded)
     return 0;
 }
 
+int
+line_at(const Decoded *decoded, int number)
+{
+    while (number > 0 && decoded->instrs[number].line == 0) number--;
+    return decoded->instrs[number].line;
+}
+
 CodePlace
 decoded_place(const Decoded *decoded)
 {

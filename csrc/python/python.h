@@ -83,6 +83,8 @@ void decoded_free(Decoded *decoded);
 /* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
 int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
+/* The line of the Instr, or of the last one before it that has a line. */
+int line_at(const Decoded *decoded, int number);
 /* The line of the code's head, and where its body begins: a line and a column in bytes, from 0; -1:
    not known. */
 typedef struct {

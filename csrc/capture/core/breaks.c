@@ -19,13 +19,6 @@ static const char *const hint_rows[] = {
 };
 
 int
-line_at(const Decoded *decoded, int number)
-{
-    while (number > 0 && decoded->instrs[number].line == 0) number--;
-    return decoded->instrs[number].line;
-}
-
-int
 break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out)
 {
     const char *file = text_of_str(decoded->code->co_filename);

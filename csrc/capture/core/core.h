@@ -126,8 +126,6 @@ BreakCode break_of_index(Interp *in, const Value *number);
 Answer break_key(Interp *in, Value *key, const char *what);
 /* Breaks with the reason that an earlier attempt found. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
-/* The line of the Instr, or of the last one before it that has a line. */
-int line_at(const Decoded *decoded, int number);
 /* Takes back the recorded break, so that another rule can be tried. */
 BreakNote break_take(Interp *in);
 /* Records the break again and returns its answer. */
@@ -196,7 +194,13 @@ top_value(Interp *in, int from_top)
     return slot_load(in, in->top, in->top->decoded->nlocalsplus + in->top->depth - from_top);
 }
 
-/* ---- value.c: making values; NULL with the error set ---- */
+/* ---- value.c: making values, NULL with the error set, and asking what they are ---- */
+/* The type of a V_NODE in the graph; valid until the next node is made. */
+static inline const Type *
+value_node_type(const Interp *in, const Value *value)
+{
+    return &graph_node(in->graph, value->node)->type;
+}
 void *map_get(const PointerMap *map, const void *key);
 int map_add(Arena *arena, PointerMap *map, const void *key, void *value);
 int map_put(Interp *in, PointerMap *map, const void *key, void *value); /* in the capture's arena */
@@ -215,12 +219,46 @@ PyObject *keep(Interp *in, PyObject *object);
 bool is_one_of(const char *name, const char *const *names);
 /* MODULE.NAME, kept; NULL with the error set. */
 PyObject *module_kept(Interp *in, const char *module, const char *name);
-/* The i-th entry of items; that of a container from outside is fetched and guarded at first use.
-   Always use this function: items[i] may be NULL. */
-Value *value_item(Interp *in, Value *container, int i);
 bool value_is_array(Interp *in, const Value *value); /* V_NODE of FORM_ARRAY */
 bool value_is_numpy(Interp *in, const Value *value); /* array, or array scalar, constant or node */
 bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float, complex */
+bool value_is_opaque(const Interp *in, const Value *value);  /* V_NODE of FORM_OBJECT */
+/* An array of the same dtype and rank, borrowed; NULL when the value is another object. */
+PyObject *opaque_sample(Interp *in, const Value *value);
+/* An object of a class of NumPy or Python that a step returned: neither array nor number. */
+bool value_is_opaque_object(Interp *in, const Value *value);
+/* The object that the trial returned for this value, borrowed.  The value is a node of
+   FORM_OBJECT. */
+PyObject *object_sample(Interp *in, const Value *value);
+/* A number that depends on the contents of arrays. */
+bool value_is_unknown_scalar(Interp *in, const Value *value);
+/* The activation that a generator resumes; NULL: not a generator, or one that has ended or is
+   running. */
+const Activation *generator_suspended(const Value *iterator);
+bool value_is_generator(const Value *value);
+/* Is it code of pycompile.decompositions: of a model, or of a function that stands for NumPy's? */
+bool code_is_model(const Activation *a);
+/* Is it code of any module of pycompile? */
+bool code_is_ours(const Activation *a);
+/* A scalar of Python or NumPy. */
+bool value_is_number(Interp *in, const Value *value);
+/* The record of an opaque node, valid until another is added; or NULL. */
+Opaque *opaque_of(Interp *in, NodeId node);
+/* A value as a result. */
+static inline Answer
+given(Value **out, Value *value)
+{
+    *out = value;
+    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- known.c: what is known of values, and their nodes ---- */
+Answer known_const(Interp *in, Value *value, PyObject **out);
+Answer known_scalar(Interp *in, Value *value, PyObject **out);
+Answer known_tuple(Interp *in, Value *value, PyObject **out);
+Answer known_container(Interp *in, Value *value, PyObject **out);
+/* The object of a V_PURE that depends on arguments alone; guards them by value. */
+Answer pure_known(Interp *in, Value *pure, PyObject **out);
 /* The value as a graph node with constant, guarded shape, in the current version of its storage;
    constants become const nodes.  Read an array's type only after this call. ANSWER_NO when it is no
    array or scalar. */
@@ -233,28 +271,8 @@ Answer value_as_unpinned_node(Interp *in, Value *value, NodeId *out);
 Answer value_wide_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
-bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
-/* An array of the same dtype and rank, borrowed; NULL when the value is another object. */
-PyObject *opaque_sample(Interp *in, const Value *value);
-/* An object of a class of NumPy or Python that a step returned: neither array nor number. */
-bool value_is_opaque_object(Interp *in, const Value *value);
-/* The object that the trial returned for this value, borrowed.  The value is a node of
-   FORM_OBJECT. */
-PyObject *object_sample(Interp *in, const Value *value);
-/* A number that depends on the contents of arrays. */
-bool value_is_unknown_scalar(Interp *in, const Value *value);
-/* The object of a V_PURE that depends on arguments alone; guards them by value. */
-Answer pure_known(Interp *in, Value *pure, PyObject **out);
-/* The activation that a generator resumes; NULL: not a generator, or one that has ended or is
-   running. */
-const Activation *generator_suspended(const Value *iterator);
-bool value_is_generator(const Value *value);
-/* Is it an object whose operators are looked up on its class? */
-bool value_is_object(const Value *value);
-/* Is it code of pycompile.decompositions: of a model, or of a function that stands for NumPy's? */
-bool code_is_model(const Activation *a);
-/* Is it code of any module of pycompile? */
-bool code_is_ours(const Activation *a);
+
+/* ---- described.c: types and names of values ---- */
 PyTypeObject *type_of_const(Interp *in, Value *value);
 PyTypeObject *type_of_object(Interp *in, Value *value);
 PyTypeObject *type_of_node(Interp *in, Value *value);
@@ -268,21 +286,8 @@ const char *describe_name(Interp *in, Value *value);
 const char *describe_grown(Interp *in, Value *value);
 const char *describe_object(Interp *in, Value *value);
 const char *describe_const(Interp *in, Value *value);
-Answer known_const(Interp *in, Value *value, PyObject **out);
-Answer known_scalar(Interp *in, Value *value, PyObject **out);
-Answer known_tuple(Interp *in, Value *value, PyObject **out);
-Answer known_container(Interp *in, Value *value, PyObject **out);
-/* A scalar of Python or NumPy. */
-bool value_is_number(Interp *in, const Value *value);
-/* The record of an opaque node, valid until another is added; or NULL. */
-Opaque *opaque_of(Interp *in, NodeId node);
-/* A value as a result. */
-static inline Answer
-given(Value **out, Value *value)
-{
-    *out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
+/* Is it an object whose operators are looked up on its class? */
+bool value_is_object(const Value *value);
 
 /* ---- plain.c: objects without code of the program's, and pure calls on them ---- */
 Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
@@ -368,11 +373,17 @@ Value *set_from_source(Interp *in, SourceId source, PyObject *object);
 Value *set_value(Interp *in, PyObject *real);
 int set_refresh(Interp *in, Value *set);
 
-/* ---- source.c: from source to value, emitting guards as facts are used ---- */
-/* The value of a source whose object is `object` now: an array becomes an input; an int, float,
-   bool or complex a symbolic scalar; tuples and lists are opened; the rest is a V_OBJECT. */
-Value *value_from_source(Interp *in, SourceId source, PyObject *object);
-Value *value_of_source(const Interp *in, SourceId source); /* NULL: none was made of it */
+/* ---- guards.c: guards, and the sources of what they ask ---- */
+/* Number of the guard, or -1 with the error set. */
+int guard_add(Interp *in, const Guard *guard);
+int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);
+/* Its place is the innermost line outside pycompile: for code of pycompile that stands for a
+   library function, the line of the call. */
+void guard_place(const Interp *in, Guard *guard);
+/* Guards that an object from outside is this very object. */
+Answer guard_is(Interp *in, Value *value);
+/* Guards that a V_OBJECT's type is what it is. */
+int value_guard_type(Interp *in, Value *value);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
 /* The frame's value stack held the object where capture began. */
@@ -380,28 +391,40 @@ bool source_is_stacked(const Interp *in, SourceId id);
 /* The source is an array that nothing else referred to where capture began. */
 bool source_is_spare(const Interp *in, SourceId id);
 SourceId source_of_const(Interp *in, PyObject *object);
-/* The contents of an object of a class derived from dict, list or tuple, or of a deque, as a
-   container of the builtin kind; a V_OBJECT where it is not opened. */
-Value *native_from_source(Interp *in, SourceId source, PyObject *object);
-/* Number of the guard, or -1 with the error set. */
-int guard_add(Interp *in, const Guard *guard);
-int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);
-/* Guards that a V_OBJECT's type is what it is. */
-int value_guard_type(Interp *in, Value *value);
-/* Makes shape and strides constants, guarded. */
-int value_pin(Interp *in, Value *value);
+static inline SourceKind
+source_kind(const Interp *in, SourceId source)
+{
+    return in->out->sources.at[source].kind;
+}
+Value *value_of_source(const Interp *in, SourceId source); /* NULL: none was made of it */
+int source_has_value(Interp *in, SourceId source, Value *value);
 uint64_t source_path_of(Interp *in, SourceId id);
 /* The record of the source's failed guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
 /* Is a value that varies guarded all the same, for a plan of its own? */
 bool varied_is_planned(const Interp *in, const VariedPath *varied);
+
+/* ---- inputs.c: arrays and numbers from outside; NULL with the error set ---- */
+Value *array_from_source(Interp *in, SourceId source, PyObject *object, const ArrayHeader *header);
+Value *device_from_source(Interp *in, SourceId source, PyObject *object,
+                          const ArrayLibrary *library, const ArrayHeader *header);
+Value *scalar_from_source(Interp *in, SourceId source, PyObject *object, DType dtype, Form form);
+/* Makes shape and strides constants, guarded. */
+int value_pin(Interp *in, Value *value);
 /* Guards that the int, which stays symbolic, lies in [low, high]; ANSWER_NO where that is
    impossible. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
-/* A bool that depends on inputs only, guarded (by a range where it compares an int). */
-Answer condition_known(Interp *in, Value *condition, bool *out);
-/* Guards that an object from outside is this very object. */
-Answer guard_is(Interp *in, Value *value);
+
+/* ---- source.c: from source to value, emitting guards as facts are used ---- */
+/* The value of a source whose object is `object` now: an array becomes an input; an int, float,
+   bool or complex a symbolic scalar; tuples and lists are opened; the rest is a V_OBJECT. */
+Value *value_from_source(Interp *in, SourceId source, PyObject *object);
+/* The contents of an object of a class derived from dict, list or tuple, or of a deque, as a
+   container of the builtin kind; a V_OBJECT where it is not opened. */
+Value *native_from_source(Interp *in, SourceId source, PyObject *object);
+/* The i-th entry of items; that of a container from outside is fetched and guarded at first use.
+   Always use this function: items[i] may be NULL. */
+Value *value_item(Interp *in, Value *container, int i);
 int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
 /* ---- paths.c: paths to inputs, from one attempt to the next ---- */
@@ -424,6 +447,8 @@ Answer outcome_compare(Interp *in, int operator_, Value *left, Value *right, Val
 /* A condition that compares a varying int with a constant for equality, guarding the outcome;
    ANSWER_NO: not of that form. */
 Answer outcome_condition(Interp *in, const Value *condition, bool *out);
+/* A bool that depends on inputs only, guarded (by a range where it compares an int). */
+Answer condition_known(Interp *in, Value *condition, bool *out);
 
 /* ---- chosen.c: values chosen among others ---- */
 /* What earlier attempts learnt of the branch at this Instr, or NULL. */
@@ -551,18 +576,16 @@ bool dim_allows(const Dim *dim, int64_t length);
 bool dim_is_same(const Dim *a, const Dim *b);
 /* "'batch' (1 or more)" */
 void dim_put(Text *out, const Dim *dim);
-/* An axis that is declared of an argument and that its array of `rank` axes has not; -1: none. */
-long dim_beyond(const Interp *in, const Value *array, int rank, const char **name);
-
-/* ---- symbols.c: lengths of arrays from outside that are not known ---- */
-enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
-enum { MOST_TRIES = 12 };  /* attempts with symbols */
 /* What is declared of the symbol; NULL: nothing. */
 const Dim *symbol_dim(const Interp *in, SizeId size);
 /* Sets DimensionError; `what` completes "the length 'batch' (1 or more) ...". ANSWER_ERROR. */
 Answer dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other);
 /* That an array from outside has the axes that are declared of it: 0, or -1 with DimensionError. */
 int dims_require(Interp *in, const Value *array, int rank);
+
+/* ---- symbols.c: lengths of arrays from outside that are not known ---- */
+enum { LEAST_SYMBOL = 1 }; /* no such length is less: without elements, strides are others */
+enum { MOST_TRIES = 12 };  /* attempts with symbols */
 bool symbols_in_use(const Interp *in);
 /* The axes of the array whose lengths stay symbols, a bit each. */
 unsigned symbols_of(Interp *in, const Value *array, const ArrayHeader *header);
@@ -575,17 +598,30 @@ int symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *
 /* The symbols in it are known from now on: capture starts again.  ANSWER_NO: there are none. */
 Answer size_specialise(Interp *in, SizeId size, const char *why);
 Answer sizes_specialise(Interp *in, const Type *type, const char *why);
-/* Two lengths that must be equal become one symbol, or known: capture starts again. ANSWER_NO:
-   neither has a symbol. */
-Answer symbols_unite(Interp *in, SizeId a, SizeId b);
+/* The same in two steps: *found becomes true where one was in the size, and the break that starts
+   capture again. */
+Answer symbols_fix(Interp *in, SizeId size, const char *why, bool *found);
+Answer symbols_again(Interp *in, const char *why);
+/* Has the array a length or stride that a turn of a loop tells? */
+bool type_is_measured(const Interp *in, const Type *type);
+/* Does it depend on nothing but lengths of arrays from outside? */
+bool size_of_symbols(const Graph *g, SizeId id);
+
+/* ---- size_guards.c ---- */
 /* Guards that the size is 0, or not negative; ANSWER_NO where it is not so, or no such guard can be
    written. */
 Answer size_guard(Interp *in, SizeId size, bool zero);
+/* Where that the size is `least` or more says the same of symbols alone, their guards say it. */
+bool size_bound_raised(Interp *in, SizeId size, int64_t least);
+/* Guards that the symbol is the other one: 0 or -1. */
+int symbols_guard_same(Interp *in, const Symbol *symbol, const Symbol *with);
+
+/* ---- lengths.c: lengths that must be equal, and those that decide what is done ---- */
+/* Two lengths that must be equal become one symbol, or known: capture starts again. ANSWER_NO:
+   neither has a symbol. */
+Answer symbols_unite(Interp *in, SizeId a, SizeId b);
 /* Is it negative?  It is guarded to be as in this call, where bounds do not show it. */
 Answer size_decide(Interp *in, SizeId size, bool *negative);
-/* decided.c: guards that a condition over lengths holds, or does not, as in this call; ANSWER_NO
-   where it is none, or no such guard can be written. */
-Answer condition_of_lengths(Interp *in, const Value *condition);
 /* Guards that the length is `least` or more, or makes it known. */
 Answer length_is_some(Interp *in, SizeId size, int64_t least);
 /* None of them is 0, where there are several: the strides of an array that lies as a new one are
@@ -603,10 +639,11 @@ Answer lengths_are_several(Interp *in, const Type *type);
 /* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of
    one element more does. */
 Answer layout_has_order(Interp *in, const Type *type, char order, bool *has);
-/* Has the array a length or stride that a turn of a loop tells? */
-bool type_is_measured(const Interp *in, const Type *type);
-/* Does it depend on nothing but lengths of arrays from outside? */
-bool size_of_symbols(const Graph *g, SizeId id);
+
+/* ---- decided.c ---- */
+/* Guards that a condition over lengths holds, or does not, as in this call; ANSWER_NO where it is
+   none, or no such guard can be written. */
+Answer condition_of_lengths(Interp *in, const Value *condition);
 
 /* ---- measured.c: ints that change from turn to turn, as sizes ---- */
 /* May sizes depend on such ints where capture is now? */

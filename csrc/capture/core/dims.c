@@ -91,7 +91,8 @@ dim_put(Text *out, const Dim *dim)
     text_put(out, ")");
 }
 
-long
+/* An axis that is declared of an argument and that its array of `rank` axes has not; -1: none. */
+static long
 dim_beyond(const Interp *in, const Value *array, int rank, const char **name)
 {
     PyObject *axes = axes_by_name(in, array), *axis, *row;
@@ -103,4 +104,65 @@ dim_beyond(const Interp *in, const Value *array, int rank, const char **name)
         return number;
     }
     return -1;
+}
+
+/* The innermost line that is the program's. */
+static void
+put_line(const Interp *in, Text *out)
+{
+    const Activation *a = in->top;
+    int line = in->attempt.line;
+    for (; a != NULL && a->caller != NULL && code_is_ours(a); a = a->caller)
+        line = line_at(a->caller->decoded, a->caller->number);
+    const char *file = a == NULL ? NULL : PyUnicode_AsUTF8(a->decoded->code->co_filename);
+    text_printf(out, "%s:%d", file != NULL ? file : "?", line);
+}
+
+/* Raises DimensionError of a text that begins with the line. */
+static void
+raise_here(Interp *in, Text *text)
+{
+    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
+    if (class != NULL)
+        PyErr_SetString(class, text->data != NULL ? text->data : "a declared length");
+    text_free(text);
+}
+
+Answer
+dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
+{
+    Text text = {0};
+    put_line(in, &text);
+    text_put(&text, ": the length ");
+    dim_put(&text, dim);
+    text_printf(&text, " %s", what);
+    if (other != NULL) text_put(&text, " ");
+    if (other != NULL) dim_put(&text, other);
+    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
+                                  : "; change the code, or take the name out of `dynamic`");
+    raise_here(in, &text);
+    return ANSWER_ERROR;
+}
+
+int
+dims_require(Interp *in, const Value *array, int rank)
+{
+    const char *name;
+    long axis = dim_beyond(in, array, rank, &name);
+    if (axis < 0) return 0;
+    Text text = {0};
+    put_line(in, &text);
+    text_printf(&text, ": `dynamic` names axis %ld of '%s', an array of %d dimensions", axis, name,
+                rank);
+    raise_here(in, &text);
+    return -1;
+}
+
+const Dim *
+symbol_dim(const Interp *in, SizeId size)
+{
+    for (int i = 0; i < in->memory.symbols.len; i++)
+        if (in->memory.symbols.at[i].size == size && in->memory.symbols.at[i].dim.name != NULL)
+            return &in->memory.symbols.at[i].dim;
+    return NULL;
 }

@@ -122,3 +122,45 @@ outcome_condition(Interp *in, const Value *condition, bool *out)
     return guard_outcome(in, symbol, constant->object, is_true != unequal) < 0 ? ANSWER_ERROR
                                                                                : ANSWER_YES;
 }
+
+/* A bool that depends on inputs only: for a comparison of an int argument with a constant, a range
+   guard is enough; other inputs are guarded by value. */
+Answer
+condition_known(Interp *in, Value *condition, bool *out)
+{
+    PyObject *object;
+    Answer outcome = outcome_condition(in, condition, out);
+    if (outcome != ANSWER_NO) return outcome;
+    if (condition->object != NULL && condition->nitems == 2) {
+        Op op = graph_node(in->graph, condition->node)->op;
+        bool is_true = condition->object == Py_True;
+        for (int side = 0; side < 2; side++) {
+            Value *symbol = condition->items[side], *bound = condition->items[!side];
+            int64_t limit;
+            if (symbol->kind != V_NODE || bound->kind != V_CONST ||
+                !PyLong_CheckExact(bound->object) || value_as_int(in, bound, &limit) != ANSWER_YES)
+                continue;
+            if (limit < -(1LL << 60) || limit > 1LL << 60 || (op != OP_py_lt && op != OP_py_le))
+                continue;
+            int64_t low = INT64_MIN, high = INT64_MAX;
+            bool strict = (op == OP_py_lt) == is_true;
+            /* symbol < limit when it is the left side and the test holds, or the right and it fails
+             */
+            if ((side == 0) == is_true)
+                high = limit - strict;
+            else
+                low = limit + strict;
+            Answer answer = value_in_range(in, symbol, low, high);
+            if (answer_stops(answer)) return answer;
+            if (answer == ANSWER_NO) continue;
+            *out = is_true;
+            return ANSWER_YES;
+        }
+    }
+    *out = condition->object == Py_True;
+    Answer answer = condition_of_lengths(in, condition);
+    if (answer != ANSWER_NO) return answer;
+    answer = value_known(in, condition, &object);
+    if (answer == ANSWER_YES) *out = object == Py_True;
+    return answer;
+}

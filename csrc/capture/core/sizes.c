@@ -145,3 +145,11 @@ sizes_settle(Interp *in)
             drop_input(in, i);
     }
 }
+
+int
+note_class_asked(Interp *in, const Value *value)
+{
+    if (in->loop == NULL || value->kind != V_NODE || value_is_array(in, value)) return 0;
+    LoopAsked asked = {.number = value->node, .line = in->graph->line};
+    return VEC_PUSH(in->arena, &in->loop->asked, asked);
+}

@@ -89,15 +89,6 @@ symbol_at(const Interp *in, uint64_t path)
     return NULL;
 }
 
-const Dim *
-symbol_dim(const Interp *in, SizeId size)
-{
-    for (int i = 0; i < in->memory.symbols.len; i++)
-        if (in->memory.symbols.at[i].size == size && in->memory.symbols.at[i].dim.name != NULL)
-            return &in->memory.symbols.at[i].dim;
-    return NULL;
-}
-
 /* The first symbol that has to be this one, by its name. */
 static const Symbol *
 united_with(const Interp *in, const Dim *dim, int64_t hint)
@@ -107,34 +98,6 @@ united_with(const Interp *in, const Dim *dim, int64_t hint)
             size_value(in->graph, in->memory.symbols.at[i].size) == hint)
             return &in->memory.symbols.at[i];
     return NULL;
-}
-
-/* Guards that the symbol is the other one. */
-static int
-guard_united(Interp *in, const Symbol *symbol, const Symbol *with)
-{
-    Guard guard = {.kind = GUARD_SAME_SIZE,
-                   .source = symbol->array,
-                   .other = with->array,
-                   .low = symbol->axis,
-                   .high = with->axis};
-    SizeTerm terms[] = {{SIZE_DIM, 0, symbol->axis},
-                        {SIZE_CONST, -1, 0},
-                        {SIZE_DIM, 1, with->axis},
-                        {SIZE_MUL, 0, 0},
-                        {SIZE_ADD, 0, 0}};
-    SourceId sources[] = {symbol->array, with->array};
-    if (symbol->axis != OF_INT && with->axis != OF_INT) return guard_add(in, &guard) < 0 ? -1 : 0;
-    guard = (Guard){.kind = GUARD_SIZES,
-                    .source = symbol->array,
-                    .other = NO_SOURCE,
-                    .low = 1,
-                    .ngroup = COUNT_OF(sources),
-                    .group = arena_copy(in->arena, sources, sizeof sources),
-                    .nsizes = COUNT_OF(terms),
-                    .sizes = arena_copy(in->arena, terms, sizeof terms)};
-    if (guard.group == NULL || guard.sizes == NULL) return -1;
-    return guard_add(in, &guard) < 0 ? -1 : 0;
 }
 
 /* Guards what is declared of the symbol. */
@@ -164,7 +127,7 @@ symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out)
     const Symbol *with = united_with(in, &symbol.dim, hint);
     if (with != NULL) {
         *out = symbol.size = with->size;
-        if (guard_united(in, &symbol, with) < 0) return -1;
+        if (symbols_guard_same(in, &symbol, with) < 0) return -1;
     } else {
         *out = symbol.size = size_dim(in->graph, array->node, axis, hint);
         bool declared = symbol.dim.name != NULL;
@@ -224,60 +187,6 @@ symbol_of_int(Interp *in, Value *value, SizeId *out)
     return VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* ---- what is declared ---- */
-
-/* The innermost line that is the program's. */
-static void
-put_line(const Interp *in, Text *out)
-{
-    const Activation *a = in->top;
-    int line = in->attempt.line;
-    for (; a != NULL && a->caller != NULL && code_is_ours(a); a = a->caller)
-        line = line_at(a->caller->decoded, a->caller->number);
-    const char *file = a == NULL ? NULL : PyUnicode_AsUTF8(a->decoded->code->co_filename);
-    text_printf(out, "%s:%d", file != NULL ? file : "?", line);
-}
-
-/* Raises DimensionError of a text that begins with the line. */
-static void
-raise_here(Interp *in, Text *text)
-{
-    PyObject *class = module_kept(in, "pycompile._errors", "DimensionError");
-    if (class != NULL)
-        PyErr_SetString(class, text->data != NULL ? text->data : "a declared length");
-    text_free(text);
-}
-
-Answer
-dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
-{
-    Text text = {0};
-    put_line(in, &text);
-    text_put(&text, ": the length ");
-    dim_put(&text, dim);
-    text_printf(&text, " %s", what);
-    if (other != NULL) text_put(&text, " ");
-    if (other != NULL) dim_put(&text, other);
-    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
-                                  : "; change the code, or take the name out of `dynamic`");
-    raise_here(in, &text);
-    return ANSWER_ERROR;
-}
-
-int
-dims_require(Interp *in, const Value *array, int rank)
-{
-    const char *name;
-    long axis = dim_beyond(in, array, rank, &name);
-    if (axis < 0) return 0;
-    Text text = {0};
-    put_line(in, &text);
-    text_printf(&text, ": `dynamic` names axis %ld of '%s', an array of %d dimensions", axis, name,
-                rank);
-    raise_here(in, &text);
-    return -1;
-}
-
 /* ---- what is learnt ---- */
 
 static Answer
@@ -289,22 +198,22 @@ refuse_number(Interp *in, const Dim *dim, SizeId size, const char *why)
     return dim_refuse(in, dim, what, NULL);
 }
 
-static Answer
-start_again(Interp *in, const char *why)
+Answer
+symbols_again(Interp *in, const char *why)
 {
     if (!in->attempt.again) in->attempt.learn->symbol_tries++;
     in->attempt.again = true;
     return interp_break(in, BREAK_SHAPE, "%s", why);
 }
 
-static Answer
-fix_symbols(Interp *in, SizeId id, const char *why, bool *found)
+Answer
+symbols_fix(Interp *in, SizeId id, const char *why, bool *found)
 {
     if (size_is_const(in->graph, id)) return ANSWER_YES;
     Size size = in->graph->sizes.at[id];
     if (size.kind >= SIZE_ADD) {
-        TRY(fix_symbols(in, size.a, why, found));
-        return fix_symbols(in, size.b, why, found);
+        TRY(symbols_fix(in, size.a, why, found));
+        return symbols_fix(in, size.b, why, found);
     }
     const Dim *dim = symbol_dim(in, id);
     if (dim != NULL && !in->attempt.again) return refuse_number(in, dim, id, why);
@@ -323,8 +232,8 @@ Answer
 size_specialise(Interp *in, SizeId size, const char *why)
 {
     bool found = false;
-    TRY(fix_symbols(in, size, why, &found));
-    return found ? start_again(in, why) : ANSWER_NO;
+    TRY(symbols_fix(in, size, why, &found));
+    return found ? symbols_again(in, why) : ANSWER_NO;
 }
 
 Answer
@@ -332,11 +241,11 @@ sizes_specialise(Interp *in, const Type *type, const char *why)
 {
     bool found = false;
     for (int i = 0; i < type->rank; i++) {
-        TRY(fix_symbols(in, type->shape[i], why, &found));
-        TRY(fix_symbols(in, type->stride[i], why, &found));
+        TRY(symbols_fix(in, type->shape[i], why, &found));
+        TRY(symbols_fix(in, type->stride[i], why, &found));
     }
-    TRY(fix_symbols(in, type->offset, why, &found));
-    return found ? start_again(in, why) : ANSWER_NO;
+    TRY(symbols_fix(in, type->offset, why, &found));
+    return found ? symbols_again(in, why) : ANSWER_NO;
 }
 
 bool
@@ -357,390 +266,4 @@ type_is_measured(const Interp *in, const Type *type)
             !size_of_symbols(in->graph, type->stride[i]))
             return true;
     return false;
-}
-
-/* ---- guards ---- */
-
-int64_t
-size_terms_value(const SizeTerm *terms, int count, const int64_t *const *shapes)
-{
-    int64_t values[SIZE_DEPTH];
-    int n = 0;
-    for (int i = 0; i < count; i++) {
-        const SizeTerm *term = &terms[i];
-        if (term->kind < SIZE_ADD) {
-            values[n++] =
-                term->kind == SIZE_CONST ? term->value : shapes[term->value][Py_MAX(term->axis, 0)];
-        } else {
-            n--;
-            values[n - 1] = size_apply(term->kind, values[n - 1], values[n]);
-        }
-    }
-    return values[0];
-}
-
-typedef struct {
-    VEC(SizeTerm) terms;
-    VEC(SourceId) arrays;
-    int waiting;
-} SizeCode;
-
-static Answer
-put_symbol(Interp *in, SizeId id, SizeCode *code)
-{
-    const Symbol *symbol = NULL;
-    for (int i = 0; i < in->memory.symbols.len && symbol == NULL; i++)
-        if (in->memory.symbols.at[i].size == id) symbol = &in->memory.symbols.at[i];
-    if (symbol == NULL) return ANSWER_NO;
-    int at = 0;
-    while (at < code->arrays.len && code->arrays.at[at] != symbol->array) at++;
-    if (at == MOST_SIZED) return ANSWER_NO;
-    SizeTerm term = {.kind = SIZE_DIM, .value = at, .axis = symbol->axis};
-    if ((at == code->arrays.len && VEC_PUSH(in->arena, &code->arrays, symbol->array) < 0) ||
-        VEC_PUSH(in->arena, &code->terms, term) < 0)
-        return ANSWER_ERROR;
-    return ANSWER_YES;
-}
-
-static Answer
-put_size(Interp *in, SizeId id, SizeCode *code)
-{
-    Size size = in->graph->sizes.at[id];
-    SizeTerm term = {.kind = size.kind, .value = size.value};
-    if (size.kind >= SIZE_ADD) {
-        TRY(put_size(in, size.a, code));
-        TRY(put_size(in, size.b, code));
-        code->waiting -= 2;
-    }
-    if (++code->waiting > SIZE_DEPTH) return ANSWER_NO;
-    if (size.kind == SIZE_DIM) return put_symbol(in, id, code);
-    if (size.kind == SIZE_NUMBER || size.kind == SIZE_STRIDE) return ANSWER_NO;
-    return VEC_PUSH(in->arena, &code->terms, term) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* Does what is declared say that the number divides the symbol, or the product of symbols? */
-static bool
-is_multiple(const Interp *in, SizeId id, int64_t by)
-{
-    const Size *size = &in->graph->sizes.at[id];
-    if (size->kind == SIZE_MUL) return is_multiple(in, size->a, by) || is_multiple(in, size->b, by);
-    const Dim *dim = symbol_dim(in, id);
-    return dim != NULL && by > 0 && dim->divisor % by == 0;
-}
-
-/* Adds how often the size, or where that leaves nothing a part of it, is in a sum.  False: other
-   things are in it. */
-static bool
-add_multiples(Interp *in, SizeId id, int64_t factor, SizeId *of, int64_t *times)
-{
-    const Size *size = &in->graph->sizes.at[id];
-    if (size->kind == SIZE_ADD)
-        return add_multiples(in, size->a, factor, of, times) &&
-               add_multiples(in, size->b, factor, of, times);
-    if (size->kind == SIZE_MUL && size_is_const(in->graph, size->a))
-        return add_multiples(in, size->b, factor * size_value(in->graph, size->a), of, times);
-    bool divided = size->kind == SIZE_FLOOR_DIV && size_is_const(in->graph, size->b);
-    SizeId whole = divided ? size->a : id;
-    int64_t by = divided ? size_value(in->graph, size->b) : 1;
-    if ((*of != NO_SIZE && *of != whole) || !is_multiple(in, whole, by) || factor % by != 0)
-        return false;
-    *of = whole;
-    *times += factor / by;
-    return true;
-}
-
-static bool
-is_declared_zero(Interp *in, SizeId size)
-{
-    SizeId of = NO_SIZE;
-    int64_t times = 0;
-    return add_multiples(in, size, 1, &of, &times) && times == 0;
-}
-
-/* The code may not decide by a declared length, but by what is declared. */
-static Answer
-dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
-{
-    Size size = in->graph->sizes.at[part];
-    if (size_is_const(in->graph, part)) return ANSWER_YES;
-    const Dim *dim = symbol_dim(in, size.kind == SIZE_MOD ? size.a : part);
-    if (size.kind == SIZE_MOD && part == whole && zero && dim != NULL &&
-        size_is_const(in->graph, size.b) && dim->divisor % size_value(in->graph, size.b) == 0)
-        return ANSWER_YES;
-    if (size.kind >= SIZE_ADD) {
-        TRY(dims_allow(in, size.a, whole, zero));
-        return dims_allow(in, size.b, whole, zero);
-    }
-    if (dim == NULL) return ANSWER_YES;
-    size = in->graph->sizes.at[whole];
-    char what[96] = "has to be related to others as in this call";
-    if (!zero && size.kind == SIZE_ADD && size.a == part && size_is_const(in->graph, size.b))
-        snprintf(what, sizeof(what), "has to be %lld or more (a `Dim` says so)",
-                 -(long long)size_value(in->graph, size.b));
-    return dim_refuse(in, dim, what, NULL);
-}
-
-/* The guard of what has the symbol has this bound from now on. */
-static bool
-symbol_is_raised(Interp *in, SizeId symbol, int64_t least)
-{
-    for (int i = 0; i < in->memory.symbols.len; i++) {
-        const Symbol *at = &in->memory.symbols.at[i];
-        if (at->size != symbol) continue;
-        Value *array = value_of_source(in, at->array);
-        if (array == NULL || array->guard == 0) return false;
-        Guard *guard = &in->out->guards.at[array->guard - 1];
-        int64_t *guarded = at->axis == OF_INT ? &guard->low : &guard->array.shape[at->axis];
-        SizeId bound = size_const(in->graph, Py_MAX(least, *guarded));
-        if (bound == NO_SIZE) return false;
-        in->graph->sizes.at[symbol].a = bound;
-        *guarded = Py_MAX(least, *guarded);
-        return sizes_refresh(in->graph) == 0;
-    }
-    return false;
-}
-
-/* Where that the size is `least` or more says the same of symbols alone, their guards say it. */
-static bool
-bound_is_raised(Interp *in, SizeId id, int64_t least)
-{
-    const Size size = in->graph->sizes.at[id];
-    if (size.kind < SIZE_ADD) return symbol_is_raised(in, id, least);
-    bool known[2] = {size_is_const(in->graph, size.a), size_is_const(in->graph, size.b)};
-    int64_t a = size_value(in->graph, size.a), b = size_value(in->graph, size.b);
-    switch (size.kind) {
-    case SIZE_ADD: return known[1] && bound_is_raised(in, size.a, least - b);
-    case SIZE_MOST:
-        if (known[0] && a < least) return bound_is_raised(in, size.b, least);
-        return known[1] && b < least && bound_is_raised(in, size.a, least);
-    case SIZE_FLOOR_DIV:
-        return known[1] && b > 0 && b < INT32_MAX && least > 0 && least < INT32_MAX &&
-               bound_is_raised(in, size.a, least * b);
-    case SIZE_MUL:
-        if (known[0] && a > 0 && least > 0) return bound_is_raised(in, size.b, (least - 1) / a + 1);
-        return least == 1 && size_lower(in->graph, size.a, &a) && a >= 0 &&
-               size_lower(in->graph, size.b, &b) && b >= 0 && bound_is_raised(in, size.a, 1) &&
-               bound_is_raised(in, size.b, 1);
-    default: return false;
-    }
-}
-
-/* Is the same guarded already? */
-static bool
-is_guarded(const Interp *in, const SizeCode *code, bool zero)
-{
-    for (int i = 0; i < in->out->guards.len; i++) {
-        const Guard *guard = &in->out->guards.at[i];
-        bool same = guard->kind == GUARD_SIZES && guard->low == zero &&
-                    guard->nsizes == code->terms.len && guard->ngroup == code->arrays.len;
-        for (int k = 0; same && k < code->arrays.len; k++)
-            same = guard->group[k] == code->arrays.at[k];
-        for (int k = 0; same && k < code->terms.len; k++) {
-            const SizeTerm *a = &guard->sizes[k], *b = &code->terms.at[k];
-            same = a->kind == b->kind && a->value == b->value && a->axis == b->axis;
-        }
-        if (same) return true;
-    }
-    return false;
-}
-
-Answer
-size_guard(Interp *in, SizeId size, bool zero)
-{
-    SizeCode code = {.waiting = 0};
-    int64_t hint = size_value(in->graph, size);
-    if (size == NO_SIZE) return ANSWER_ERROR;
-    if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
-    if (zero && is_declared_zero(in, size)) return ANSWER_YES;
-    if (!in->memory.numpys) TRY(dims_allow(in, size, size, zero));
-    if (!zero && bound_is_raised(in, size, 0)) return ANSWER_YES;
-    if (PyErr_Occurred()) return ANSWER_ERROR;
-    TRY(put_size(in, size, &code));
-    if (code.arrays.len == 0) return ANSWER_NO;
-    if (is_guarded(in, &code, zero)) return ANSWER_YES;
-    Guard guard = {.kind = GUARD_SIZES,
-                   .source = code.arrays.at[0],
-                   .other = NO_SOURCE,
-                   .low = zero,
-                   .ngroup = code.arrays.len,
-                   .group = code.arrays.at,
-                   .nsizes = code.terms.len,
-                   .sizes = code.terms.at};
-    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* ---- lengths that must be equal ---- */
-
-static Symbol *
-symbol_of_size(Interp *in, SizeId size)
-{
-    for (int i = 0; i < in->memory.symbols.len; i++)
-        if (in->memory.symbols.at[i].size == size) return &in->memory.symbols.at[i];
-    return NULL;
-}
-
-/* The first symbol is the other one, a declared one the one that stays. */
-static Answer
-unite_symbols(Interp *in, Symbol *a, Symbol *b)
-{
-    if (guard_united(in, a, b) < 0) return ANSWER_ERROR;
-    bool first = a->dim.name != NULL || (b->dim.name == NULL && a < b);
-    SizeId kept = first ? a->size : b->size, other = first ? b->size : a->size;
-    int64_t least = size_value(in->graph, in->graph->sizes.at[other].a);
-    if (least > size_value(in->graph, in->graph->sizes.at[kept].a))
-        in->graph->sizes.at[kept].a = in->graph->sizes.at[other].a;
-    for (int i = 0; i < in->memory.symbols.len; i++)
-        if (in->memory.symbols.at[i].size == other) in->memory.symbols.at[i].size = kept;
-    return size_unite(in->graph, other, kept) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static bool
-is_declared(const Interp *in, SizeId id)
-{
-    const Size *size = &in->graph->sizes.at[id];
-    if (size->kind >= SIZE_ADD) return is_declared(in, size->a) || is_declared(in, size->b);
-    return symbol_dim(in, id) != NULL;
-}
-
-/* Extremes in the size are what they are in this call, where bounds of symbols say so. */
-static void
-decide_extremes(Interp *in, SizeId id)
-{
-    const Size size = in->graph->sizes.at[id];
-    if (size.kind < SIZE_ADD) return;
-    decide_extremes(in, size.a);
-    decide_extremes(in, size.b);
-    if (size.kind != SIZE_LEAST && size.kind != SIZE_MOST) return;
-    SizeId more = size_sub(in->graph, size.a, size.b), less = size_sub(in->graph, size.b, size.a);
-    if (more != NO_SIZE && less != NO_SIZE)
-        (void)bound_is_raised(in, size_value(in->graph, more) >= 0 ? more : less, 0);
-}
-
-/* A symbol in what is guarded to be 0 becomes what it is then. */
-static Answer
-unite_solved(Interp *in, SizeId zero)
-{
-    SizeId symbol, is;
-    if (is_declared(in, zero)) return ANSWER_YES;
-    bool solved = size_solved(in->graph, zero, &symbol, &is);
-    if (!solved) decide_extremes(in, zero);
-    if (!solved && (zero = size_now(in->graph, zero)) != NO_SIZE)
-        solved = size_solved(in->graph, zero, &symbol, &is);
-    if (PyErr_Occurred()) return ANSWER_ERROR;
-    if (!solved) return ANSWER_YES;
-    return size_unite(in->graph, symbol, is) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-Answer
-symbols_unite(Interp *in, SizeId a, SizeId b)
-{
-    static const char why[] = "a length that must be equal to another";
-    Graph *g = in->graph;
-    a = size_now(g, a);
-    b = size_now(g, b);
-    if (a == NO_SIZE || b == NO_SIZE) return ANSWER_ERROR;
-    if (size_same(g, a, b)) return ANSWER_YES;
-    Symbol *one = symbol_of_size(in, a), *other = symbol_of_size(in, b);
-    bool found = false, known = size_is_const(g, a) || size_is_const(g, b);
-    if (one != NULL && other != NULL && one->dim.name != NULL && other->dim.name != NULL)
-        return dim_refuse(in, &one->dim, "has to be equal to", &other->dim);
-    if (size_value(g, a) == size_value(g, b) && one != NULL && other != NULL)
-        return unite_symbols(in, one, other);
-    SizeId zero = size_sub(g, a, b);
-    Answer answer = known ? ANSWER_NO : size_guard(in, zero, true);
-    if (answer == ANSWER_YES) return unite_solved(in, zero);
-    if (answer != ANSWER_NO) return answer;
-    TRY(fix_symbols(in, a, why, &found));
-    TRY(fix_symbols(in, b, why, &found));
-    return found ? start_again(in, why) : ANSWER_NO;
-}
-
-Answer
-size_decide(Interp *in, SizeId size, bool *negative)
-{
-    int64_t bound;
-    *negative = false;
-    if (size == NO_SIZE) return ANSWER_ERROR;
-    if (size_lower(in->graph, size, &bound) && bound >= 0) return ANSWER_YES;
-    *negative = size_value(in->graph, size) < 0;
-    if (size_is_const(in->graph, size)) return ANSWER_YES;
-    SizeId holds = size; /* … < 0: -1 - … >= 0 */
-    if (*negative) holds = size_sub(in->graph, size_const(in->graph, -1), size);
-    Answer answer = size_guard(in, holds, false);
-    return answer != ANSWER_NO ? answer
-                               : size_specialise(in, size, "a length that decides what is done");
-}
-
-Answer
-length_is_some(Interp *in, SizeId size, int64_t least)
-{
-    bool less, outer = in->memory.numpys;
-    in->memory.numpys = true;
-    Answer decided =
-        size_decide(in, size_sub(in->graph, size, size_const(in->graph, least)), &less);
-    in->memory.numpys = outer;
-    TRY(decided);
-    if (!less) return ANSWER_YES;
-    Answer answer = size_specialise(in, size, "an axis of no or one element");
-    return answer == ANSWER_NO ? ANSWER_YES : answer;
-}
-
-Answer
-lengths_are_some(Interp *in, int rank, const SizeId *shape)
-{
-    for (int i = 0; i < rank && rank > 1; i++)
-        if (!size_is_const(in->graph, shape[i])) TRY(length_is_some(in, shape[i], 1));
-    return ANSWER_YES;
-}
-
-Answer
-lengths_are_several(Interp *in, const Type *type)
-{
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 2));
-    return ANSWER_YES;
-}
-
-Answer
-layout_is_fixed(Interp *in, const Type *type)
-{
-    if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    return type_is_contiguous(in->graph, type) ? lengths_are_some(in, type->rank, type->shape)
-                                               : lengths_are_several(in, type);
-}
-
-Answer
-size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
-{
-    Graph *g = in->graph;
-    *more = size_value(g, a) > size_value(g, b);
-    SizeId most = *more ? a : b, least = *more ? b : a;
-    int64_t bound;
-    if (size_lower(g, size_sub(g, most, least), &bound) && bound > 0) return ANSWER_YES;
-    SizeId ratio = size_ratio(g, most, least);
-    if (ratio == NO_SIZE) return ANSWER_ERROR;
-    if (size_value(g, ratio) < 2 || !size_is_times(g, most, ratio, least)) return ANSWER_NO;
-    return length_is_some(in, ratio, 2);
-}
-
-Answer
-layout_has_order(Interp *in, const Type *type, char order, bool *has)
-{
-    Graph *g = in->graph;
-    SizeId step = size_const(g, (int64_t)dtype_size((DType)type->dtype));
-    *has = order == 'C' ? type_is_contiguous(g, type) : type_is_fortran(g, type);
-    if (*has || type_is_measured(in, type)) return ANSWER_YES;
-    for (int i = 0; i < type->rank; i++) {
-        int axis = order == 'C' ? type->rank - 1 - i : i;
-        SizeId length = type->shape[axis], stride = type->stride[axis];
-        bool more;
-        if (size_is_const(g, length) && size_value(g, length) == 1) continue;
-        if (!size_same(g, stride, step)) {
-            TRY(length_is_some(in, length, 2));
-            Answer answer = size_is_more(in, stride, step, &more);
-            return answer == ANSWER_NO ? lengths_are_several(in, type) : answer;
-        }
-        step = size_mul(g, step, length);
-    }
-    return ANSWER_YES;
 }

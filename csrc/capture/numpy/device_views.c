@@ -74,15 +74,6 @@ device_find(Interp *in, Value *array, PyObject *name, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-Answer
-device_lengths_hold(Interp *in, NodeId node)
-{
-    Type type = node_type(in, node);
-    for (int i = 0; i < type.rank; i++)
-        if (!size_is_const(in->graph, type.shape[i])) TRY(length_is_some(in, type.shape[i], 2));
-    return ANSWER_YES;
-}
-
 /* ---- parts ---- */
 
 static bool
@@ -104,7 +95,7 @@ device_part(Interp *in, Value *array, Value *key, NodeId *out)
         return device_break(in, array, "a part, not by known numbers and slices,");
     if (answer != ANSWER_YES) return answer;
     Type type = node_type(in, *out);
-    return type_elements(in->graph, &type) > 0 ? device_lengths_hold(in, *out)
+    return type_elements(in->graph, &type) > 0 ? lengths_are_several(in, &type)
                                                : device_break(in, array, "a part without elements");
 }
 

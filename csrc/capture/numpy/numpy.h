@@ -113,13 +113,34 @@ Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value
 bool array_has_method(const char *name);
 /* A function of NumPy that takes arrays and runs no code outside NumPy on them. */
 bool numpy_is_known(PyObject *callable);
-/* The argument of that name; NULL when not given. */
-Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
-
 /* Binds the arguments as the rule's signature says and calls its handler; a call that it does not
    follow is a step of `callable`, unless that is NULL. */
 Answer rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
                  PyObject *kwnames, Value **out);
+/* The rule's own nodes; whether it takes arrays whose lengths change from turn to turn, it says. */
+Answer rule_apply(Interp *in, const Rule *rule, Value *const *bound, Value **out);
+/* May another way of capturing the call be tried after this break?  Not where NumPy itself would
+   refuse it. */
+bool break_is_ours(BreakCode code);
+
+/* ---- signature.c: arguments by a rule's signature ---- */
+/* The argument of that name; NULL when not given. */
+Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
+/* Binds the arguments as the rule's signature says. */
+Answer rule_bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **bound);
+/* The argument, which a rule does not use, has its default value.  `text`: the default up to the
+   next space, where it is a text. */
+bool value_is_default(const Value *value, const char *name, size_t length, const char *text);
+/* The arguments that the function changes, a bit each: the first, and out where all arguments of
+   the signature may be positional. */
+unsigned rule_changes(const Rule *rule);
+
+/* ---- ufunc_calls.c ---- */
+Answer call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+Answer call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args,
+                         PyObject *kwnames, Value **out);
 
 /* ---- device_calls.c: functions of a device's library that a plan calls as they are ---- */
 bool device_calls_method(const char *name);
@@ -204,29 +225,19 @@ Answer device_fill(Interp *in, const Rule *rule, Value *const *args, Value **out
 Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);
 /* The view array[key] of basic indexing. */
 Answer device_part(Interp *in, Value *array, Value *key, NodeId *out);
-/* Every length of a device's array that is no number is 2 or more: guards that. */
-Answer device_lengths_hold(Interp *in, NodeId node);
 Answer subscript_of_device(Interp *in, Value *array, Value *key, Value **out);
 
-/* ---- numpy_python.c: NumPy's functions and classes written in Python ---- */
+/* ---- limits.c: np.finfo, np.iinfo ---- */
 /* The result of np.finfo, or one of np.iinfo that was made here. */
 bool value_is_limits(const Value *value);
+Answer limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out);
+
+/* ---- numpy_python.c: NumPy's functions and classes written in Python ---- */
 /* Calls a function of NumPy's module; ANSWER_NO: it is followed like any other. */
 Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
                          Value *const *args, Value **out);
-Answer limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out);
 
-/* ---- ops.c: array semantics on values ---- */
-/* Applies a ufunc with NumPy's dtype resolution, broadcasting and scalar results; arguments are
-   nodes or weak Python scalars.  `dtype` -1: as NumPy decides. */
-Answer emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
-                  Value **out);
-Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
-Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
-Answer emit_absolute(Interp *in, Value *value, Value **out);
-/* array op= value: a write to the storage. */
-Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
+/* ---- operands.c ---- */
 /* A number whose class is known only when the plan runs. */
 bool value_is_loose_number(Interp *in, const Value *value);
 /* The operand's node: the current version of an array, or a scalar. */
@@ -238,6 +249,13 @@ Answer array_operand(Interp *in, Value *value, NodeId *out);
 Answer lengths_fit(Interp *in, NodeId *node, Type *with);
 /* The same of all operands of an operation. */
 Answer lengths_agree(Interp *in, int nargs, NodeId *args);
+Answer push_node(Interp *in, NodeId node, Value **out);
+
+/* ---- ufuncs.c: ufuncs as nodes ---- */
+/* Applies a ufunc with NumPy's dtype resolution, broadcasting and scalar results; arguments are
+   nodes or weak Python scalars.  `dtype` -1: as NumPy decides. */
+Answer emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
+                  Value **out);
 /* Applies the ufunc to nodes, which are read as they are: not in their storage's current version.
    `dtype` -1: as NumPy decides. */
 Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,
@@ -248,9 +266,28 @@ Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, 
 Answer node_of_rows(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);
-Answer push_node(Interp *in, NodeId node, Value **out);
 /* np.result_type of the nodes. */
 Answer result_dtype(Interp *in, int n, const NodeId *args, DType *out);
+bool nodes_are_scalars(const Interp *in, int n, const NodeId *args); /* none is an array */
+/* The steps of node_ufunc: the dtypes that NumPy takes, with those of the loop in `ins`; the same,
+   and the type of the result as a new array; and the node.  `whole` is called by the plan where
+   neither a kernel nor a block call has the ufunc's bits. */
+Answer ufunc_dtypes(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,
+                    DType *ins, DType *out);
+Answer ufunc_types(Interp *in, PyObject *ufunc, int nargs, NodeId *args, int dtype, DType *ins,
+                   Type *type);
+Answer node_typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeId *args,
+                        int dtype, const DType *ins, Type type, NodeId *out);
+/* The op that has the bits of NumPy's own ufunc, or -1. */
+int ufunc_op(PyObject *ufunc, DType dtype);
+
+/* ---- ops.c: operators ---- */
+Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer emit_absolute(Interp *in, Value *value, Value **out);
+/* array op= value: a write to the storage. */
+Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
 /* Writes `result`, computed for an in-place operator or an out= argument, to `target`. */
 Answer write_result(Interp *in, Value *target, NodeId result, Value **out);
 
@@ -294,7 +331,7 @@ bool value_is_none(const Value *value);
 /* A flag such as keepdims: known bool, `fallback` when not given (None is no flag). */
 Answer value_as_flag(Interp *in, Value *value, bool fallback, bool *out);
 
-/* ---- index.c ---- */
+/* ---- index.c, index_key.c, index_store.c ---- */
 /* The view array[key] of ints, slices, Ellipsis and None; *element is set where it is one element.
    ANSWER_NO: the key has masks or arrays. */
 Answer node_index(Interp *in, NodeId array, Value *key, bool *element, NodeId *out);
@@ -304,7 +341,8 @@ Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 Answer node_write(Interp *in, Value *target, NodeId value);
 /* Is what the cast of the value gives what NumPy stores in elements of the dtype? */
 bool stores_as_cast(Interp *in, NodeId value, DType to);
-/* pycompile._steps.NAME, borrowed; NULL with the error set. */
+/* pycompile._steps.NAME, which performs a kind of subscript when the plan runs: borrowed; NULL with
+   the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
 /* ---- index_list.c: ANSWER_NO where the key is no short list of ints that a turn computes ---- */
@@ -442,7 +480,7 @@ void open_stored(Interp *in, Value *at, Value *stored);
 /* Can the view leave the graph as an object?  ANSWER_BREAK: not this one. */
 Answer place_leaves(Interp *in, const Value *view);
 
-/* ---- opaque.c: arrays whose shape is known only when the plan runs ---- */
+/* ---- opaque.c: arrays and objects that are known only when the plan runs ---- */
 bool any_opaque(const Interp *in, int n, Value *const *values);
 Answer object_attribute(Interp *in, Value *object, const char *name, Value **out);
 Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
@@ -450,6 +488,10 @@ Answer object_method(Interp *in, Value *object, const char *name, int nargs, Val
 Answer object_value(Interp *in, NodeId node, PyObject *sample, Value **out);
 /* The program's object as an argument of steps, where it is not changed but by them. */
 Answer object_input(Interp *in, Value *object, PyObject *sample, Value **out);
+/* A call whose result is represented as an object, whatever the trial returns. */
+Answer call_loose(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* A text that is known only when the plan runs, as an opaque object. */
+Answer loose_text(Interp *in, Value *text, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
@@ -504,13 +546,9 @@ bool value_is_error_state(const Value *value);
 /* np.array2string and the like; ANSWER_NO where no argument is given. */
 Answer text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* A text that is known only when the plan runs, as an opaque object. */
-Answer loose_text(Interp *in, Value *text, Value **out);
 /* A copy of an array with its present contents, for an effect that shows it at commit. */
 Answer freeze_array(Interp *in, Value *value, Value **out);
 Answer text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
-/* A call whose result is represented as an object, whatever the trial returns. */
-Answer call_loose(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* The value neither changes any more nor depends on an array: its object can be made now. */
 bool is_settled(Interp *in, Value *value, int depth);
 static inline Type

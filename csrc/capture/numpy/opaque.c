@@ -155,3 +155,25 @@ emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value)
     call.changes = 1;
     return call_whole(in, &call, &none);
 }
+
+/* A call whose result is represented as an object, whatever the trial returns. */
+Answer
+call_loose(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    if (callable == NULL) return ANSWER_ERROR;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .untyped = true};
+    return call_whole(in, &call, out);
+}
+
+/* A text that is known only when the plan runs, as the object of a step. */
+Answer
+loose_text(Interp *in, Value *text, Value **out)
+{
+    if (text->kind != V_PURE || text->object == NULL || in->loop != NULL) return ANSWER_NO;
+    if (text->made == NULL) {
+        Answer answer = call_loose(in, text->object, text->nitems, text->items, &text->made);
+        if (answer != ANSWER_YES) return answer;
+    }
+    *out = text->made;
+    return ANSWER_YES;
+}

@@ -14,7 +14,7 @@ typedef struct {
     Value **out;
 } BuiltinCall;
 
-/* The handlers that the rows name, in builtins.c and class_builtins.c. */
+/* The handlers that the rows name, in builtins.c, builtin_numbers.c and class_builtins.c. */
 #define ABOUT(name, handler, ...) Answer handler(const BuiltinCall *call);
 #define ABOUT_TYPE ABOUT
 #define OBJECT ABOUT
@@ -25,6 +25,12 @@ typedef struct {
 
 /* The break of a builtin that has no rule for what it is called with. */
 Answer builtin_unknown(const BuiltinCall *call, const char *name);
+Value *builtin_keyword(const BuiltinCall *call, const char *name); /* NULL: not given */
+int builtin_keywords(const BuiltinCall *call);                     /* their number */
+/* The second argument, or `start` by keyword, or NULL.  False: other keywords, or both. */
+bool builtin_start(const BuiltinCall *call, Value **out);
+/* len, int and float of a text: known, or a step. */
+Answer builtin_of_text(const BuiltinCall *call, PyObject *callable);
 
 static inline Answer
 give(const BuiltinCall *call, Value *value)
