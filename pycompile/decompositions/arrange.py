@@ -54,6 +54,8 @@ def _roll_one(a, shift, axis):
     if length == 0:
         return a.copy("K")
     shift = shift % length
+    if shift == 0 and a.ndim > 1:  # laid out as the argument is; a vector's length decides nothing
+        return a.copy("K")
     head = tuple([slice(length - shift, None) if i == axis else slice(None) for i in range(a.ndim)])
     tail = tuple([slice(None, length - shift) if i == axis else slice(None) for i in range(a.ndim)])
     return np.concatenate((a[head], a[tail]), axis=axis)
