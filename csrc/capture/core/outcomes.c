@@ -158,7 +158,7 @@ condition_known(Interp *in, Value *condition, bool *out)
         }
     }
     *out = condition->object == Py_True;
-    Answer answer = condition_of_lengths(in, condition);
+    Answer answer = in->above->condition_of_lengths(in, condition);
     if (answer != ANSWER_NO) return answer;
     answer = value_known(in, condition, &object);
     if (answer == ANSWER_YES) *out = object == Py_True;
