@@ -2,11 +2,12 @@
 
     python benchmarks/gpu_ranks.py [--torch]
 
-An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself.  The
+An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself, by turns.  The
 training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
 size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile,
 with its fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
 
+import functools
 import os
 import socket
 import statistics
@@ -20,20 +21,25 @@ CALLS, ROUNDS = 10, 9
 SIZES = [1 << n for n in range(20, 31, 2)]
 
 
-def time_of(function, wait, together, calls=CALLS):
-    """The time of a call, where both ranks begin `together`."""
-    times = []
-    for _ in range(3):
+def times_of(functions, wait, together, calls=CALLS):
+    """The time of a call of each, by turns, where both ranks begin `together`."""
+    times = [[] for _ in functions]
+    for function in functions * 3:
         function()
     for _ in range(ROUNDS):
-        wait()
-        together()
-        begin = time.perf_counter()
-        for _ in range(calls):
-            function()
-        wait()
-        times.append((time.perf_counter() - begin) * 1e6 / calls)
-    return statistics.median(times)
+        for function, told in zip(functions, times, strict=True):
+            wait()
+            together()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                function()
+            wait()
+            told.append((time.perf_counter() - begin) * 1e6 / calls)
+    return [statistics.median(told) for told in times]
+
+
+def time_of(function, wait, together):
+    return times_of([function], wait, together)[0]
 
 
 def tell_step(tell, whose, batch, two, one, rest=""):
@@ -59,19 +65,21 @@ def tell_sizes(comm, tell):
     def without(x):
         return -x
 
-    def timed(function):
-        wait = cp.cuda.Device().synchronize
-        return time_of(function, wait, lambda: comm.all_reduce(token, token), calls)
-
+    wait = cp.cuda.Device().synchronize
+    compiled = [pycompile.compile(f, fullgraph=True) for f in (with_it, without)]
     token = cp.zeros(1, "f4")
     for size in SIZES:
         x = cp.ones(size // 4, "f4")
         y = cp.empty_like(x)
         calls = 200 if size < 1 << 24 else CALLS
-        compiled = [pycompile.compile(f, fullgraph=True) for f in (with_it, without)]
-        nccl = timed(lambda: comm.all_reduce(x, y))
-        plan = timed(lambda: compiled[0](x)) - timed(lambda: compiled[1](x))
-
+        functions = [
+            lambda x=x, y=y: comm.all_reduce(x, y),
+            lambda x=x: compiled[0](x),
+            lambda x=x: compiled[1](x),
+        ]
+        together = functools.partial(comm.all_reduce, token, token)
+        nccl, plan, alone = times_of(functions, wait, together, calls)
+        plan -= alone
         tell(
             f"all-reduce {size >> 20:5} MiB   NCCL {nccl:8.1f}   in a plan {plan:8.1f}, "
             f"{nccl / plan:6.1%} of its rate"

@@ -1,11 +1,12 @@
 """Loops over elements as people write them, plain, compiled, by Numba and in C: python -m benchmarks.loops.
 
-The programs are in loop_programs.py and turn_programs.py.  Each row is a median of alternating calls on
-fresh copies of the arguments; the times of copying are taken off.  Half of the calls of compiled code come right after the
-plain one, which leaves the processor's caches cold, and half after other compiled code.  `first` is the
-first compiled call beyond the ones after it, with an empty disk cache.  Numba's column has what it
-compiles with the same bits (its integers wrap, its indices are not checked); `C`, the same program
-written by hand (loops.c).  `of C` is how many times as long pycompile takes."""
+The programs are in loop_programs.py, turn_programs.py and part_programs.py.  Each row is a median of
+alternating calls on fresh copies of the arguments; the times of copying are taken off.  Half of the
+calls of compiled code come right after the plain one, which leaves the processor's caches cold, and half
+after other compiled code.  `first` is the first compiled call beyond the ones after it, with an empty
+disk cache.  Numba's column has what it compiles with the same bits (its integers wrap, its indices are
+not checked); `C`, the same program written by hand (loops.c).  `of C` is how many times as long
+pycompile takes."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import pycompile
-from benchmarks import loop_programs, loops_c, turn_programs
+from benchmarks import loop_programs, loops_c, part_programs, turn_programs
 
 try:
     import numba
@@ -109,6 +110,13 @@ def measure(contenders: dict[str, Bind], args: tuple[Any, ...]) -> dict[str, Any
     return found
 
 
+def stays_loop(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """A graph has it as a loop, and no other loop of it was unrolled until the graph ended."""
+    explanation = pycompile.explain(pycompile.compile(function))(*copies(args))
+    loops = any(f" = {op}(" in str(g) for g in explanation.graphs for op in ("loop", "repeat"))
+    return loops and not any("did not stay a loop" in str(b) for b in explanation.breaks)
+
+
 def mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
@@ -125,14 +133,14 @@ def text(value: float | None, digits: int) -> str:
 
 
 def print_row(name: str, row: dict[str, Any], ratios: dict[str, float | None]) -> None:
-    thousandths = {n: seconds * 1e3 for n, seconds in row.items() if n != "same"}
+    thousandths = {n: row[n] * 1e3 for n in row if n not in ("same", "stays")}
     differ = [n for n, same in row["same"].items() if not same and n != "numba"]
     print(
         f"{name:<18}{text(thousandths['plain'], 3):>10}{text(thousandths['pycompile'], 4):>11}"
         f"{text(thousandths.get('numba'), 4):>9}{text(thousandths.get('C'), 4):>9}"
         f"{text(thousandths['first'], 1):>10}{text(ratios['plain'], 1):>9}"
         f"{text(ratios['numba'], 2):>9}{text(ratios['C'], 2):>7}"
-        f"{'  DIFFERS: ' + ', '.join(differ) if differ else ''}",
+        f"{'' if row['stays'] else '  no loop'}{'  DIFFERS: ' + ', '.join(differ) if differ else ''}",
         flush=True,
     )
 
@@ -146,6 +154,8 @@ def print_means(rows: dict[str, dict[str, float | None]]) -> None:
     if found["plain"]:
         print(f"geometric mean over plain {mean(list(found['plain'].values())):.1f}", end="")
         print(f", over Numba {mean(list(found['numba'].values())):.2f}" if found["numba"] else "")
+    slow = [name for name, ratio in found["numba"].items() if ratio < 0.5]
+    print(f"slower than two of Numba's: {', '.join(slow) or 'none'}")
     if found["C"]:
         worst = max(found["C"], key=lambda program: found["C"][program])
         print(
@@ -164,13 +174,16 @@ def main() -> int:
         f"{'x plain':>9}{'x numba':>9}{'of C':>7}"
     )
     rows: dict[str, dict[str, float | None]] = {}
-    all_same = True
-    programs = {**loop_programs.arguments(), **turn_programs.arguments()}
+    all_same, stay = True, 0
+    modules = (loop_programs, turn_programs, part_programs)
+    programs = {f: args for module in modules for f, args in module.arguments().items()}
     for function, args in programs.items():
         name = function.__name__
         if chosen.only not in name:
             continue
         row = measure(contenders_of(function, library), args)
+        row["stays"] = stays_loop(function, args)
+        stay += row["stays"]
         rows[name] = {
             "plain": ratio(row, "plain", "pycompile"),
             "numba": ratio(row, "numba", "pycompile"),
@@ -178,6 +191,7 @@ def main() -> int:
         }
         print_row(name, row, rows[name])
         all_same = all_same and row["same"]["pycompile"] and row["same"].get("C", True)
+    print(f"{stay} of {len(rows)} stay loops")
     print_means(rows)
     return not all_same
 

@@ -351,6 +351,8 @@ class _Run:
 
     op_compress = op_extern
     op_store = op_extern
+    op_take = op_extern
+    op_pick = op_extern
 
     def op_result(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[0][node.index]

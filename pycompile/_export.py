@@ -93,15 +93,25 @@ def _all_functions(
     found = {"": (function, args)}
     for key, each in (functions or {}).items():
         found[key] = each if isinstance(each, tuple) else (each, args)
+    for key, pair in found.items():
+        if len(pair) != 2 or not isinstance(pair[1], tuple):
+            what = f"functions[{key!r}]" if key else "args"
+            raise TypeError(f"{what}: what stands for the arguments is a tuple, (Array(8), float)")
     return found
 
 
 def _check_names(library: str, keys: list[str]) -> None:
     """What the library has in C, and the wrapper in Python, is of different names."""
     for name in (library, *keys[1:]):
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
             raise ValueError(f"the name of a library or of a function is one in C: {name!r}")
     functions = [_symbol(library, key) for key in keys]
+    known = next(
+        (name for name in functions if name in _texts.KEYWORDS or _texts.is_in_libc(name)), None
+    )
+    if known is not None:
+        what = "a word of C or C++" if known in _texts.KEYWORDS else "a function of the C library's"
+        raise ValueError(f"{known!r} is {what}: a library needs another name")
     taken = [f"{library}_{rest}" for rest in ("error", "abi", "set_threads", "set_allocator")]
     taken += functions + [f"{name}_shapes" for name in functions]
     twice = sorted({name for name in taken if taken.count(name) > 1})
@@ -159,7 +169,8 @@ class _Exported:
     ) -> None:
         self.symbol, self.own = symbol, own  # own: what its names within the library begin with
         self.abi: str = made["abi"]
-        self.written: list[bool] = made["written"]
+        self.written: list[bool] = [written for written, _ in made["arguments"]]
+        self.least: list[tuple[int, ...]] = [least for _, least in made["arguments"]]
         self.tables: str = made["tables"]
         self.kernels: str = made["kernels"]
         self.careful: str | None = made.get("careful")
@@ -492,6 +503,7 @@ class _Library:
         text = [f"{said}*/\n", _texts.filled(_texts.HEAD, DLPACK=_source("dlpack.h"), **names)]
         for each in self.exported.values():
             lines = [f"{i}  {key}: {_shown(of)}" for i, (key, of) in enumerate(each.arguments)]
+            lines += _lengths_said(each)
             lines.append("Results:")
             lines += [f"{i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)]
             shown = "\n".join(f"   {_texts.comment(line)}" for line in lines)
@@ -528,6 +540,21 @@ def _shown(said: Any) -> str:
         axes = (length.name if isinstance(length, Dim) else str(length) for length in said.shape)
         return f"{said.dtype.name}[{', '.join(axes)}]"
     return f"{_dtype_of(said)}, a number"
+
+
+def _lengths_said(exported: _Exported) -> list[str]:
+    """Of lengths with a name how much they are at least: what the library refuses otherwise."""
+    least: dict[str, int] = {}
+    for (_, said), bounds in zip(exported.arguments, exported.least):
+        for length, bound in zip(said.shape if isinstance(said, Array) else (), bounds):
+            name = getattr(length, "name", length)
+            if isinstance(name, str):
+                least[name] = max(bound, least.get(name, 0))
+    return (
+        [f"Lengths: {', '.join(f'{name} {n} or more' for name, n in least.items())}"]
+        if least
+        else []
+    )
 
 
 def _dtype_of(said: Any) -> str:

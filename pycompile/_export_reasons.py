@@ -24,7 +24,7 @@ Capture = Callable[[types.FunctionType], Any]
 
 def of_error(error: PycompileError, file: str, line: int) -> Reason:
     """Where it says that it was, else at this place."""
-    text = str(error)
+    text = re.sub(r", \d+ in this call", "", str(error))  # there is none
     if isinstance(error, GraphBreakError):
         return error.file or file, error.line or line, text
     in_front, behind = re.match(r"(.*?):(\d+): ", text), re.search(r" \((\S+?):(\d+)\)", text)

@@ -1,6 +1,23 @@
-"""Texts that `pycompile.export` fills in: the header, the library's public functions, files for builds."""
+"""Texts that `pycompile.export` fills in (header, public functions, files for builds); names that C has."""
 
+import ctypes
+import ctypes.util
 import re
+
+KEYWORDS = frozenset(
+    """alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const
+    constexpr continue decltype default delete do double else enum errno explicit export extern false
+    float for friend goto if import inline int long main module mutable namespace new noexcept not
+    nullptr operator or private protected public register requires restrict return short signed sizeof
+    static stderr stdin stdout struct switch template this throw true try typedef typeid typename
+    typeof union unsigned using virtual void volatile wchar_t while xor""".split()
+)
+
+
+def is_in_libc(name: str) -> bool:
+    """Would programs call the library's function where they mean this one?"""
+    files = filter(None, map(ctypes.util.find_library, "cm"))
+    return any(hasattr(ctypes.CDLL(file), name) for file in files)
 
 
 def filled(text: str, **values: str) -> str:

@@ -245,7 +245,7 @@ def test_empty_and_missing_folders(tmp_path, capsys):
 def test_a_trace_that_cannot_be_written_is_warned_of_once(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.warns(
-        pycompile.PycompileWarning, match="PYCOMPILE_TRACE: .*Not a directory"
+        pycompile.PycompileWarning, match=r"PYCOMPILE_TRACE: [\s\S]*Not a directory"
     ) as told:
         _C.trace_begin(str(tmp_path / "file"), {})
         assert varies(X).tobytes() == varies.__wrapped__(X).tobytes()

@@ -2,7 +2,7 @@
 turn; see test_loop_fuzz.py.
 
 `a` and `b` are of n by m, `c` and `e` of n, `d` of n by n, all of one dtype; indices may be negative
-or out of bounds, slices empty, masks may select nothing, and errors come in the middle.
+or out of bounds, slices empty, masks may select nothing, gathers reach out of bounds, and errors come in the middle.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Writer:
         return self.one(f"c[{self.index(k)}]", f"d[{self.index(k)}, {self.index(k)}]", "s * 0.5")
 
     def statement(self, depth: int, k: str) -> None:
-        kind, bounds, i = self.random.randrange(32), self.bounds(k), self.index(k)
+        kind, bounds, i = self.random.randrange(36), self.bounds(k), self.index(k)
         op = self.one("=", "=", "+=", "-=", "*=")
         if kind < 5:
             self.put(depth, f"{self.one('c', 'e', 'x')}[{bounds}] {op} {self.vector(k, bounds)}")
@@ -160,6 +160,42 @@ class Writer:
         elif kind == 30:
             of = f"{self.one('np.median', 'np.linalg.norm', 'np.std', 'np.ptp')}(c[{bounds}])"
             self.put(depth, f"s = {of} + np.cumsum(e[{bounds}])[-1]")
+        elif kind == 31:
+            self.put(
+                depth,
+                self.one(
+                    f"{self.one('c', 'e', 'x')}[:] {op} {self.one('c', 'e', 'x')}[g]",
+                    f"d[:] {op} d[g]",
+                    f"d[{i}] = d[g][{i}]",
+                    f"d[{i}] {op} d[{self.index(k)}][g]",
+                    f"e {op} d[g].{self.one('sum', 'max')}(axis={self.one('0', '1')})",
+                ),
+            )
+        elif kind == 32:
+            self.put(depth, f"v = {self.one('c', 'e')}[g[{bounds}]]")
+            self.put(
+                depth, self.one("s += v.sum()", "s = v @ v", f"s = v @ e[{bounds}]", "l = len(v)")
+            )
+        elif kind == 33:
+            self.put(depth, f"v = c[{self.one('c > t', 'e <= 1', 'c == e', 'g == k')}]")
+            self.put(
+                depth,
+                self.one(
+                    f"e[{i}] = v.mean() if len(v) > 0 else {self.one('0.0', '-1', 't')}",
+                    "s += v.sum() * len(v)",
+                    f"if len(v) > 1: c[{i}] = v.max()",
+                    "l = len(v)",
+                ),
+            )
+        elif kind == 34:
+            self.put(depth, f"l = np.{self.one('argmax', 'argmin')}({self.one('c', 'e')})")
+            low, high = (
+                self.one("max(l - 1, 0)", f"max({k}, l)", "l"),
+                self.one("l + 2", "min(l + 1, n)"),
+            )
+            self.put(
+                depth, f"{self.one('c', 'e')}[{low} : {high}] {op} {self.one('t', '0.5', 'k')}"
+            )
         else:
             self.row(depth, k)
 
@@ -214,6 +250,7 @@ def program(number: int) -> str:
     w.put(1, f"x = {w.one('np.zeros(n)', 'c.copy()', 'np.empty(n); x[:] = 1', 'c', 'e')}")
     w.put(1, f"p, q = {w.one('c * 1.0, e * 1.0', 'np.ones(n), np.zeros(n)', 'c + e, x + 1')}")
     w.put(1, "r, o, h = e, d[0], d[-1]")
+    w.put(1, f"g = {w.one('np.arange(n)[::-1] * 1', 'np.argsort(c)', 'np.arange(n) * 2 - n')}")
     w.put(1, f"s, k, y, l = {w.one('0.0', 'np.float64(0)', 'c.max()', 't')}, 0, None, 0")
     w.loop(1, "")
     w.behind()

@@ -124,6 +124,8 @@ const ArrayLibrary *array_library_of(PyObject *object);
 const ArrayLibrary *array_library_on(Device device);
 /* As array_read, of an array of any library. */
 Answer array_header(PyObject *object, ArrayHeader *out);
+/* An exact array whose dtype, rank and alignment graphs take. */
+bool array_is_input(PyObject *object);
 /* The library's function of this name, which may have dots: a new reference; NULL, without an
    error, where it has none. */
 PyObject *array_library_function(const ArrayLibrary *library, const char *name);
@@ -294,6 +296,8 @@ typedef enum {
     BARE_ARGMIN,
     BARE_SELECT, /* of dense n those with a true byte, of which there are as many as the second
                     dimension says; no scratch */
+    BARE_TAKE,   /* of n rows those that ints name, as many as the second dimension says, one after
+                    the other; no scratch.  It fails where there is no such row */
 } Bare;
 Answer bare_loop(Bare bare, DType dtype, UfuncLoop *out);
 /* `dtypes` has nin + nout entries.  ANSWER_NO: there is no such loop, or it cannot be found this

@@ -112,6 +112,34 @@ call_select(void *Py_UNUSED(context), char *const *data, const int64_t *dimensio
                          dimensions[1]);
 }
 
+static inline int
+take_rows(const char *from, int64_t step, int64_t n, const char *by, int64_t count, size_t row,
+          char *to)
+{
+    for (int64_t i = 0; i < count; i++, to += row) {
+        int64_t at;
+        memcpy(&at, by + i * (int64_t)sizeof at, sizeof at);
+        if (at < 0) at += n;
+        if (at < 0 || at >= n) return 1;
+        memcpy(to, from + at * step, row);
+    }
+    return 0;
+}
+
+static int
+call_take(void *Py_UNUSED(context), char *const *data, const int64_t *dimensions,
+          const int64_t *strides, void *Py_UNUSED(auxdata))
+{
+    enum { STEP = 0, ROW = 5 }; /* by operand and loop */
+    int64_t n = dimensions[0], count = dimensions[1], step = strides[STEP];
+    size_t row = (size_t)strides[ROW];
+    switch (row) { /* so that the compiler knows it */
+    case 8: return take_rows(data[0], step, n, data[1], count, 8, data[2]);
+    case 4: return take_rows(data[0], step, n, data[1], count, 4, data[2]);
+    default: return take_rows(data[0], step, n, data[1], count, row, data[2]);
+    }
+}
+
 /* ANSWER_NO: it has no such loop. */
 static Answer
 matrices_loop(DType dtype, UfuncLoop *out)
@@ -149,6 +177,7 @@ bare_loop(Bare bare, DType dtype, UfuncLoop *out)
     case BARE_ARGMAX: out->context = &functions->argmax; break;
     case BARE_ARGMIN: out->context = &functions->argmin; break;
     case BARE_SELECT: out->call = call_select; break;
+    case BARE_TAKE: out->call = call_take; break;
     }
     return ANSWER_YES;
 }

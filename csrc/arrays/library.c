@@ -55,6 +55,13 @@ array_header(PyObject *object, ArrayHeader *out)
     return answer;
 }
 
+bool
+array_is_input(PyObject *object)
+{
+    ArrayHeader header;
+    return array_header(object, &header) == ANSWER_YES && (header.flags & ARRAY_ALIGNED) != 0;
+}
+
 PyObject *
 array_library_function(const ArrayLibrary *library, const char *name)
 {

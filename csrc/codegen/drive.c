@@ -237,7 +237,9 @@ put_plan(DriveText *d, int number)
         put_number(d, step->measure.node);
         put_measured(d, step->measure.node);
     }
-    put_clear(d, true);
+    bool raises_any = step->kind == STEP_KERNEL || step->kind == STEP_EXTERN;
+    if (raises_any && !d->program->quiet) put_clear(d, true);
+    if (raises_any && d->program->quiet && d->flagged >= 0) drive_put_anchors(d);
     text_put(d->out, "    soon = 1;\n");
 }
 

@@ -221,14 +221,14 @@ static const PythonHelper helpers[] = {
     INT1(py_int, "*r = a; return 0;"),
     /* the instruction says itself that the number has no place in 64 bits */
     {"py_int", DT_F64,
+     "INLINE int py_int_f64(f64 a, i64 *r) {\n"
      "#ifdef __x86_64__\n"
      "typedef f64 py_pair __attribute__((vector_size(16)));\n"
-     "INLINE int py_int_f64(f64 a, i64 *r) { *r = __builtin_ia32_cvttsd2si64((py_pair){a, 0}); "
-     "return *r == -__INT64_MAX__ - 1; }\n"
+     "*r = __builtin_ia32_cvttsd2si64((py_pair){a, 0}); return *r == -__INT64_MAX__ - 1;\n"
      "#else\n"
-     "INLINE int py_int_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p63)) return 1; "
-     "*r = (i64)a; return 0; }\n"
-     "#endif\n"},
+     "if (!(__builtin_fabs(a) < 0x1p63)) return 1; *r = (i64)a; return 0;\n"
+     "#endif\n"
+     "}\n"},
     {"py_float", DT_I64, "INLINE int py_float_i64(i64 a, f64 *r) { *r = (f64)a; return 0; }\n"},
     FLOAT1(py_float, "*r = a; return 0;"),
     INT1(py_item, "*r = a; return 0;"),
@@ -246,18 +246,59 @@ use_types(Emit *e)
     text_free(&unused);
 }
 
-static void
-define(Emit *e, const char *name, DType in)
+/* CPython warns of no flag that its arithmetic raises.  Where a plan would ask CPython again what
+   it warns of, they may stay.  A quick variant that raises one is followed by the careful one. */
+static bool
+is_quiet(const Emit *e, const Instr *v, DType in)
 {
-    char key[32];
-    snprintf(key, sizeof key, "%s_%s", name, dtype_name(in));
-    if (!prelude_first(e->prelude, key)) return;
+    bool quick = e->kernel->kind == KERNEL_REGION && e->quick;
+    return e->program->quiet && !quick && op_info(v->op)->flags & OPF_FALLIBLE &&
+           (in == DT_F64 || dtype_is_complex(in));
+}
+
+/* The C compiler must not move what raises flags. */
+static const char FLAGS_TEXT[] = "static __attribute__((noipa)) unsigned flags_now(void)\n"
+                                 "{\n"
+                                 "#if defined(__x86_64__)\n"
+                                 "    return __builtin_ia32_stmxcsr();\n"
+                                 "#elif defined(__aarch64__)\n"
+                                 "    return __builtin_aarch64_get_fpsr();\n"
+                                 "#else\n"
+                                 "    return 0;\n"
+                                 "#endif\n"
+                                 "}\n"
+                                 "static __attribute__((noipa)) void flags_again(unsigned flags)\n"
+                                 "{\n"
+                                 "#if defined(__x86_64__)\n"
+                                 "    __builtin_ia32_ldmxcsr(flags);\n"
+                                 "#elif defined(__aarch64__)\n"
+                                 "    __builtin_aarch64_set_fpsr(flags);\n"
+                                 "#endif\n"
+                                 "}\n";
+
+static const char *
+helper_text(const char *name, DType in)
+{
     for (int i = 0; i < COUNT_OF(helpers); i++)
-        if (helpers[i].in == in && strcmp(helpers[i].name, name) == 0) {
-            text_put(e->prelude->head, helpers[i].text);
-            return;
-        }
-    prelude_miss(e->prelude, name, in, 1);
+        if (helpers[i].in == in && strcmp(helpers[i].name, name) == 0) return helpers[i].text;
+    return NULL;
+}
+
+static void
+define(Emit *e, const char *name, DType in, bool quiet)
+{
+    static const char begin[] = "INLINE int ";
+    char key[40];
+    snprintf(key, sizeof key, "%s%s_%s", quiet ? "quiet_" : "", name, dtype_name(in));
+    if (quiet && prelude_first(e->prelude, "flags_now")) text_put(e->prelude->head, FLAGS_TEXT);
+    if (!prelude_first(e->prelude, key)) return;
+    const char *text = helper_text(name, in);
+    if (text == NULL) {
+        prelude_miss(e->prelude, name, in, 1);
+        return;
+    }
+    if (quiet) text_put(e->prelude->head, "static __attribute__((noipa)) int quiet_");
+    text_put(e->prelude->head, quiet ? text + strlen(begin) : text);
 }
 
 static DType
@@ -298,7 +339,8 @@ python_value(Emit *e, int32_t at, const char *fail)
     if (dtype_is_complex(in) && prelude_first(e->prelude, "APART"))
         text_put(e->prelude->head, APART_TEXT);
     if (in == DT_U64) prelude_define_type(e->prelude, DT_U64, 1);
-    define(e, name, in);
+    bool quiet = is_quiet(e, v, in);
+    define(e, name, in, quiet);
     for (int k = 0; k < v->nargs; k++) {
         DType dtype = instr_at(e, v->args[k])->dtype;
         name_of(e, v->args[k], number);
@@ -314,6 +356,9 @@ python_value(Emit *e, int32_t at, const char *fail)
     }
     name_of(e, at, number);
     emit_line(e, "%s %s;", dtype_name(v->dtype), number);
-    emit_line(e, "if (%s_%s(%s&%s)) %s", name, dtype_name(in), args.data, number, fail);
+    if (quiet) emit_line(e, "const unsigned flags%d = flags_now();", at);
+    emit_line(e, "if (%s%s_%s(%s&%s)) %s", quiet ? "quiet_" : "", name, dtype_name(in), args.data,
+              number, fail);
+    if (quiet) emit_line(e, "flags_again(flags%d);", at);
     text_free(&args);
 }

@@ -40,6 +40,25 @@ put_lengths(Export *e, int rank, const int64_t *lengths)
     text_put(&e->out, rank > 0 ? "}, " : "0}, ");
 }
 
+/* Is it written, and the least that its lengths are. */
+static int
+note_argument(Export *e, bool written, const Type *type, const Guard *guard)
+{
+    PyObject *least = PyTuple_New(type->rank), *row;
+    for (int i = 0; least != NULL && i < type->rank; i++) {
+        bool known = guard != NULL && guard->array.least_shape >> i & 1;
+        PyObject *length = PyLong_FromLongLong(known ? guard->array.shape[i] : 0);
+        if (length == NULL)
+            Py_CLEAR(least);
+        else
+            PyTuple_SET_ITEM(least, i, length);
+    }
+    row = least == NULL ? NULL : Py_BuildValue("(ON)", written ? Py_True : Py_False, least);
+    int status = row == NULL ? -1 : PyList_Append(e->arguments, row);
+    Py_XDECREF(row);
+    return status;
+}
+
 static int
 put_argument(Export *e, int argument, PyObject *name, PyObject *value)
 {
@@ -66,7 +85,7 @@ put_argument(Export *e, int argument, PyObject *name, PyObject *value)
     else
         return export_refuse(e, NULL, 0, "argument '%s' is neither an array nor a number",
                              text_of_str(name));
-    if (PyList_Append(e->written, written ? Py_True : Py_False) < 0) return -1;
+    if (note_argument(e, written, &type, guard) < 0) return -1;
     text_put(&e->out, "    {");
     put_text(e, text_of_str(name));
     put_dtype(e, &type);

@@ -16,10 +16,25 @@ refuse_build(Export *e, const Build *build, const char *why)
 
 /* ---- sizes ---- */
 
+/* A row of the table, and in `finds` what finds the size. */
 static void
+put_size(Export *e, SizeId id, int kind, int a, int b, int64_t value, Text *finds)
+{
+    bool of_sizes = kind >= SIZE_ADD, of_one = kind == SIZE_NUMBER && b >= 0;
+    text_printf(&e->out, "    {%d, %d, %d, %lld},\n", kind, a, b, (long long)value);
+    text_printf(finds, "    const int64_t s%d = size[%d] = size_find(run, &%s_sizes[%d], ", id, id,
+                e->wanted->name, id);
+    text_printf(finds, of_sizes ? "s%d, " : "0, ", a);
+    text_printf(finds, of_sizes || of_one ? "s%d);\n" : "0);\n", b);
+}
+
+/* The table is for sizes that steps measure.  What a call begins with is code in which rows are
+   known, as in put_buffers. */
+static int
 put_sizes(Export *e)
 {
     const Graph *g = e->graph;
+    Text finds = {0};
     text_printf(&e->out, "static const ExportedSize %s_sizes[] = {\n", e->wanted->name);
     for (SizeId id = 0; id < g->sizes.len; id++) {
         const Size *size = &g->sizes.at[id];
@@ -32,12 +47,21 @@ put_sizes(Export *e)
             b = node->type.form == FORM_ARRAY ? size->axis : -1; /* the value of an int */
             if (a < 0 || (b >= 0 && size_is_const(g, of[b]))) kind = SIZE_CONST;
         }
-        text_printf(&e->out, "    {%d, %d, %d, %lld},\n", (int)kind, a, b, (long long)size->value);
+        put_size(e, id, (int)kind, a, b, size->value, &finds);
     }
-    for (int i = 0; i < e->selected.len; i++) /* at most what the mask has */
-        text_printf(&e->out, "    {%d, -1, %d, 0},\n", (int)SIZE_NUMBER,
-                    e->program->steps.at[e->selected.at[i]].external.arg_types[1].shape[0]);
-    text_put(&e->out, "    {0},\n};\n");
+    for (int i = 0; i < e->selected.len; i++) { /* at most what the mask has */
+        const ExternStep *selects = &e->program->steps.at[e->selected.at[i]].external;
+        put_size(e, g->sizes.len + i, SIZE_NUMBER, -1, selects->arg_types[1].shape[0], 0, &finds);
+    }
+    text_printf(&e->out,
+                "    {0},\n};\nstatic void\n%s_begin_sizes(Run *run)\n{\n"
+                "    int64_t *const size = run->size;\n",
+                e->wanted->name);
+    text_add(&e->out, &finds);
+    text_put(&e->out, "    (void)size;\n}\n");
+    int status = text_finish(&finds);
+    text_free(&finds);
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -131,7 +155,15 @@ put_buffers(Export *e, int *nnumbers)
     text_printf(&e->out, "static const ExportedBuffer %s_buffers[] = {\n", e->wanted->name);
     for (BufferId id = 0; id < e->program->buffers.len; id++)
         if (put_buffer(e, id, nnumbers) < 0) return -1;
-    text_put(&e->out, "    {0},\n};\n");
+    text_printf(&e->out,
+                "    {0},\n};\nstatic int\n%s_begin_buffers(Run *run)\n{\n"
+                "    char **const data = run->data, **const block = run->block;\n",
+                e->wanted->name);
+    for (BufferId id = 0; id < e->program->buffers.len; id++)
+        text_printf(&e->out,
+                    "    if (buffer_place(run, &%s_buffers[%d], %d, data, block) < 0) return -1;\n",
+                    e->wanted->name, id, id);
+    text_put(&e->out, "    return 0;\n}\n");
     return 0;
 }
 
@@ -258,7 +290,8 @@ describe_value(Export *e, BuildId id)
         const Located *at = &e->program->located.at[build->output];
         const ExternStep *selection = export_selection(e, at->place.buffer);
         const Type *type = selection != NULL ? &selection->arg_types[0] : &at->type;
-        if (type->form == FORM_OBJECT &&
+        bool called = e->program->buffers.at[at->place.buffer].kind == BUFFER_EXTERN;
+        if (type->form == FORM_OBJECT && !called && /* else the call is the reason */
             export_refuse(e, NULL, 0, "it returns an object that is neither array nor number") < 0)
             return NULL;
         if (VEC_PUSH(e->graph->arena, &e->results, id) < 0) return NULL;
@@ -318,9 +351,11 @@ put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
                 p->slots[DEVICE_HOST].len, nnumbers, name, name, name, name, name, name, name,
                 name);
     put_ids(e, p->slots[DEVICE_HOST].len, p->slots[DEVICE_HOST].at);
-    text_printf(&e->out, "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_drive,\n};\n", name,
-                name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
-                name);
+    text_printf(&e->out,
+                "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_begin_sizes,\n"
+                "    %s_begin_buffers, %s_drive,\n};\n",
+                name, name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
+                name, name, name);
 }
 
 static int
@@ -328,8 +363,9 @@ put_tables(Export *e)
 {
     int narguments, nchecks, nnumbers = 0, nwrites = 0;
     if (export_checks(e, &narguments, &nchecks) < 0) return -1;
-    put_sizes(e);
-    if (put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
+    if (put_sizes(e) < 0 || put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 ||
+        export_commits(e) < 0)
+        return -1;
     put_results(e);
     if (put_writes(e, &nwrites) < 0) return -1;
     put_function(e, narguments, nchecks, nnumbers, nwrites);
@@ -388,20 +424,21 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
                 .reached = reached,
                 .reasons = PyList_New(0),
                 .loops = PyList_New(0),
-                .written = PyList_New(0)};
+                .arguments = PyList_New(0)};
     PyObject *made = NULL, *value = NULL, *tables = NULL;
-    if (e.reasons == NULL || e.loops == NULL || e.written == NULL) goto done;
+    if (e.reasons == NULL || e.loops == NULL || e.arguments == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
+    program->quiet = true;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
-    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "written",
-                         e.written, "value", value, "tables", tables);
+    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "arguments",
+                         e.arguments, "value", value, "tables", tables);
     if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
 done:
     Py_XDECREF(e.reasons);
     Py_XDECREF(e.loops);
-    Py_XDECREF(e.written);
+    Py_XDECREF(e.arguments);
     Py_XDECREF(value);
     Py_XDECREF(tables);
     text_free(&e.out);

@@ -92,7 +92,9 @@ put_origins(Export *e, const Kernel *k)
         bool acts =
             instr->kind == INSTR_OP || instr->kind == INSTR_CALL || instr->kind == INSTR_REDUCE;
         if (!acts || (!floats && instr->kind != INSTR_CALL)) continue;
-        if (instr->kind == INSTR_OP && op_info(instr->op)->flags & OPF_NO_FLAGS) continue;
+        if (instr->kind == INSTR_OP &&
+            (op_info(instr->op)->flags & OPF_NO_FLAGS || op_info(instr->op)->kind == KIND_PYTHON))
+            continue;
         text_put(&e->out, "{");
         put_text(e, instr->kind == INSTR_REDUCE ? "reduce" : instr_name(e, instr));
         text_printf(&e->out, "%d}, ", (int)graph_node(e->graph, instr->node)->line);
@@ -196,20 +198,55 @@ put_measure(Export *e, const MeasureStep *m)
     return 0;
 }
 
+/* The attribute as a str, or NULL without an error. */
+static PyObject *
+name_of(PyObject *object, const char *attribute)
+{
+    PyObject *name = PyObject_GetAttrString(object, attribute);
+    if (name == NULL || !PyUnicode_Check(name)) Py_CLEAR(name);
+    PyErr_Clear();
+    return name;
+}
+
+/* What the program called, as its user knows it: "np.add.reduce", and of a step of ours what it
+   calls. A new reference; NULL with the error set. */
+static PyObject *
+name_told(PyObject *callable)
+{
+    PyObject *inner = PyObject_GetAttrString(callable, "function");
+    PyObject *self = inner == NULL ? PyObject_GetAttrString(callable, "__self__") : NULL, *told;
+    PyErr_Clear();
+    PyObject *name = name_of(inner != NULL ? inner : callable, "__name__");
+    if (name == NULL) name = name_of(inner != NULL ? inner : callable, "name");
+    if (name == NULL)
+        told = PyUnicode_FromString(Py_TYPE(callable)->tp_name);
+    else if (self != NULL && ufunc_check(self))
+        told = PyUnicode_FromFormat("np.%s.%U", ufunc_name(self), name);
+    else if (PyUnicode_CompareWithASCIIString(name, "array_select") == 0)
+        told = PyUnicode_FromString("array[mask]");
+    else
+        told = Py_NewRef(name);
+    Py_XDECREF(name);
+    Py_XDECREF(self);
+    Py_XDECREF(inner);
+    return told;
+}
+
 static int
 put_call(Export *e, const Step *step)
 {
     PyObject *callable = step->external.callable;
-    PyObject *name = callable != NULL ? PyObject_GetAttrString(callable, "__name__") : NULL;
-    if (name == NULL) PyErr_Clear();
-    const char *text = name != NULL && PyUnicode_Check(name) ? text_of_str(name) : "?";
-    int status = export_call(e, step, text);
-    if (status == 0)
+    PyObject *name = callable != NULL ? name_of(callable, "__name__") : NULL, *told = NULL;
+    int status = export_call(e, step, name != NULL ? text_of_str(name) : "");
+    if (status == 0 && (callable == NULL || (told = name_told(callable)) != NULL))
         status = export_refuse(e, step_file(e, step), step->line,
                                "%s is a call of a function of NumPy's or Python's, "
                                "which has no C form here",
-                               text);
+                               told != NULL ? text_of_str(told) : "this");
+    else if (status == 0)
+        status = -1;
     Py_XDECREF(name);
+    Py_XDECREF(told);
     return status < 0 ? -1 : 0;
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     Program *program;
     PyObject *const *reached;
     PyObject *reasons, *loops; /* lists of tuples */
-    PyObject *written;         /* list of bools, by argument */
+    PyObject *arguments;       /* list of (is it written, least lengths) */
     VEC(int32_t)
     results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
     VEC(int32_t) selected; /* steps that select by a mask */

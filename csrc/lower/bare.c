@@ -90,6 +90,21 @@ is_select(const Graph *g, const Node *node, BareCall *c)
 }
 
 static bool
+is_take(const Graph *g, const Node *node, BareCall *c)
+{
+    const Type *a = argument(g, node, 0), *index = argument(g, node, 1);
+    int last = index->rank - 1;
+    if (!type_is_contiguous(g, &node->type) || !type_is_contiguous(g, index)) return false;
+    *c = (BareCall){BARE_TAKE,
+                    2,
+                    {a->shape[0], type_count((Graph *)g, index)},
+                    {{0, -1}, {-1, last}, {-1, last}},
+                    0,
+                    {0}};
+    return c->size[1] != NO_SIZE;
+}
+
+static bool
 find_call(const Graph *g, const Node *node, BareCall *c)
 {
     switch (node->op) {
@@ -97,6 +112,7 @@ find_call(const Graph *g, const Node *node, BareCall *c)
     case OP_argmax:
     case OP_argmin: return is_find(g, node, c);
     case OP_compress: return is_select(g, node, c);
+    case OP_take: return is_take(g, node, c);
     default:
         return node->op == OP_extern && node->nargs == 2 && calls_dot(node) && is_dot(g, node, c);
     }
@@ -108,17 +124,20 @@ suits(const Lowering *lw, NodeId id, BareCall *c)
 {
     Graph *g = lw->graph;
     const Node *node = graph_node(g, id);
-    int64_t work = 1, most;
+    int64_t work, most, product = 1, sum = 0;
     if (lw->loop[id] == 0 || node->type.device != DEVICE_HOST || node->type.form == FORM_OBJECT)
         return false;
     for (int i = 0; i < node->nargs; i++)
         if (argument(g, node, i)->form != FORM_ARRAY) return false;
     if (!find_call(g, node, c)) return false;
+    bool multiplies = bare_multiplies(c->bare);
     for (int i = 0; i < c->nloops; i++) {
-        work *= Py_MAX(size_value(g, c->size[i]), 1);
+        int64_t length = Py_MAX(size_value(g, c->size[i]), 1);
+        product *= length;
+        sum += length;
+        work = multiplies ? product : sum;
         if (!size_upper(g, c->size[i], &most) || work > MOST_WORK) return false;
     }
-    bool multiplies = bare_multiplies(c->bare);
     for (int i = 0; i < node->nargs && multiplies; i++)
         if (argument(g, node, i)->dtype != node->type.dtype) return false;
     Answer answer = bare_loop(c->bare, (DType)argument(g, node, 0)->dtype, &c->loop);

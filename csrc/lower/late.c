@@ -80,7 +80,7 @@ static bool
 may_wait(const Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
-    return is_elementwise(lw, id) && node->type.rank > 0 && node->type.device == DEVICE_HOST &&
+    return is_elementwise(lw, id) && node->type.rank > 0 &&
            node_way(lw->graph, node) == WAY_EXPRESSION && !lw->is_output[id] && !lw->checked[id];
 }
 

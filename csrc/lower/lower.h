@@ -263,8 +263,9 @@ typedef struct {
     VEC(SizeId)
     slots[DEVICE_COUNT]; /* bytes of memory behind the arena, each for several buffers */
     VEC(SizeId)
-    reaches; /* bytes and positions that kernels of devices reach with 32 bits: no run
-                may have more than MOST_REACH */
+    reaches;    /* bytes and positions that kernels of devices reach with 32 bits: no run
+                   may have more than MOST_REACH */
+    bool quiet; /* nobody asks CPython again: its arithmetic and KernelDrive.plan leave no flags */
 } Program;
 
 /* All buffers of the step, some of them more than once, and NO_BUFFER. */

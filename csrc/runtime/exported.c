@@ -14,7 +14,8 @@ fill_varied(const ExportWanted *wanted, VariedPath *varied)
     int count = 0;
     for (int i = 0; i < PyTuple_GET_SIZE(wanted->names); i++)
         if (PyTuple_GET_ITEM(wanted->names, i) != Py_None &&
-            PyLong_CheckExact(PyTuple_GET_ITEM(wanted->values, i)))
+            (PyLong_CheckExact(PyTuple_GET_ITEM(wanted->values, i)) ||
+             PyFloat_CheckExact(PyTuple_GET_ITEM(wanted->values, i))))
             varied[count++] = (VariedPath){
                 .path = source_path(0, SOURCE_SLOT, i, NULL), .failed = 1, .unsteady = true};
     return count;
@@ -73,6 +74,8 @@ export_function(CodeState *state, PyFunctionObject *function, const char *name, 
         return NULL;
     }
     if (wanted.made != NULL) return wanted.made;
+    if (wanted.refused != NULL) return PyUnicode_FromString(wanted.refused);
     return PyUnicode_FromString(
-        wanted.refused != NULL ? wanted.refused : "it comes to no graph of arrays and numbers");
+        "it computes nothing with arrays or NumPy's numbers: views, lengths and "
+        "Python's numbers by themselves are nothing that a library computes");
 }

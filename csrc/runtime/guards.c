@@ -101,7 +101,8 @@ static bool
 finds_object(const GuardCheck *check)
 {
     bool identity = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
-    return check->kind == GUARD_TYPE || (identity && check->object != NULL);
+    return check->kind == GUARD_TYPE || check->kind == GUARD_STRANGE ||
+           check->kind == GUARD_LONGER || (identity && check->object != NULL);
 }
 
 /* What the code has found must be there, which a guard on it may check already. */

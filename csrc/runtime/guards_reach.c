@@ -311,6 +311,9 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     PyObject *other = check->other >= 0 ? reached[check->other] : NULL;
     switch (check->kind) {
     case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
+    case GUARD_STRANGE:
+        return (PyObject *)Py_TYPE(object) == check->object && array_kind(object) == check->low &&
+               !array_is_input(object);
     case GUARD_IS:
     case GUARD_GLOBAL:
         if (check->parts != NULL) return guards_has_parts(check, object);
@@ -323,6 +326,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
         return Py_TYPE(object) == Py_TYPE(check->object) && !constants_equal(object, check->object);
     case GUARD_INT_RANGE: return int_in_range(check, object);
     case GUARD_LENGTH: return length_of(object) == check->low;
+    case GUARD_LONGER:
+        return (PyObject *)Py_TYPE(object) == check->object && sequence_length(object) > check->low;
     case GUARD_MOST: return deque_check(object) && deque_most(object) == check->low;
     case GUARD_FILLING: return deque_check(object) && sequence_length(object) < check->low;
     case GUARD_BARE: return instance_is_bare(object);

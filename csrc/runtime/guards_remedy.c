@@ -76,19 +76,20 @@ flag_name(unsigned flag)
 static const char fewer_shapes[] = "pad arrays to a few shapes; if one is a selection x[mask], "
                                    "keep the shape: np.where(mask, x, 0)";
 static const char same_shape[] = "keep its shape: np.where(mask, x, 0) in place of a selection "
-                                 "x[mask], masks in place of lists of the elements that count";
+                                 "x[mask]; masks in place of lists of the elements that count";
 static const char shapes_of_items[] =
     "give the arrays that the loop goes through a few shapes: pad "
-    "them, or put those of one shape into one array";
+    "them; or put those of one shape into one array";
 static const char made_shape[] = "make it of arguments of a few shapes; if it is a selection "
                                  "x[mask], keep the shape: np.where(mask, x, 0)";
 static const char slice_shape[] =
-    "take slices of a few lengths, or compute with the whole array and "
+    "take slices of a few lengths; or compute with the whole array and "
     "take the slice at the end";
 const char guard_of_turns[] =
-    "keep an array of one length and write into slices of it (x[:m] = ...), where the loop itself "
-    "changes the shape from turn to turn, or, if only the loop's length breaks it (PC0013), raise "
-    "options={'unroll': ...}; where others pass the shape, pad arrays to a few shapes";
+    "keep an array of one length and write into slices of it (x[:m] = ...); that is, where the "
+    "loop "
+    "itself changes the shape from turn to turn, or, if only the loop's length breaks it (PC0013), "
+    "raise options={'unroll': ...}; where others pass the shape, pad arrays to a few shapes";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
 /* The Instr before the code's entry that stored the local last; -1: none did, it is an argument
@@ -306,7 +307,7 @@ value_remedy(PyObject *wanted, bool made)
 {
     if (is_number(wanted) && !PyBool_Check(wanted)) return remedies[GUARD_VALUE][made];
     if (PyUnicode_Check(wanted) || (PyBytes_Check(wanted) && !made))
-        return "use fewer different texts, or do what depends on the text outside of the function";
+        return "use fewer texts, or do what depends on the text outside of the function";
     return made ? "compile, in place of this, a function of the array code that does without it"
                 : "pass fewer different values";
 }
@@ -316,18 +317,18 @@ static const char *
 type_remedy(bool made)
 {
     return made
-               ? "give it one type from its first value on: np.float64(0) where numbers of NumPy's "
+               ? "give it one type from its first value on; np.float64(0) where numbers of NumPy's "
                  "are added to it, or convert these: float(x)"
                : "pass numbers of one type";
 }
 
 /* A number in a class or a module is taken for a constant; in an instance or argument it is not. */
 static const char number_of_place[] =
-    "set it once, before the calls, or pass it as an argument or in an instance: numbers that are "
+    "set it once, before the calls, or pass it as an argument or in an instance; numbers that are "
     "only computed with may differ there";
 
 const char guard_counted[] =
-    "change what breaks in the loop that gives it (PYCOMPILE_LOGS=graph_breaks): Python runs it";
+    "change what breaks in the loop that gives it (PYCOMPILE_LOGS=graph_breaks); Python runs it";
 
 /* Is it the item of a `for` loop that Python runs? */
 static bool
@@ -354,7 +355,7 @@ guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now
     if (by_value && is_loop_item(program, &program->sources[check->source])) return guard_counted;
     if (check->kind == GUARD_IS && check->object != NULL && now != NULL &&
         is_enum_member(check->object) && is_enum_member(now))
-        return "pass fewer different members, or do what depends on them outside of the function";
+        return "pass fewer members, or do what depends on them outside of the function";
     bool by_place = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
     if (by_place && is_number(check->object) && is_number(now) && !PyBool_Check(now))
         return number_of_place;

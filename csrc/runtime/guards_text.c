@@ -191,6 +191,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_INT_RANGE: put_range(out, check->low, check->high); break;
     case GUARD_MOST:
     case GUARD_FILLING:
+    case GUARD_LONGER:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
     case GUARD_SIZES: put_comparison(out, program, check); break;
@@ -234,7 +235,8 @@ static void
 put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
 {
     Py_ssize_t length = -1;
-    if (now != NULL && check->kind == GUARD_LENGTH) length = sequence_length(now);
+    if (now != NULL && (check->kind == GUARD_LENGTH || check->kind == GUARD_LONGER))
+        length = sequence_length(now);
     if (now != NULL && check->kind == GUARD_MOST && deque_check(now))
         length = (Py_ssize_t)deque_most(now);
     if (length >= 0)

@@ -129,7 +129,8 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_INT_RANGE:
     case GUARD_SCALAR: return true; /* immutable */
     case GUARD_TYPE: return type_is_fixed(object);
-    case GUARD_LENGTH: return PyTuple_CheckExact(object);
+    case GUARD_LENGTH:
+    case GUARD_LONGER: return PyTuple_CheckExact(object);
     case GUARD_ATTR_ABSENT: return is_watched_class(program, check, object);
     default: return false;
     }

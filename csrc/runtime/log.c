@@ -425,25 +425,6 @@ level_of_program(void)
     return found ? level : 1;
 }
 
-void
-log_warn(const char *format, ...)
-{
-    Pending p;
-    va_list args;
-    char *text = NULL;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0) return;
-    PyErr_Fetch(&p.type, &p.value, &p.traceback);
-    PyObject *category = errors_class("PycompileWarning");
-    if (category == NULL || PyErr_WarnFormat(category, level_of_program(), "%s", text) < 0)
-        PyErr_Clear(); /* %s also takes bytes that are no UTF-8, as in a path */
-    Py_XDECREF(category);
-    PyErr_Restore(p.type, p.value, p.traceback);
-    free(text);
-}
-
 /* A str of text that may not be UTF-8, as a path. */
 static PyObject *
 str_of(const char *text)
@@ -451,7 +432,7 @@ str_of(const char *text)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
-/* As log_warn, with a text that is short for `details`. */
+/* Issues the warning, with a text that is short for `details`. */
 static void
 warn_short(const char *text, const char *details)
 {
@@ -482,7 +463,7 @@ cut_at(const char *text, size_t room, const char *const *marks)
     if (strlen(text) < room) return strlen(text);
     for (; *marks != NULL && cut < room / 3; marks++) {
         int depth = 0;
-        for (size_t i = 0; i + 1 < room; i++) {
+        for (size_t i = 0; i < room; i++) {
             depth += strchr("([{", text[i]) != NULL;
             depth -= strchr(")]}", text[i]) != NULL;
             if (depth <= 0 && strncmp(text + i, *marks, strlen(*marks)) == 0) cut = i;
@@ -494,13 +475,49 @@ cut_at(const char *text, size_t room, const char *const *marks)
     return room - 1;
 }
 
+enum { WIDE = 100 }; /* characters of a line of a warning */
+
+/* In three lines at most, behind "; " or ": " where that fits.  No word is divided. */
+static void
+put_lines(Text *out, const char *text)
+{
+    static const char *const marks[] = {"; ", ": ", NULL};
+    for (int line = 1; *text != '\0'; line++) {
+        if (line > 1) text_put(out, "\n  ");
+        size_t cut = cut_at(text, line > 1 ? WIDE - 2 : WIDE, marks);
+        if (text[cut] == ';' || text[cut] == ':') cut++;
+        cut += strcspn(text + cut, " ");
+        text_printf(out, "%.*s", (int)cut, text);
+        text += cut + strspn(text + cut, " ");
+        if (line == 3 && *text != '\0') {
+            text_put(out, "…");
+            return;
+        }
+    }
+}
+
+void
+log_warn(const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+    Text told = {0};
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) return;
+    put_lines(&told, text);
+    warn_short(told.data != NULL ? told.data : text, text);
+    text_free(&told);
+    free(text);
+}
+
 /* A line of a warning.  What is too long for one ends in "…". */
 static void
 put_line(Text *out, const char *start, const char *text, bool advice)
 {
     static const char *const of_advice[] = {"; ", ": ", ", ", NULL};
     static const char *const of_facts[] = {"; ", NULL};
-    enum { WIDE = 100 };
     char line[WIDE];
     text_printf(out, "%s%s", out->len ? "\n  " : "", start);
     size_t cut = cut_at(text, WIDE - 2 - strlen(start), advice ? of_advice : of_facts);

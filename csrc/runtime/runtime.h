@@ -39,11 +39,12 @@ void log_emit(LogChannel channel, const char *format, ...) __attribute__((format
  */
 const char *log_hint_given(const char *hint, const char *place);
 void log_forget_hints(void); /* they may be given again */
-/* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
-   since it is about pycompile, not the program.  A pending exception stays set. */
+/* Issues a PycompileWarning, of three lines at most; `details` has all.  Never raises, even where
+   the program turns warnings into errors, since it is about pycompile, not the program.  A pending
+   exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As log_warn, in lines of 100 bytes at most, each with its start: what, why, what to do. `details`
-   says it all. */
+/* As log_warn, a line each, with its start: what, why, what to do; the text is short for
+   `details`. */
 void log_warn_lines(int n, const char *const *starts, const char *const *texts,
                     const char *details);
 bool log_wants_pass(const char *pass);

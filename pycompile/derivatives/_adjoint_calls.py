@@ -164,6 +164,8 @@ class Calls(Ops):
 
     pull_compress = pull_extern
     pull_store = pull_extern
+    pull_take = pull_extern
+    pull_pick = pull_extern
 
     def pull_function(self, node: Node, call: Called, g: str | None) -> None:
         name = getattr(call.function, "__qualname__", repr(call.function))

@@ -376,6 +376,8 @@ class Batched(Forward):
                 return self.call(call)
         raise NotBatched(function)
 
+    batch_take = batch_extern
+
     def by_operands(self, call: Called) -> str:
         args = [self.operand(arg, call.nodes) for arg in call.nodes]
         return f"{self.function(call.function)}({', '.join(args)})"

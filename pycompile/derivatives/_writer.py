@@ -403,6 +403,8 @@ class Writer:
 
     op_compress = op_extern
     op_store = op_extern
+    op_take = op_extern
+    op_pick = op_extern
 
     def op_result(self, node: Node) -> str | None:
         (arg,) = node.args

@@ -4,58 +4,49 @@
    results.  State of a call is on the stack or from the allocator, so that calls of several threads
    share the pool alone. */
 
-/* Of an int that only the run tells: the most that it can be. */
-static void
-sizes_find(Run *run)
+/* Of the sizes a and b, or of the call.  Of an int that only the run tells: the most that it can be. */
+static ROW_KNOWN int64_t
+size_find(const Run *run, const ExportedSize *size, int64_t a, int64_t b)
 {
-    for (int i = 0; i < run->f->nsizes; i++) {
-        const ExportedSize *size = &run->f->sizes[i];
-        switch (size->kind) {
-        case SIZE_CONST: run->size[i] = size->value; break;
-        case SIZE_DIM: run->size[i] = size_from(size, run->in); break;
-        case SIZE_STRIDE: run->size[i] = tensor_stride(&run->in[size->a], size->b); break;
-        case SIZE_NUMBER: run->size[i] = size->b < 0 ? size->value : run->size[size->b]; break;
-        default: run->size[i] = size_apply(size->kind, run->size[size->a], run->size[size->b]);
-        }
+    switch (size->kind) {
+    case SIZE_CONST: return size->value;
+    case SIZE_DIM: return size_from(size, run->in);
+    case SIZE_STRIDE: return run->argument[size->a].stride[size->b];
+    case SIZE_NUMBER: return size->b < 0 ? size->value : b;
+    default: return size_apply(size->kind, a, b);
     }
 }
 
 /* Is the result's memory as the buffer's steps need it? */
-static int
+static ROW_KNOWN int
 result_is_place(const Run *run, const ExportedBuffer *b)
 {
     const DLTensor *out = &run->out[b->placed - 1];
-    int64_t stride[MOST_AXES];
-    tensor_strides(out, b->dtype.bytes, stride);
+    const int64_t *stride = run->result[b->placed - 1].stride;
+#pragma GCC unroll 8
     for (int i = 0; i < b->rank; i++)
         if (out->shape[i] > 1 && stride[i] != run_size(run, b->stride[i])) return 0;
     return 1;
 }
 
-static int
-buffers_place(Run *run)
+static ROW_KNOWN int
+buffer_place(Run *run, const ExportedBuffer *b, int number, char **data, char **block)
 {
-    for (int i = 0; i < run->f->nbuffers; i++) {
-        const ExportedBuffer *b = &run->f->buffers[i];
-        run->data[i] = run->block[i] = NULL;
-        switch (b->kind) {
-        case OF_ARGUMENT: run->data[i] = (char *)(uintptr_t)tensor_data(&run->in[b->index]); break;
-        case OF_CONSTANT: run->data[i] = (char *)(uintptr_t)b->constant + b->at; break;
-        case OF_ARENA:
-            run->data[i] = run->arena + (b->slot > 0 ? run->slot[b->slot - 1] : b->at);
-            break;
-        case OF_NUMBER: run->data[i] = run->numbers + b->index * NUMBER_BYTES; break;
-        case OF_LENGTH: /* its axis is b->at */
-            run->data[i] = (char *)&run->in[b->index].shape[b->at];
-            break;
-        case OF_RESULT:
-            if (b->placed && result_is_place(run, b))
-                run->data[i] = (char *)(uintptr_t)tensor_data(&run->out[b->placed - 1]);
-            else if (!b->pooled && buffer_make(run, i) < 0)
-                return -1;
-            break;
-        default: break;
-        }
+    data += number;
+    *data = block[number] = NULL;
+    switch (b->kind) {
+    case OF_ARGUMENT: *data = run->argument[b->index].data; break;
+    case OF_CONSTANT: *data = (char *)(uintptr_t)b->constant + b->at; break;
+    case OF_ARENA: *data = run->arena + (b->slot > 0 ? run->slot[b->slot - 1] : b->at); break;
+    case OF_NUMBER: *data = run->numbers + b->index * NUMBER_BYTES; break;
+    case OF_LENGTH: *data = (char *)&run->in[b->index].shape[b->at]; break; /* of the axis b->at */
+    case OF_RESULT:
+        if (b->placed && result_is_place(run, b))
+            *data = run->result[b->placed - 1].data;
+        else if (!b->pooled)
+            return buffer_make(run, b, number);
+        break;
+    default: break;
     }
     return 0;
 }
@@ -65,18 +56,23 @@ result_copy(Run *run, int number)
 {
     const ExportedResult *r = &run->f->results[number];
     DLTensor *out = &run->out[number];
-    int64_t length[MOST_AXES], from[MOST_AXES], to[MOST_AXES];
+    const Layout *to = &run->result[number];
+    const char *data = run_place(run, r->place);
+    int64_t length[MOST_AXES], from[MOST_AXES];
+    if (data == to->data && !r->when) return;
     for (int i = 0; i < r->rank; i++) {
         length[i] = run_size(run, r->length[i]);
         from[i] = r->stride != NULL ? run_size(run, r->stride[i]) : 0;
     }
     if (r->stride == NULL) compact_strides(r->rank, length, r->dtype.bytes, from);
-    for (int i = 0; i < r->rank; i++) /* a shape may be constant, and many calls' */
-        if (out->shape[i] != length[i]) out->shape[i] = length[i];
-    char *data = run_place(run, r->place);
-    if (data == tensor_data(out) || elements(r->rank, length) == 0) return;
-    tensor_strides(out, r->dtype.bytes, to);
-    copy_axes((char *)(uintptr_t)tensor_data(out), to, data, from, r->rank, length, r->dtype.bytes);
+    int64_t stride[MOST_AXES];
+    memcpy(stride, to->stride, sizeof stride);
+    if (r->when) { /* it is compact, whatever the call made of its shape */
+        compact_strides(r->rank, length, r->dtype.bytes, stride);
+        memcpy(out->shape, length, (size_t)r->rank * sizeof *length);
+    }
+    if (data == to->data || elements(r->rank, length) == 0) return;
+    copy_axes(to->data, stride, data, from, r->rank, length, r->dtype.bytes);
 }
 
 /* A written value may be in the memory that another write changes: it is copied before the first. */
@@ -108,7 +104,7 @@ write_put(Run *run, const ExportedResult *w, const char *kept)
         to[i] = run_size(run, w->to_stride[i]);
     }
     if (elements(w->rank, length) == 0) return;
-    char *data = (char *)(uintptr_t)tensor_data(&run->in[w->argument]) + run_size(run, w->offset);
+    char *data = run->argument[w->argument].data + run_size(run, w->offset);
     if (kept != NULL) compact_strides(w->rank, length, w->dtype.bytes, from);
     copy_axes(data, to, kept != NULL ? kept : run_place(run, w->place), from, w->rank, length,
               w->dtype.bytes);
@@ -142,7 +138,7 @@ run_steps(Run *run)
 {
     const ExportedFunction *f = run->f;
     Environment before;
-    if (buffers_place(run) < 0) return run->status;
+    if (f->begin_buffers(run) < 0) return run->status;
     environment_begin(&before);
     int failed = f->drive(&run->drive);
     if (!failed) warnings_take(&run->drive, 0);
@@ -180,8 +176,9 @@ run_memory(Run *run)
 int
 exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
 {
+    Layout layout[f->narguments + f->nresults + 1];
     error_text[0] = 0;
-    int status = check_arguments(f, in, nin);
+    int status = check_arguments(f, in, nin, layout);
     if (status != CALL_DONE) return status;
     char *data[2 * f->nbuffers + 1];
     int64_t size[f->nsizes + 1];
@@ -191,6 +188,8 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
     Run run = {.f = f,
                .in = in,
                .out = out,
+               .argument = layout,
+               .result = layout + f->narguments,
                .data = data,
                .block = data + f->nbuffers,
                .size = size,
@@ -207,8 +206,8 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
                          .read = flags_read,
                          .stop = warnings_take,
                          .plan = step_run}};
-    sizes_find(&run);
-    status = check_results(&run, nout);
+    f->begin_sizes(&run);
+    status = check_results(&run, nout, layout + f->narguments);
     if (status == CALL_DONE) status = run_memory(&run);
     run_release(&run);
     return status;
@@ -217,14 +216,15 @@ exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTens
 int
 exported_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
 {
+    Layout layout[f->narguments + f->nresults + 1];
     error_text[0] = 0;
-    int status = check_arguments(f, in, nin);
+    int status = check_arguments(f, in, nin, layout);
     if (status != CALL_DONE) return status;
     if (nout != f->nresults)
         return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
     int64_t size[f->nsizes + 1];
-    Run run = {.f = f, .in = in, .size = size};
-    sizes_find(&run);
+    Run run = {.f = f, .in = in, .argument = layout, .size = size};
+    f->begin_sizes(&run);
     for (int i = 0; i < nout; i++) {
         const ExportedResult *r = &f->results[i];
         if (out == NULL || (r->rank > 0 && out[i].shape == NULL))

@@ -75,31 +75,6 @@ raised(const Run *run)
 
 /* ---- checks ---- */
 
-static const char *
-tensor_data(const DLTensor *tensor)
-{
-    return (const char *)tensor->data + tensor->byte_offset;
-}
-
-/* In bytes.  Those of a NULL are of C order. */
-static void
-tensor_strides(const DLTensor *tensor, int64_t bytes, int64_t *stride)
-{
-    if (tensor->strides == NULL)
-        compact_strides(tensor->ndim, tensor->shape, bytes, stride);
-    else
-        for (int i = 0; i < tensor->ndim; i++) stride[i] = tensor->strides[i] * bytes;
-}
-
-static int64_t
-tensor_stride(const DLTensor *tensor, int axis)
-{
-    int64_t bytes = tensor->dtype.bits / 8;
-    if (tensor->strides != NULL) return tensor->strides[axis] * bytes;
-    for (int i = tensor->ndim; --i > axis;) bytes *= tensor->shape[i] > 0 ? tensor->shape[i] : 1;
-    return bytes;
-}
-
 /* "argument x", or where it has no name "result 3". */
 static const char *
 told(const char *argument, int result)
@@ -112,8 +87,10 @@ told(const char *argument, int result)
     return text;
 }
 
+/* Reads how the tensor lies, and checks that it can be read. */
 static int
-check_tensor(const DLTensor *tensor, const char *name, int number, ExportedDType dtype, int rank)
+layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number, ExportedDType dtype,
+            int rank)
 {
     if (tensor->ndim != rank)
         return fail(CALL_WRONG, "%s has %d axes, not %d", told(name, number), (int)tensor->ndim, rank);
@@ -126,36 +103,58 @@ check_tensor(const DLTensor *tensor, const char *name, int number, ExportedDType
         return fail(CALL_WRONG, "%s is not in the host's memory", told(name, number));
     if (rank > 0 && tensor->shape == NULL)
         return fail(CALL_WRONG, "%s has no shape: NULL", told(name, number));
-    int64_t bytes = dtype.bytes;
-    for (int i = 0; i < rank; i++) {
-        if (tensor->shape[i] < 0 || is_far(tensor->shape[i]))
-            return fail(CALL_WRONG, "%s has a length of %lld", told(name, number),
-                        (long long)tensor->shape[i]);
-        if (tensor->strides != NULL && is_far(tensor->strides[i]))
-            return fail(CALL_WRONG, "%s has a stride of %lld", told(name, number),
-                        (long long)tensor->strides[i]);
-        int64_t step = tensor->strides != NULL ? tensor->strides[i] : 1, reach;
-        if (__builtin_mul_overflow(bytes, tensor->shape[i] > 0 ? tensor->shape[i] : 1, &bytes) ||
-            is_far(bytes) ||
-            (tensor->shape[i] > 1 &&
-             (__builtin_mul_overflow(step, tensor->shape[i], &reach) || is_far(reach))))
+    int64_t bytes = dtype.bytes, below = 0, above = dtype.bytes;
+    layout->data = (char *)tensor->data + tensor->byte_offset;
+    layout->compact = 1;
+    layout->empty = 0;
+    for (int i = rank; i-- > 0;) {
+        int64_t length = tensor->shape[i], reach;
+        int64_t step = tensor->strides != NULL ? tensor->strides[i] : 0;
+        if (length < 0 || is_far(length))
+            return fail(CALL_WRONG, "%s has a length of %lld", told(name, number), (long long)length);
+        if (is_far(step))
+            return fail(CALL_WRONG, "%s has a stride of %lld", told(name, number), (long long)step);
+        layout->stride[i] = tensor->strides != NULL ? step * dtype.bytes : bytes;
+        layout->empty |= length == 0;
+        if (length <= 1) continue;
+        layout->compact &= layout->stride[i] == bytes;
+        if (__builtin_mul_overflow(layout->stride[i], length - 1, &reach) || is_far(reach) ||
+            __builtin_mul_overflow(bytes, length, &bytes) || is_far(bytes))
             return fail(CALL_WRONG, "%s has more elements than memory can have", told(name, number));
+        *(reach < 0 ? &below : &above) += reach;
     }
-    if (elements(rank, tensor->shape) == 0) return CALL_DONE;
+    layout->low = layout->high = layout->data;
+    if (layout->empty) return CALL_DONE;
     if (tensor->data == NULL) return fail(CALL_WRONG, "%s has no data: NULL", told(name, number));
     int aligned_to = dtype.code == 5 ? dtype.bytes / 2 : dtype.bytes; /* complex: as its parts */
-    if ((uintptr_t)tensor_data(tensor) % aligned_to != 0)
+    if ((uintptr_t)layout->data & (uintptr_t)(aligned_to - 1))
         return fail(CALL_WRONG, "%s is not aligned", told(name, number));
+    layout->low += below;
+    layout->high += above;
+    return CALL_DONE;
+}
+
+/* Axes of one element lie anyhow. */
+static int
+check_strides(const DLTensor *tensor, const ExportedArgument *a, const Layout *layout)
+{
+    int64_t bytes = a->dtype.bytes;
+    for (int i = a->rank; i-- > 0; bytes *= tensor->shape[i] > 0 ? tensor->shape[i] : 1)
+        if (tensor->shape[i] > 1 &&
+            ((a->compact && layout->stride[i] != bytes) ||
+             (a->strided >> i & 1 && layout->stride[i] != a->stride[i])))
+            return fail(CALL_WRONG, "argument %s lies in another way along axis %d: %lld bytes from "
+                                    "one element to the next",
+                        a->name, i, (long long)layout->stride[i]);
     return CALL_DONE;
 }
 
 static int
-check_argument(const DLTensor *tensor, const ExportedArgument *a)
+check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout)
 {
-    int64_t stride[MOST_AXES], compact[MOST_AXES];
-    int status = check_tensor(tensor, a->name, 0, a->dtype, a->rank);
+    int status = layout_read(layout, tensor, a->name, 0, a->dtype, a->rank);
     if (status != CALL_DONE) return status;
-    for (int i = 0; i < a->rank; i++) {
+    for (int i = 0; (a->fixed | a->least) >> i; i++) {
         if (a->fixed >> i & 1 && tensor->shape[i] != a->length[i])
             return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, not %lld",
                         a->name, (long long)tensor->shape[i], i, (long long)a->length[i]);
@@ -163,25 +162,15 @@ check_argument(const DLTensor *tensor, const ExportedArgument *a)
             return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, not %lld at least",
                         a->name, (long long)tensor->shape[i], i, (long long)a->length[i]);
     }
-    if (tensor->strides == NULL && a->strided == 0) return CALL_DONE;
-    tensor_strides(tensor, a->dtype.bytes, stride);
-    compact_strides(a->rank, tensor->shape, a->dtype.bytes, compact);
-    for (int i = 0; i < a->rank; i++) {
-        if (tensor->shape[i] <= 1) continue;
-        if ((a->compact && stride[i] != compact[i]) ||
-            (a->strided >> i & 1 && stride[i] != a->stride[i]))
-            return fail(CALL_WRONG, "argument %s lies in another way along axis %d: %lld bytes from "
-                                    "one element to the next",
-                        a->name, i, (long long)stride[i]);
-    }
-    return CALL_DONE;
+    int lies = (!a->compact || layout->compact) && a->strided == 0;
+    return lies ? CALL_DONE : check_strides(tensor, a, layout);
 }
 
 static int64_t
 number_of(const DLTensor *tensor)
 {
     int64_t number = 0;
-    memcpy(&number, tensor_data(tensor), tensor->dtype.bits / 8);
+    memcpy(&number, (const char *)tensor->data + tensor->byte_offset, tensor->dtype.bits / 8);
     return number;
 }
 
@@ -211,35 +200,14 @@ terms_value(const ExportedCheck *check, const DLTensor *in)
     return stack[0];
 }
 
-/* The bytes of a tensor, [low, high). */
-typedef struct {
-    const char *low, *high;
-} Range;
-
-static Range
-tensor_range(const DLTensor *tensor)
+static int
+share_memory(const Layout *a, const Layout *b)
 {
-    Range range;
-    int64_t stride[MOST_AXES], bytes = tensor->dtype.bits / 8;
-    tensor_strides(tensor, bytes, stride);
-    extent(tensor_data(tensor), tensor->ndim, tensor->shape, stride, bytes, &range.low, &range.high);
-    return range;
+    return a->low < b->high && b->low < a->high && !a->empty && !b->empty;
 }
 
 static int
-ranges_meet(Range a, Range b)
-{
-    return a.low < b.high && b.low < a.high && a.low != a.high && b.low != b.high;
-}
-
-static int
-tensors_overlap(const DLTensor *a, const DLTensor *b)
-{
-    return ranges_meet(tensor_range(a), tensor_range(b));
-}
-
-static int
-check_holds(const ExportedCheck *check, const DLTensor *in)
+check_holds(const ExportedCheck *check, const DLTensor *in, const Layout *layout)
 {
     int64_t value;
     switch (check->kind) {
@@ -254,19 +222,19 @@ check_holds(const ExportedCheck *check, const DLTensor *in)
     case CHECK_NUMBER:
         value = number_of(&in[check->argument]);
         return value >= check->low && value <= check->high;
-    case CHECK_APART: return !tensors_overlap(&in[check->argument], &in[check->other]);
+    case CHECK_APART: return !share_memory(&layout[check->argument], &layout[check->other]);
     }
     return 0;
 }
 
 /* Elements at one address would be written twice. */
 static int
-meets_itself(const DLTensor *tensor)
+meets_itself(const DLTensor *tensor, const Layout *layout)
 {
-    int64_t stride[MOST_AXES], bytes = tensor->dtype.bits / 8, reach = bytes;
+    const int64_t *stride = layout->stride;
+    int64_t reach = tensor->dtype.bits / 8;
     int done = 0;
-    tensor_strides(tensor, bytes, stride);
-    if (elements(tensor->ndim, tensor->shape) == 0) return 0;
+    if (layout->compact || layout->empty) return 0;
     for (int n = 0; n < tensor->ndim; n++) { /* axes by their strides */
         int next = -1;
         for (int i = 0; i < tensor->ndim; i++)
@@ -280,19 +248,33 @@ meets_itself(const DLTensor *tensor)
 }
 
 static int
-check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin)
+check_written(const ExportedFunction *f, const DLTensor *in, const Layout *layout, int written)
+{
+    const char *name = f->arguments[written].name;
+    if (meets_itself(&in[written], &layout[written]))
+        return fail(CALL_WRONG, "argument %s, which is written, has elements in the same place", name);
+    for (int i = 0; i < f->narguments; i++)
+        if (i != written && share_memory(&layout[written], &layout[i]))
+            return fail(CALL_WRONG, "argument %s, which is written, shares memory with %s", name,
+                        f->arguments[i].name);
+    return CALL_DONE;
+}
+
+/* `layout` is set. */
+static int
+check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin, Layout *layout)
 {
     if (nin != f->narguments)
         return fail(CALL_WRONG, "%s takes %d arguments, not %d", f->name, (int)f->narguments,
                     (int)nin);
     if (in == NULL && nin > 0) return fail(CALL_WRONG, "the arguments of %s are NULL", f->name);
     for (int i = 0; i < nin; i++) {
-        int status = check_argument(&in[i], &f->arguments[i]);
+        int status = check_argument(&in[i], &f->arguments[i], &layout[i]);
         if (status != CALL_DONE) return status;
     }
     for (int i = 0; i < f->nchecks; i++) {
         const ExportedCheck *check = &f->checks[i];
-        if (check_holds(check, in)) continue;
+        if (check_holds(check, in, layout)) continue;
         const char *name = f->arguments[check->argument].name;
         if (check->kind == CHECK_SAME_LENGTH || check->kind == CHECK_APART)
             return fail(CALL_WRONG, "%s and %s: %s", name, f->arguments[check->other].name,
@@ -300,49 +282,50 @@ check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin)
         return fail(CALL_WRONG, "%s: %s", check->kind == CHECK_SIZES ? f->name : name, check->text);
     }
     for (int i = 0; i < nin; i++) {
-        if (f->arguments[i].written && meets_itself(&in[i]))
-            return fail(CALL_WRONG, "argument %s, which is written, has elements in the same place",
-                        f->arguments[i].name);
-        for (int k = 0; f->arguments[i].written && k < nin; k++)
-            if (k != i && tensors_overlap(&in[i], &in[k]))
-                return fail(CALL_WRONG, "argument %s, which is written, shares memory with %s",
-                            f->arguments[i].name, f->arguments[k].name);
+        int status = f->arguments[i].written ? check_written(f, in, layout, i) : CALL_DONE;
+        if (status != CALL_DONE) return status;
     }
     return CALL_DONE;
 }
 
 static int
-check_results(const Run *run, int32_t nout)
+check_result(const Run *run, int number, Layout *layout)
 {
     const ExportedFunction *f = run->f;
-    Range taken[f->narguments + f->nresults + 1];
+    const ExportedResult *r = &f->results[number];
+    DLTensor *out = &run->out[number];
+    int status = layout_read(layout, out, NULL, number, r->dtype, r->rank);
+    if (status != CALL_DONE) return status;
+    for (int axis = 0; axis < r->rank; axis++)
+        if (out->shape[axis] != run_size(run, r->length[axis]))
+            return fail(CALL_WRONG, "result %d has the length %lld along axis %d, not %lld", number,
+                        (long long)out->shape[axis], axis,
+                        (long long)run_size(run, r->length[axis]));
+    if (meets_itself(out, layout))
+        return fail(CALL_WRONG, "result %d has elements in the same place", number);
+    if (r->when && out->strides != NULL)
+        return fail(CALL_WRONG, "result %d, whose length the call tells, has strides", number);
+    for (int i = 0; i < f->narguments; i++)
+        if (share_memory(layout, &run->argument[i]))
+            return fail(CALL_WRONG, "result %d shares memory with argument %s", number,
+                        f->arguments[i].name);
+    for (int i = 0; i < number; i++)
+        if (share_memory(layout, &run->result[i]))
+            return fail(CALL_WRONG, "results %d and %d share memory", i, number);
+    return CALL_DONE;
+}
+
+/* `layout` is set. */
+static int
+check_results(const Run *run, int32_t nout, Layout *layout)
+{
+    const ExportedFunction *f = run->f;
     if (nout != f->nresults)
         return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
-    for (int i = 0; i < f->narguments; i++) taken[i] = tensor_range(&run->in[i]);
     if (run->out == NULL && nout > 0) return fail(CALL_WRONG, "the results of %s are NULL", f->name);
     for (int i = 0; i < nout; i++) {
-        const ExportedResult *r = &f->results[i];
-        DLTensor *out = &run->out[i];
-        int status = check_tensor(out, NULL, i, r->dtype, r->rank);
+        int status = check_result(run, i, &layout[i]);
         if (status != CALL_DONE) return status;
-        for (int axis = 0; axis < r->rank; axis++)
-            if (out->shape[axis] != run_size(run, r->length[axis]))
-                return fail(CALL_WRONG, "result %d has the length %lld along axis %d, not %lld", i,
-                            (long long)out->shape[axis], axis,
-                            (long long)run_size(run, r->length[axis]));
-        if (meets_itself(out))
-            return fail(CALL_WRONG, "result %d has elements in the same place", i);
-        if (r->when && out->strides != NULL)
-            return fail(CALL_WRONG, "result %d, whose length the call tells, has strides", i);
-        Range *own = &taken[f->narguments + i];
-        *own = tensor_range(out);
-        for (int k = 0; k < f->narguments; k++)
-            if (ranges_meet(*own, taken[k]))
-                return fail(CALL_WRONG, "result %d shares memory with argument %s", i,
-                            f->arguments[k].name);
-        for (int k = 0; k < i; k++)
-            if (ranges_meet(*own, taken[f->narguments + k]))
-                return fail(CALL_WRONG, "results %d and %d share memory", k, i);
     }
     return CALL_DONE;
 }

@@ -6,6 +6,9 @@
    types that generated functions have are in front of this text (codegen_abi). */
 #include <stdint.h>
 
+/* Of what is done for a row of a table, with the row's fields as constants. */
+#define ROW_KNOWN inline __attribute__((always_inline))
+
 typedef int (*KernelFn)(const KernelArgs *args, int64_t begin, int64_t end);
 
 enum { MOST_AXES = 8, NUMBER_BYTES = 16, PARTS_DONE = -1 };
@@ -146,5 +149,7 @@ typedef struct ExportedFunction {
     int64_t arena, scratch;
     int32_t nrows; /* kernels whose scratch grows with a size: */
     const ExportedKernel *const *rows;
+    void (*begin_sizes)(struct Run *run); /* before the steps */
+    int (*begin_buffers)(struct Run *run);
     int (*drive)(KernelDrive *drive);
 } ExportedFunction;

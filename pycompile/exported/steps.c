@@ -12,11 +12,20 @@ typedef struct Log {
     LogEntry cell[2];
 } Log;
 
+/* How a tensor of the call lies. */
+typedef struct {
+    char *data;
+    const char *low, *high; /* the bytes of its elements: [low, high) */
+    int compact, empty;     /* in C order; without elements */
+    int64_t stride[MOST_AXES]; /* in bytes */
+} Layout;
+
 typedef struct Run {
     KernelDrive drive;
     const ExportedFunction *f;
     const DLTensor *in;
     DLTensor *out;
+    const Layout *argument, *result;
     char **data;    /* by buffer */
     char **block;   /* by buffer: memory of the library's own */
     int64_t *size;
@@ -108,7 +117,7 @@ copy_axes(char *to, const int64_t *to_stride, const char *from, const int64_t *f
 static int
 is_far(int64_t number)
 {
-    return number < -((int64_t)1 << 46) || number > (int64_t)1 << 46;
+    return (uint64_t)number + ((uint64_t)1 << 46) > (uint64_t)1 << 47;
 }
 
 static int64_t
@@ -123,18 +132,6 @@ static void
 compact_strides(int rank, const int64_t *length, int64_t bytes, int64_t *stride)
 {
     for (int i = rank; i-- > 0; bytes *= length[i] > 0 ? length[i] : 1) stride[i] = bytes;
-}
-
-/* The bytes in which the elements lie: [low, high). */
-static void
-extent(const char *data, int rank, const int64_t *length, const int64_t *stride, int64_t bytes,
-       const char **low, const char **high)
-{
-    *low = data;
-    *high = data + bytes;
-    if (elements(rank, length) == 0) *high = data;
-    for (int i = 0; i < rank && *high != *low; i++)
-        *(stride[i] < 0 ? low : high) += (length[i] - 1) * stride[i];
 }
 
 /* ---- the log of kept loops ---- */
@@ -333,6 +330,7 @@ kernel_run(Run *run, const ExportedKernel *kernel, unsigned *flags)
         raised |= flags_read();
     }
     if (kernel->flagged) *flags |= flags_of(kernel, raised);
+    if (raised) flags_clear();
     return failed;
 }
 
@@ -361,29 +359,36 @@ blocks_sweep(Run *run)
 
 /* Memory for a buffer that no result has.  What it had before may be another's now. */
 static int
-buffer_make(Run *run, int32_t buffer)
+buffer_allocate(Run *run, int32_t buffer, int64_t below, int64_t above)
 {
-    const ExportedBuffer *b = &run->f->buffers[buffer];
-    int64_t length[MOST_AXES], stride[MOST_AXES], bytes;
-    const char *low, *high;
-    for (int i = 0; i < b->rank; i++) {
-        length[i] = run_size(run, b->length[i]);
-        stride[i] = run_size(run, b->stride[i]);
-        if (length[i] > 1 && (__builtin_mul_overflow(length[i], stride[i], &bytes) || is_far(bytes))) {
-            run->status = fail(CALL_MEMORY, "an array of more than memory can have");
-            return -1;
-        }
+    if (is_far(below) || is_far(above)) {
+        run->status = fail(CALL_MEMORY, "an array of more than memory can have");
+        return -1;
     }
     if (run->block[buffer] != NULL) {
         run->data[buffer] = NULL;
         blocks_sweep(run);
     }
-    extent(NULL, b->rank, length, stride, b->dtype.bytes, &low, &high);
-    run->block[buffer] = run_allocate(run, high - low);
+    run->block[buffer] = run_allocate(run, above - below);
     if (run->block[buffer] == NULL) return -1;
     run->blocks->swept = 1;
-    run->data[buffer] = run->block[buffer] - (intptr_t)low;
+    run->data[buffer] = run->block[buffer] - below;
     return 0;
+}
+
+static ROW_KNOWN int
+buffer_make(Run *run, const ExportedBuffer *b, int32_t buffer)
+{
+    int64_t below = 0, above = b->dtype.bytes;
+#pragma GCC unroll 8
+    for (int i = 0; i < b->rank; i++) {
+        int64_t length = run_size(run, b->length[i]), reach;
+        if (length == 0) return buffer_allocate(run, buffer, 0, 0);
+        if (__builtin_mul_overflow(length - 1, run_size(run, b->stride[i]), &reach) || is_far(reach))
+            return buffer_allocate(run, buffer, 0, INT64_MAX);
+        *(reach < 0 ? &below : &above) += reach;
+    }
+    return buffer_allocate(run, buffer, below, above);
 }
 
 /* Has another buffer the memory of this block? */
@@ -420,7 +425,7 @@ block_take(Run *run, const ExportedStep *step, int32_t fresh)
         if (run->block[block] == NULL || !block_is_used(run, block)) break;
     }
     if (last < 0) return -1;
-    if ((run->block[last] == NULL || block_is_used(run, last)) && buffer_make(run, last) < 0)
+    if ((run->block[last] == NULL || block_is_used(run, last)) && buffer_make(run, &run->f->buffers[last], last) < 0)
         return -1;
     run->data[fresh] = run->data[last];
     return 0;
@@ -451,7 +456,7 @@ carry_run(Run *run, const ExportedStep *step)
     return 0;
 }
 
-static int64_t
+static ROW_KNOWN int64_t
 size_apply(int kind, int64_t a, int64_t b)
 {
     int64_t c; /* what is too much stays so */
@@ -480,7 +485,7 @@ measure_run(Run *run, const ExportedStep *step)
             run->size[id] = size_apply(size->kind, run->size[size->a], run->size[size->b]);
     }
     for (int i = 0; i < step->nfresh; i++)
-        if (buffer_make(run, step->fresh[i]) < 0) return -1;
+        if (buffer_make(run, &run->f->buffers[step->fresh[i]], step->fresh[i]) < 0) return -1;
     return 0;
 }
 
@@ -513,7 +518,7 @@ step_run(KernelDrive *drive, int64_t number)
 {
     Run *run = (Run *)drive;
     const ExportedStep *step = &run->f->steps[number];
-    unsigned flags = 0;
+    unsigned flags = 0, raised; /* they are clear between steps */
     int failed = 0;
     switch (step->kind) {
     case STEP_KERNEL: failed = kernel_run(run, step->kernel, &flags); break;
@@ -523,11 +528,10 @@ step_run(KernelDrive *drive, int64_t number)
     case STEP_CARRY: failed = carry_run(run, step); break;
     case STEP_MEASURE: failed = measure_run(run, step); break;
     case STEP_CALL:
-        flags_clear();
         failed = step->call->call(run, step->call);
-        flags = (flags_read() & ~(unsigned)step->call->known) |
-                (flags_read() & (unsigned)step->call->reported) << 4;
-        flags_clear(); /* comparisons of NaN raise one, of which NumPy tells nothing */
+        raised = kernel_flags();
+        if (raised) flags_clear();
+        flags = (raised & ~(unsigned)step->call->known) | (raised & step->call->reported) << 4;
         break;
     default: break;
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, FRAME_BYTES = 8192, MOST_LOGGED = 32, MOST_THREADS = 64 };
+enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
 enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID }; /* as NumPy warns by default */
 
@@ -65,7 +65,7 @@ static struct {
 /* As csrc/arrays/errors.c: the functions of fenv.h take longer than a small call. */
 #if defined(__x86_64__)
 typedef unsigned Environment;
-enum { CSR_FLAGS = 0x3f, CSR_MASKS = 0x1f80 };
+enum { CSR_FLAGS = 0x3f, CSR_TOLD = 0x1d, CSR_MASKS = 0x1f80 };
 
 static unsigned
 x87_flags(void)
@@ -76,11 +76,24 @@ x87_flags(void)
 }
 
 static unsigned
-flags_read(void)
+flags_from(unsigned flags)
 {
-    unsigned flags = __builtin_ia32_stmxcsr() | x87_flags();
+    if (!(flags & CSR_TOLD)) return 0;
     return (flags & 4 ? FLAG_DIVIDE : 0) | (flags & 8 ? FLAG_OVERFLOW : 0) |
            (flags & 16 ? FLAG_UNDERFLOW : 0) | (flags & 1 ? FLAG_INVALID : 0);
+}
+
+static unsigned
+flags_read(void)
+{
+    return flags_from(__builtin_ia32_stmxcsr() | x87_flags());
+}
+
+/* Of what does not use the x87 unit. */
+static unsigned
+kernel_flags(void)
+{
+    return flags_from(__builtin_ia32_stmxcsr());
 }
 
 static void
@@ -114,6 +127,12 @@ flags_read(void)
     int flags = fetestexcept(FE_ALL_EXCEPT);
     return (flags & FE_DIVBYZERO ? FLAG_DIVIDE : 0) | (flags & FE_OVERFLOW ? FLAG_OVERFLOW : 0) |
            (flags & FE_UNDERFLOW ? FLAG_UNDERFLOW : 0) | (flags & FE_INVALID ? FLAG_INVALID : 0);
+}
+
+static unsigned
+kernel_flags(void)
+{
+    return flags_read();
 }
 
 static void
@@ -233,27 +252,28 @@ static int
 job_run(KernelFn call, const KernelArgs *args, int64_t units, int64_t grain, int64_t scratch,
         unsigned *flags)
 {
-    Job job = {.call = call, .args = args, .units = units, .scratch = scratch};
     int threads = pool.wanted;
-    job.chunk = (units + 4 * threads - 1) / (4 * threads);
-    if (job.chunk < grain) job.chunk = grain;
-    if (threads == 1 || job.chunk >= units || pthread_mutex_trylock(&pool.user) != 0) {
-        job.chunk = units;
-        job_share(&job, args->scratch);
-    } else {
-        pool_begin();
-        pthread_mutex_lock(&pool.lock);
-        pool.job = &job;
-        pool.number++;
-        pthread_cond_broadcast(&pool.wake);
-        pthread_mutex_unlock(&pool.lock);
-        job_share(&job, args->scratch);
-        pthread_mutex_lock(&pool.lock);
-        pool.job = NULL;
-        while (job.left > 0) pthread_cond_wait(&pool.done, &pool.lock);
-        pthread_mutex_unlock(&pool.lock);
-        pthread_mutex_unlock(&pool.user);
+    int64_t chunk = threads == 1 ? units : (units + 4 * threads - 1) / (4 * threads);
+    if (chunk < grain) chunk = grain;
+    if (chunk >= units || pthread_mutex_trylock(&pool.user) != 0) {
+        flags_clear();
+        int failed = call(args, 0, units);
+        *flags |= flags_read();
+        return failed;
     }
+    Job job = {.call = call, .args = args, .units = units, .scratch = scratch, .chunk = chunk};
+    pool_begin();
+    pthread_mutex_lock(&pool.lock);
+    pool.job = &job;
+    pool.number++;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    job_share(&job, args->scratch);
+    pthread_mutex_lock(&pool.lock);
+    pool.job = NULL;
+    while (job.left > 0) pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.user);
     *flags |= job.flags;
     return job.failed;
 }

@@ -144,6 +144,41 @@ def test_own_code(name):
     assert code in found, found
 
 
+def unaligned(a):
+    return np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype)
+
+
+def worked(x, values):
+    return np.exp(x * 2 + 1).sum() + values[0] + len(values)
+
+
+FIRST = {
+    **{
+        name: (s, [1])
+        for name, (_, s) in CASES.items()
+        if type(s) is np.ndarray and s.dtype.kind in "fci"
+    },
+    "unaligned": (unaligned(X), [1]),
+    "axes": (np.ones((1,) * 60 + (4,)), [1]),
+    "long list": (X, [1] * 20_000),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_strange_at_first(name):
+    """The guard of a break asks what made the argument strange: another one is captured."""
+    pycompile.reset()
+    compiled = pycompile.compile(worked)
+    for _ in range(2):
+        assert compiled(*FIRST[name]) == worked(*FIRST[name])
+    _C.report_begin()
+    try:
+        assert compiled(X, [1]) == worked(X, [1])
+    finally:
+        records = _C.report_end()
+    assert [(record["entry"], record["exit"]) for record in records] == [(0, "return")], records
+
+
 def made_inside(x, kind):
     y = x + 1
     s = y.astype(kind)

@@ -2,6 +2,7 @@
 
 python tests/cuda/device_fuzz.py --programs 20000 --jobs 8     # many; a failing program is printed
 python tests/cuda/device_fuzz.py --programs 5000 --sizes       # called with other lengths, too
+python tests/cuda/device_fuzz.py --programs 2000 --devices     # with arrays of two devices
 
 On a device plain is CuPy.  Without one kernels are executed on the CPU (executor.cpp), and plain is
 what device_programs.py says that CuPy does; statements that end a graph are left out then, because
@@ -11,6 +12,8 @@ CuPy cannot run them.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import linecache
 import os
 import subprocess
@@ -28,6 +31,9 @@ from build_executor import executor_environment, executor_folder
 CHUNK = 100  # programs of one process
 ORDER = (0, 0, 1, 2, 0)  # which arguments a program is called with
 NO_CUPY = "cudaErrorCallRequiresNewerDriver"
+# of each call: the current device, and those that arrays are on by turns
+PLACES = ((0, 0, 0), (1, 1, 1), (0, 0, 1), (1, 0, 1), (1, 0, 0))
+ONE_PLACE = ((0, 0, 0),) * len(ORDER)
 LEAST = 0.6  # of the statements are compared: three quarters are at present
 OPTIONS = {"recompile_limit": 1000, "plan_always": True}
 
@@ -55,16 +61,17 @@ def octets(array):
 class Arguments:
     """One set of a program's, in the memory of `library`."""
 
-    def __init__(self, recipes, number, library):
+    def __init__(self, recipes, number, library, devices=(0, 0)):
         self.library, self.wholes, self.sizes, self.arrays = library, [], [], []
         *arrays, self.s0, self.s1 = programs.arguments(recipes, number)
-        for array in arrays:
+        for i, array in enumerate(arrays):
             whole = octets(array if array.base is None else array.base)
             offset = array.ctypes.data - whole.ctypes.data
             self.sizes.append(whole.size)
-            whole = library.memory(whole)
-            self.wholes.append(whole)
-            self.arrays.append(library.array(whole, offset, array))
+            with library.on(devices[i % 2]):
+                whole = library.memory(whole)
+                self.wholes.append(whole)
+                self.arrays.append(library.array(whole, offset, array))
 
     def all(self):
         return (*self.arrays, self.s0, self.s1)
@@ -95,6 +102,14 @@ class ByNumpy:
     """What device_programs.py says that CuPy does."""
 
     xp = programs.Plain()
+
+    @staticmethod
+    def on(_device):
+        return contextlib.nullcontext()
+
+    @staticmethod
+    def wait():
+        """There is nothing to wait for."""
 
     @staticmethod
     def memory(whole):
@@ -141,6 +156,24 @@ class ByCupy:
         import cupy
 
         self.xp = cupy
+        self.let_devices_read()
+
+    def on(self, device):
+        return contextlib.nullcontext() if self.deviceless else self.xp.cuda.Device(device)
+
+    def let_devices_read(self):
+        """Each device the memory of the others: CuPy asks for that in some of its kernels only."""
+        devices = () if self.deviceless else range(self.xp.cuda.runtime.getDeviceCount())
+        for device, other in itertools.permutations(devices, 2):
+            with self.on(other):
+                array = self.xp.ones(1)
+            with self.on(device):
+                array + 1
+
+    def wait(self):
+        """A device's stream does not wait for another's."""
+        for device in () if self.deviceless else range(self.xp.cuda.runtime.getDeviceCount()):
+            self.xp.cuda.Device(device).synchronize()
 
     def memory(self, whole):
         if self.deviceless is None:
@@ -253,23 +286,28 @@ def outcome(function, arguments):
     """What each result is; or what was raised."""
     try:
         with np.errstate(all="ignore"):
-            values = function(*arguments.all())
+            try:
+                values = function(*arguments.all())
+            finally:
+                arguments.library.wait()
             told = [arguments.told(value) for value in values]
             return [
                 (*each, beside)
                 for each, beside in zip(told, kin(values, arguments.library), strict=True)
             ]
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, IndexError, NotImplementedError) as error:
         return [type(error).__name__]
 
 
-def differences(text, recipes, compiled, ours, plain):
+def differences(text, recipes, compiled, ours, plain, places):
     """What differs, as lines."""
     names = text.rpartition("return ")[2].rstrip(",\n").split(", ")
     function = function_of(text, plain.xp)
-    for turn, number in enumerate(ORDER):
-        a, b = Arguments(recipes, number, plain), Arguments(recipes, number, ours)
-        wanted, made = outcome(function, a), outcome(compiled, b)
+    for turn, (number, (current, *devices)) in enumerate(zip(ORDER, places, strict=True)):
+        a, b = (Arguments(recipes, number, library, devices) for library in (plain, ours))
+        ours.wait()
+        with ours.on(current):
+            wanted, made = outcome(function, a), outcome(compiled, b)
         pairs = [*zip(names, wanted, made, strict=False), ("results", len(wanted), len(made))]
         memories = zip(a.memories(), b.memories(), strict=True)
         pairs += [(f"memory of x{i}", x, y) for i, (x, y) in enumerate(memories)]
@@ -279,7 +317,7 @@ def differences(text, recipes, compiled, ours, plain):
     return []
 
 
-def fails(draft, ours, plain):
+def fails(draft, ours, plain, places=ONE_PLACE):
     """What is wrong with the program, as lines; on the executor statements go that end its graph."""
     import pycompile
 
@@ -289,24 +327,28 @@ def fails(draft, ours, plain):
         else:
             function = function_of(draft.text(), ours.xp)
             compiled = pycompile.compile(function, dynamic=dynamic(draft), options=OPTIONS)
-        return differences(draft.text(), draft.recipes, compiled, ours, plain)
+        return differences(draft.text(), draft.recipes, compiled, ours, plain, places)
     except Exception:
         return [traceback.format_exc()]
 
 
-def smaller(draft, ours, plain):
+def smaller(draft, ours, plain, places):
     """The program with no statement that can go."""
     for at in range(len(draft.lines) - 1, -1, -1):
         fewer = programs.Draft(draft.seed)
         fewer.play(draft.lines[:at] + draft.lines[at + 1 :])
-        if len(fewer.lines) < len(draft.lines) and fails(fewer, ours, plain):
-            return smaller(fewer, ours, plain)
+        if len(fewer.lines) < len(draft.lines) and fails(fewer, ours, plain, places):
+            return smaller(fewer, ours, plain, places)
     return draft
 
 
-def fuzz(first, count, sizes=False):
-    """Returns how many of the programs fail, which are printed; `sizes`: called with other lengths."""
+def fuzz(first, count, sizes=False, devices=False):
+    """Returns how many of the programs fail, which are printed; `sizes`: called with other lengths,
+    `devices`: with arrays of two devices.
+    """
     import pycompile
+
+    places = PLACES if devices else ONE_PLACE
 
     programs.SIZES = sizes
     ours = ByCupy()
@@ -315,14 +357,17 @@ def fuzz(first, count, sizes=False):
     for seed in range(first, first + count):
         draft = programs.draft(seed)
         drafted += len(draft.lines)
-        found = fails(draft, ours, plain)
+        found = fails(draft, ours, plain, places)
         kept += len(draft.lines)
         pycompile.reset()
         if not found:
             continue
         failed += 1
-        draft = smaller(draft, ours, plain)
-        told = "\n  ".join(line[:3000] for line in fails(draft, ours, plain)[:8])
+        if "Illegal" in found[0] or "ILLEGAL" in found[0]:  # nothing runs any more
+            print(f"---- program {seed}, {draft.recipes}\n{draft.text()}\n  {found[0]}", flush=True)
+            break
+        draft = smaller(draft, ours, plain, places)
+        told = "\n  ".join(line[:3000] for line in fails(draft, ours, plain, places)[:8])
         print(f"---- program {seed}, {draft.recipes}\n{draft.text()}\n  {told}", flush=True)
     print(f"{kept} of {drafted} statements", flush=True)
     enough = count < CHUNK or kept >= LEAST * drafted
@@ -336,11 +381,12 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the number of the first program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
+    parser.add_argument("--devices", action="store_true", help="with arrays of two devices")
     parser.add_argument("--seconds", type=float, default=1e9, help="none is begun later")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
-        return fuzz(options.first, options.programs, options.sizes) > 0
+        return fuzz(options.first, options.programs, options.sizes, options.devices) > 0
     with tempfile.TemporaryDirectory() as cache:
         return many(options, cache) > 0
 
@@ -353,6 +399,8 @@ def many(options, cache):
         here = executor_folder(cache)
         env = executor_environment(here, cache)
     env |= {"PYCOMPILE_SAMPLE": "0", "PYTHONHASHSEED": "0"}
+    if options.devices:  # CuPy does not order copies between devices among kernels
+        env["CUDA_LAUNCH_BLOCKING"] = "1"
 
     end = time.monotonic() + options.seconds
 
@@ -362,13 +410,15 @@ def many(options, cache):
             return 0, 0, ""
         command = [sys.executable, "-P", str(Path(__file__).absolute()), "--here"]
         command += ["--first", str(first), "--programs", str(count), *["--sizes"] * options.sizes]
+        command += ["--devices"] * options.devices
         try:
             done = subprocess.run(
                 command, env=env, cwd=here, capture_output=True, text=True, timeout=1200
             )
         except subprocess.TimeoutExpired:
             return -1, count, "it took too long"
-        return done.returncode, count, done.stdout[-20000:] + done.stderr[-4000:]
+        told = done.stdout[-20000:]
+        return done.returncode, count, done.stderr[-4000:] + told if done.returncode else told
 
     failed = statements = made = 0
     starts = range(options.first, options.first + options.programs, CHUNK)

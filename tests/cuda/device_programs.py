@@ -93,7 +93,8 @@ def raw(value: Any) -> Any:
 
 def limited(*given: Any) -> None:
     """A column beside a row makes no huge array."""
-    if np.prod(np.broadcast_shapes(*map(np.shape, given)), dtype="f8") > LIMIT:
+    most = max(LIMIT, *map(np.size, given))
+    if np.prod(np.broadcast_shapes(*map(np.shape, given)), dtype="f8") > most:
         raise Unsure
 
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,33 @@ def beside(x, k):
     return np.full(k, x[0]) + k, x[:k] + 1, x[k:] * 2
 
 
+def squared(x, k):
+    return x * (0.5 * k * k)
+
+
+def grown(x, k):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        k = k * 3.0
+        out[i] = k
+    return out
+
+
+def chosen(x, k):
+    if k > 0:
+        x = x * math.exp(-k)
+    return x + k, x * (k if k < 2 else 1.5)
+
+
+def rows_above(x):
+    return x[x.sum(axis=1) > 1]
+
+
 FUNCTIONS = {
+    "squared": (squared, (Array(N), float)),
+    "grown": (grown, (Array(N), float)),
+    "chosen": (chosen, (Array(N), float)),
+    "rows_above": (rows_above, (Array(("n", "m")),)),
     "filled": (filled, (float, int)),
     "beside": (beside, (Array(N), int)),
     "later": (later, (Array((4,)), Array((4,)), int)),
@@ -214,6 +241,67 @@ def test_an_int_may_be_a_length(library):
     for n in (-1, 1 << 61, (1 << 63) - 1):
         with pytest.raises((ValueError, MemoryError)):
             library.filled(2.5, n)
+
+
+@pytest.mark.parametrize("function", [squared, grown], ids=lambda function: function.__name__)
+def test_pythons_floats_overflow_without_a_warning(library, function):
+    x = np.ones(20)
+    for k in (2.0, 1e200, 1e300, math.inf):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert same(getattr(library, function.__name__)(x, k), function(x, k))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in multiply \\("):
+        library.squared(x * 1e300, 1e5)
+
+
+def test_a_float_may_decide(library):
+    x = np.arange(9) - 3.5
+    for k in (0.5, 2.0, 700.0, 0.0, -0.0, -1.0, math.inf, math.nan):
+        assert same(library.chosen(x, k), chosen(x, k)), k
+
+
+def test_rows_that_a_mask_selects_of_any_width(library):
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 7, 300):
+        for m in (1, 2, 5):
+            x = rng.standard_normal((n, m))
+            assert same(library.rows_above(x), rows_above(x))
+
+
+def test_the_header_tells_how_long_axes_are(path):
+    text = path.with_name("commit.h").read_text()
+    assert "Lengths: n 1 or more, m 1 or more" in text and "Lengths: n 1 or more  */" not in text
+
+
+def test_reasons_name_what_was_called():
+    def many(x):
+        y = x.reshape(2, 4)
+        return np.unique(x), np.nonzero(x > 0)[0], x.astype(int).mean(), y[y > 0]
+
+    found = "\n".join(text for _, text in reasons_of(many, Array(8)))
+    for name in ("unique is", "nonzero is", "np.add.reduce is", "array[mask] is"):
+        assert name in found
+    assert "neither array nor number" not in found
+    ((_, text),) = reasons_of(lambda x: x[::2], Array(8))
+    assert "computes nothing" in text
+    ((_, text),) = reasons_of(lambda x: np.median(x), Array(N))
+    assert "dynamic" not in text and "in this call" not in text
+
+
+@pytest.mark.parametrize("name", ["exp", "warn", "int", "template"])
+def test_a_name_of_c_or_its_library_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name!r} is .* C"):
+        pycompile.export(doubled, f"/nowhere/{name}", (Array(N),))
+
+
+def test_what_stands_for_arguments_is_a_tuple():
+    for args, functions in (
+        (Array(N), {}),
+        ((Array(N),), {"a": (doubled,)}),
+        ((Array(N),), {1: doubled}),
+    ):
+        with pytest.raises((TypeError, ValueError), match="tuple|name"):
+            pycompile.export(doubled, "/nowhere/none", args, functions=functions)
 
 
 def test_names_do_not_clash(tmp_path, monkeypatch):

@@ -30,6 +30,20 @@ def test_a_value_waits_for_its_readers():
     assert stores(*lines, outputs="%7, %6") == 3
 
 
+def test_a_value_waits_on_a_device():
+    pytest.importorskip("cupy")
+    array = "f32@cuda[60,70]"
+    text = graph(
+        f"{array} = input(0)",
+        f"{array} = exp(%0)",
+        f"{array} = multiply(%1, %1)",
+        "f32@cuda[70] = sum(%1, axes=[0])",
+        f"{array} = multiply(%2, %3)",
+        outputs="%1, %4",
+    )
+    assert _C.lower_graph(text)[0].count("= store") == 3  # not %2
+
+
 def test_a_value_stays_with_its_other_readers():
     lines = [
         "f64[60,70] = add(%0, %1)",

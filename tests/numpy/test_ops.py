@@ -278,12 +278,12 @@ def _operations(function, *args):
 
 
 #: Made by a graph that is parsed, or by the passes that prepare lowering; not by capture.
-# `attention` is of devices alone; `erf`, `erfc` and `ndtr` are captured as ufuncs of SciPy's; complex numbers are computed with in kept loops alone; `measure` is of loops
+# `attention` is of devices alone; `erf`, `erfc` and `ndtr` are captured as ufuncs of SciPy's; complex numbers are computed with in kept loops alone; `measure` and `take` are of loops, `pick` of branches
 NOT_CAPTURED = {
     "py_complex", "py_real", "py_imag", "py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh",
     "py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt", "py_atan2", "py_fmod", "py_copysign",
     "py_hypot", "py_round", "py_round_to", "py_gcd", "py_isqrt",
-    "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "attention", "gather", "product",
+    "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "take", "pick", "attention", "gather", "product",
     "collective", "arrive",
     "erf", "erfc", "ndtr",
 }  # fmt: skip

@@ -39,6 +39,49 @@ def test_memory_with_another_reader_is_not_written():
     assert "arrive(%7, %4, %4, object" in after
 
 
+def of_two(shape):
+    """Sums of two arrays, and work that needs the second one before work that needs the first."""
+    return operations(
+        f"""%0: f32@cuda[{shape}] = input(0)
+%1: object = input(1)
+%2: object = const('sum')
+%3: f32@cuda[{shape}] = square(%0)
+%4: object = collective(%1, %3, %3, %2, object=pycompile._collectives.all_reduce)
+%5: f32@cuda[{shape}] = arrive(%4, %3, %3, object=pycompile._collectives.arrived)
+%6: f32@cuda[{shape}] = sqrt(%0)
+%7: object = collective(%1, %6, %6, %2, object=pycompile._collectives.all_reduce)
+%8: f32@cuda[{shape}] = arrive(%7, %6, %6, object=pycompile._collectives.arrived)
+%9: f32@cuda[{shape}] = negative(%8)
+%10: f32@cuda[{shape}] = exp(%5)
+%11: f32@cuda[{shape}] = log(%0)
+outputs %9, %10, %11
+"""
+    )[0]
+
+
+def test_what_needs_the_last_collective_comes_last():
+    names = of_two("300,300")
+    assert names[3:] == "square collective sqrt collective log arrive exp arrive negative".split()
+
+
+def test_a_small_collective_begins_with_the_next_one():
+    names = of_two("30,30")
+    assert names[3:] == "square sqrt collective collective log arrive exp arrive negative".split()
+
+
+def test_a_small_collective_that_is_read_first_begins_at_once():
+    names, _ = operations(
+        TEXT.replace(
+            "outputs %9",
+            """%11: f32@cuda[33,7] = sqrt(%10)
+%12: object = collective(%1, %11, %11, %6, object=pycompile._collectives.all_reduce)
+%13: f32@cuda[33,7] = arrive(%12, %11, %11, object=pycompile._collectives.arrived)
+outputs %9, %13""",
+        )
+    )
+    assert names.index("collective") < names.index("arrive") < names.index("square", 8)
+
+
 def test_the_order_of_collectives_stays():
     second = """%11: object = collective(%1, %0, %0, %6, object=pycompile._collectives.all_reduce)
 %12: f32@cuda[33,7] = arrive(%11, %0, %0, object=pycompile._collectives.arrived)

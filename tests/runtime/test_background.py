@@ -63,7 +63,7 @@ def child(tmp_path, code, compiler="exec cc", **variables):
     command = [sys.executable, "-W", "always", "-c", START + textwrap.dedent(code)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    return done.stdout.split(), done.stderr
+    return done.stdout.split(), done.stderr.replace("\n  ", " ")  # the lines of a warning
 
 
 def test_calls_go_on_in_python_until_there_is_code(tmp_path):

@@ -118,7 +118,7 @@ def stderr(code, **variables):
         text=True,
         check=True,
     )
-    return done.stderr
+    return done.stderr.replace("\n  ", " ")  # the lines of a warning
 
 
 def test_text_reaches_stderr_without_configuration():

@@ -157,6 +157,21 @@ def test_overlap_and_read_only():
     assert check(a) == "x is read-only, now it can be written (file.py:12)"
 
 
+def test_what_is_not_opened():
+    check = one("STRANGE", np.ndarray, low=8)  # KIND_SWAPPED
+    swapped = np.ones(3, ">f8")
+    assert check(swapped) is None
+    assert (
+        check(np.ones(3))
+        == "x is an array that is not compiled, now an array float64[3] (file.py:12)"
+    )
+    assert check(swapped.view(np.recarray)) is not None
+    check = one("LONGER", list, low=2)
+    assert check([1, 2, 3]) is None
+    assert check([1, 2]) == "len(x) > 2, now 2 (file.py:12)"
+    assert check((1, 2, 3)) is not None
+
+
 def test_elements_that_share_memory():
     alone, repeats = one("NO_REPEATS"), one("REPEATS")
     a = np.zeros(60)

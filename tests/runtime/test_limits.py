@@ -499,7 +499,7 @@ def test_advice_is_given_once():
 
     f = Pair(labels, recompile_limit=3)
     f.counts([(numbers(20000), f"n{i}") for i in range(9)])
-    advice = "use fewer different texts, or do what depends on the text outside"
+    advice = "use fewer texts, or do what depends on the text outside"
     assert len(f.told) == 2 and advice in f.told[0] and advice not in f.told[1]
     assert "name == " in f.told[1] and "as said of another place of this function" in f.told[1]
     first = re.search(r"test_limits\.py:(\d+)\)", f.told[0])[1]

@@ -22,7 +22,7 @@ def program(folder, text, **variables):
     env = {k: v for k, v in os.environ.items() if k != "CC"} | variables
     done = subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    return done.stdout, done.stderr.replace("\n  ", " ")  # the lines of a warning
 
 
 ROOTS = """\
@@ -251,7 +251,7 @@ def test_backend_that_fails(backend, text):
             assert (f(np.ones(4)) == 3).all()
         assert (f(np.ones(5)) == 3).all()
     assert [w.category for w in caught] == [pycompile.PycompileWarning]
-    assert text in str(caught[0].message)
+    assert text in caught[0].message.details
     assert caught[0].filename == __file__
 
 
@@ -565,7 +565,7 @@ def cast(x, s):
             named,
             [(ONES, Color.RED), (ONES, Color.BLUE)],
             "s is Color.RED, now Color.BLUE (",
-            "fewer different members",
+            "fewer members",
         ),
         (named, [(ONES, Color.RED), (ONES, [1, 2])], "s is Color.RED, now a list of 2 (", "same"),
         (named, [(ONES, Color.RED), (ONES, ONES)], "now an array float64[200, 30] (", "same"),
@@ -702,7 +702,7 @@ def test_limit_names_all_that_differed():
     assert "x.shape[0] == 200, now 9; n == 1, now 9 (" in reason  # later plans take any n
     assert "x.shape[1] == 30, now 7 (" in reason
     assert "flag == False, now True (" in reason
-    assert "compute with it" in remedies and "fewer different texts" in remedies
+    assert "compute with it" in remedies and "fewer texts" in remedies
 
 
 @pytest.mark.usefixtures("a_plan_for_each_shape")
@@ -839,7 +839,7 @@ def test_a_hint_is_given_once():
 
     text = hint_of(labels, *((ONES, f"n{i}") for i in range(4)))
     assert text.count("no plan held because") == 2
-    assert text.count("use fewer different texts") == 1
+    assert text.count("use fewer texts") == 1
 
 
 @pytest.mark.usefixtures("a_plan_for_each_shape")

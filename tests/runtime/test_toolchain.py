@@ -21,7 +21,7 @@ def child(code, **variables):
     command = [sys.executable, "-W", "always", "-c", code]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    return done.stdout, done.stderr.replace("\n  ", " ")  # the lines of a warning
 
 
 def script(path, text):

@@ -510,6 +510,7 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     if (in->loop != NULL && part_rank(in, object) > 0)
         return loop_element_store(in, object, key, value);
     if (value_is_on_device(object)) return device_store(in, object, key, value);
+    TRY(loose_stored(in, object, &value));
     if (value_is_numpy(in, object)) {
         Answer listed = index_list_write(in, object, key, value);
         return listed == ANSWER_NO ? emit_store_subscript(in, object, key, value) : listed;

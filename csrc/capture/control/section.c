@@ -328,7 +328,7 @@ key_has_slice(const Value *key)
 Answer
 section_take(Interp *in, Value *array, Value *key, Value **out)
 {
-    Value *keys[LOOP_RANK], *whole = part_whole(array);
+    Value *keys[LOOP_RANK], *whole = part_whole(array), *index = NULL;
     int before = part_axis(array), rank = before + part_rank(in, array), axis = -1;
     bool several = false;
     int given = key == NULL ? 0 : key->kind == V_TUPLE ? key->nitems : 1, n = before + given;
@@ -340,11 +340,16 @@ section_take(Interp *in, Value *array, Value *key, Value **out)
                   : key->kind == V_TUPLE ? value_item(in, key, k - before)
                                          : key;
         if (keys[k] == NULL) return ANSWER_ERROR;
-        if (keys[k]->kind != V_SLICE) continue;
+        if (keys[k]->kind != V_SLICE) {
+            index = keys[k];
+            continue;
+        }
         note_moves(in, keys[k]);
         several |= axis >= 0;
         axis = k;
     }
+    if (several && index != NULL) /* a plane, which may be another one in each turn */
+        in->loop->moves |= index->kind == V_NODE && index->node > in->loop->top;
     if (several) return section_fails(in, "a slice of several axes");
     if (axis < 0) return section_fails(in, "a subscript that gives no part of one axis");
     return section_new(in, whole, rank, keys, axis, out);

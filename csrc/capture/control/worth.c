@@ -370,9 +370,13 @@ node_weight(Scale *scale, NodeId id)
             scale->works = true;
             return ARRAY_REDUCED + LAUNCHED;
         }
-        if (node->op == OP_compress && !scale->read[id]) return 0;
+        if ((node->op == OP_compress || node->op == OP_pick) && !scale->read[id]) return 0;
         if (node->op == OP_store && !scale->live[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
+        if (node->op == OP_take) {
+            scale->works = true;
+            return BARE_CALLED;
+        }
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
         if (node->type.device != DEVICE_HOST && device_has_kernel(node->attrs.object)) {

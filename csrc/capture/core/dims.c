@@ -138,8 +138,8 @@ dim_refuse(Interp *in, const Dim *dim, const char *what, const Dim *other)
     text_printf(&text, " %s", what);
     if (other != NULL) text_put(&text, " ");
     if (other != NULL) dim_put(&text, other);
-    text_put(&text, other != NULL ? "; give both one name, or take one out of `dynamic`"
-                                  : "; change the code, or take the name out of `dynamic`");
+    text_put(&text, other != NULL ? "; give both one name, or one of them none"
+                                  : "; change the code, or give the length no name");
     raise_here(in, &text);
     return ANSWER_ERROR;
 }

@@ -116,7 +116,8 @@ print_guard(const Capture *c, const Guard *guard, Text *out)
         text_put(out, " = ");
         print_object(guard->object, out);
     }
-    if (guard->kind == GUARD_LENGTH || guard->kind == GUARD_MOST || guard->kind == GUARD_FILLING)
+    if (guard->kind == GUARD_LENGTH || guard->kind == GUARD_LONGER || guard->kind == GUARD_MOST ||
+        guard->kind == GUARD_FILLING)
         text_printf(out, " = %lld", (long long)guard->low);
     if (guard->kind == GUARD_INT_RANGE && (guard->low != INT64_MIN || guard->high != INT64_MAX))
         text_printf(out, " in [%lld, %lld]", (long long)guard->low, (long long)guard->high);

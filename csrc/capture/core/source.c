@@ -120,11 +120,28 @@ has_grown(Interp *in, SourceId id)
     return varied != NULL && varied->unsteady && !varied_is_planned(in, varied);
 }
 
+/* An object that is not opened, by a guard that asks why, and its exact type. */
+static Value *
+closed_value(Interp *in, SourceId source, PyObject *object, Guard guard)
+{
+    Value *value = value_object(in, object, source);
+    guard.source = source;
+    guard.other = NO_SOURCE;
+    guard.object = (PyObject *)Py_TYPE(object);
+    if (value == NULL || guard_add(in, &guard) < 0) return NULL;
+    value->guarded = true;
+    return value;
+}
+
 static Value *
 sequence_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
 {
+    enum { LONGEST = 10000 };
     Py_ssize_t length = sequence_length(object);
-    if (length > 10000) return value_object(in, object, source);
+    if (length > LONGEST) {
+        Guard guard = {.kind = GUARD_LONGER, .low = LONGEST};
+        return closed_value(in, source, object, guard);
+    }
     Value *value = container_value(in, kind, source, object, (int)length);
     if (value == NULL) return NULL;
     if (kind == V_TUPLE && source_kind(in, source) == SOURCE_CONST) return value;
@@ -303,20 +320,23 @@ deque_value(Interp *in, SourceId source, PyObject *object)
     return value_object(in, object, source);
 }
 
+/* An array that graphs do not take; it is an object like others. */
+static Value *
+strange_value(Interp *in, SourceId source, PyObject *object)
+{
+    Guard guard = {.kind = GUARD_STRANGE, .low = array_kind(object)};
+    return closed_value(in, source, object, guard);
+}
+
 static Value *
 value_made(Interp *in, SourceId source, PyObject *object)
 {
     ArrayHeader header;
-    const char *why;
-    if (array_is_exact(object)) {
-        if (array_read(object, &header, &why) == ANSWER_YES && (header.flags & ARRAY_ALIGNED))
-            return array_from_source(in, source, object, &header);
-        return value_object(in, object, source);
-    }
     const ArrayLibrary *library = array_library_of(object);
-    if (library != NULL && library->read(object, &header, &why) == ANSWER_YES &&
-        (header.flags & ARRAY_ALIGNED))
-        return device_from_source(in, source, object, library, &header);
+    if (library != NULL && !array_is_input(object)) return strange_value(in, source, object);
+    if (library != NULL && array_header(object, &header) == ANSWER_YES)
+        return array_is_exact(object) ? array_from_source(in, source, object, &header)
+                                      : device_from_source(in, source, object, library, &header);
     if (PyTuple_CheckExact(object) || (PyTuple_Check(object) && named_opens(in, Py_TYPE(object))))
         return sequence_value(in, V_TUPLE, source, object);
     if (PyErr_Occurred()) return NULL;

@@ -27,6 +27,8 @@ as_float(Interp *in, Value *value, Value **out)
 {
     *out = value;
     if (!value_is_loose(in, value) || !PyFloat_Check(object_sample(in, value))) return ANSWER_YES;
+    Answer picked = picked_number(in, value, DT_F64, out);
+    if (picked != ANSWER_NO) return picked;
     return call_simple(in, (PyObject *)&PyFloat_Type, 1, &value, out);
 }
 
@@ -45,6 +47,14 @@ loose_operands(Interp *in, Value **left, Value **right)
     if (takes_floats(in, *left)) return as_float(in, *right, right);
     if (takes_floats(in, *right)) return as_float(in, *left, left);
     return ANSWER_YES;
+}
+
+Answer
+loose_stored(Interp *in, const Value *array, Value **value)
+{
+    if (!value_is_loose(in, *value) || !takes_floats(in, array)) return ANSWER_YES;
+    Answer picked = picked_number(in, *value, DT_F64, value);
+    return picked == ANSWER_NO ? ANSWER_YES : picked;
 }
 
 /* The names of the special method of an operator, or, from IN_PLACE on, of a comparison, and of the
@@ -112,12 +122,15 @@ loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, V
     }
     Value *args[3] = {pair->items[0], pair->items[1], test};
     PyObject *pick = module_kept(in, "pycompile._C", "_pick");
-    return pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;
+    Answer answer = pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;
+    if (answer == ANSWER_YES) graph_node(in->graph, (*out)->node)->op = OP_pick;
+    return answer;
 }
 
-/* max and min of numbers of several classes. */
+/* max and min of numbers of several classes; `test`: is the last one beyond those before it?  Of
+   two in a turn, which may be the bounds of a slice, the number is known by that. */
 Answer
-loose_extreme(Interp *in, const char *name, Value *items, Value **out)
+loose_extreme(Interp *in, const char *name, Value *items, Value *test, Value **out)
 {
     bool unknown = false;
     if (items->nitems < 2 || items->nitems > 32) return ANSWER_NO;
@@ -137,7 +150,9 @@ loose_extreme(Interp *in, const char *name, Value *items, Value **out)
                             "a call of '%s' whose numbers are not all of one type (make them so: "
                             "np.float64(...))",
                             name);
-    Answer answer = call_loose(in, python_builtin(name), items->nitems, items->items, out);
+    Answer answer = items->nitems == 2 && sizes_may_vary(in)
+                        ? loose_choice(in, items, test, NULL, 0, out)
+                        : call_loose(in, python_builtin(name), items->nitems, items->items, out);
     if (answer == ANSWER_YES && (*out)->kind == V_NODE && branch_chosen(in, (*out)->node) < 0)
         return ANSWER_ERROR;
     return answer;

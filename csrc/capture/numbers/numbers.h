@@ -64,12 +64,14 @@ bool value_is_loose(Interp *in, const Value *value);
 /* The operands of an operator; a number of unknown class becomes a float where the operation does
    not depend on its class. */
 Answer loose_operands(Interp *in, Value **left, Value **right);
+/* Of one of two floats that is stored in an array, whose class is no matter there, the number. */
+Answer loose_stored(Interp *in, const Value *array, Value **value);
 /* A member of an enum of ints, next to an array, becomes its int; other values are unchanged.
    Comparisons are numbered from IN_PLACE on. */
 Answer loose_member(Interp *in, int operator_, Value *other, Value **value);
 /* pair[test].  For messages: the variable's name in quotes, or NULL, and the line of the branch. */
 Answer loose_choice(Interp *in, Value *pair, Value *test, const char *name, int line, Value **out);
-Answer loose_extreme(Interp *in, const char *name, Value *items, Value **out);
+Answer loose_extreme(Interp *in, const char *name, Value *items, Value *test, Value **out);
 Answer loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* As loose_call, for a result of unknown length. */
 Answer loose_collect(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);

@@ -28,11 +28,43 @@ told_mask(Interp *in)
     return answer;
 }
 
+/* In a turn: array[index], of memory in NumPy's order, the layout that NumPy's result has then. It
+   may be as long as turns make it.  ANSWER_NO: another index, or another layout. */
+static Answer
+taken(Interp *in, NodeId array, const Item *items, int n, NodeId *out)
+{
+    Graph *g = in->graph;
+    if (!sizes_may_vary(in) || n != 1) return ANSWER_NO;
+    NodeId args[2] = {array};
+    TRY(operand(in, items[0].value, &args[1]));
+    Type from = node_type(in, array), by = node_type(in, args[1]), type;
+    if (from.device != DEVICE_HOST || by.form != FORM_ARRAY || by.dtype == DT_U64) return ANSWER_NO;
+    TRY(node_cast(in, args[1], DT_I64, &args[1]));
+    by = node_type(in, args[1]);
+    bool dense = type_is_contiguous(g, &by) && (from.rank == 1 || type_is_contiguous(g, &from));
+    if (!dense || by.rank + from.rank - 1 > MAX_RANK) return ANSWER_NO;
+    SizeId shape[2 * MAX_RANK];
+    for (int i = 0; i < by.rank; i++) shape[i] = by.shape[i];
+    for (int i = 1; i < from.rank; i++) {
+        bool some = size_is_const(g, from.shape[i]) && size_value(g, from.shape[i]) > 0;
+        if (!some) return ANSWER_NO; /* of rows without elements NumPy looks at no index */
+        shape[by.rank + i - 1] = from.shape[i];
+    }
+    Attrs attrs = {.object = module_kept(in, "pycompile._C", "array_select")};
+    if (attrs.object == NULL ||
+        type_contiguous(g, &type, (DType)from.dtype, by.rank + from.rank - 1, shape) < 0)
+        return ANSWER_ERROR;
+    TRY_NODE(*out, graph_add(g, in->region, OP_take, 2, args, &type, &attrs));
+    return ANSWER_YES;
+}
+
 static Answer
 advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, NodeId *out)
 {
     for (int i = 0; i < n; i++)
         if (items[i].kind == ITEM_MASK) return told_mask(in);
+    Answer by_rows = taken(in, array, items, n, out);
+    if (by_rows != ANSWER_NO) return by_rows;
     Type from = node_type(in, array);
     Value *number = unknown_place(in, &from, items, n);
     if (number != NULL)

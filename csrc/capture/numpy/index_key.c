@@ -6,6 +6,9 @@ static Answer
 int_as_size(Interp *in, Value *value, SizeId *out)
 {
     int64_t number;
+    bool loose = sizes_may_vary(in) && value_is_loose_number(in, value);
+    Answer picked = loose ? picked_number(in, value, DT_I64, &value) : ANSWER_NO;
+    if (answer_stops(picked)) return picked;
     Answer answer = size_of_length(in, value, out);
     if (answer != ANSWER_NO) return answer;
     answer = value_as_int(in, value, &number);

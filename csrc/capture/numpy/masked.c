@@ -81,9 +81,10 @@ sample_of(Interp *in, const Type *whole, const Type *mask)
     DType dtype = (DType)whole->dtype;
     PyObject *make = numpy_object(dtype_is_integer(dtype) ? "zeros" : "ones");
     PyObject *type = keep(in, array_dtype_object(dtype));
-    SizeId shape[MAX_RANK + 1] = {size_const(in->graph, rows)};
+    SizeId shape[MAX_RANK + 1] = {size_const(in->graph, rows)}; /* without symbols */
     int rank = whole->rank - mask_rank;
-    for (int i = 0; i < rank; i++) shape[i + 1] = whole->shape[mask_rank + i];
+    for (int i = 0; i < rank; i++)
+        shape[i + 1] = size_const(in->graph, size_value(in->graph, whole->shape[mask_rank + i]));
     PyObject *sizes = keep(in, graph_view_sizes(in->graph, rank + 1, shape));
     if (make == NULL || type == NULL || sizes == NULL) return NULL;
     return keep(in, PyObject_CallFunctionObjArgs(make, sizes, type, NULL));

@@ -482,6 +482,9 @@ Answer place_leaves(Interp *in, const Value *view);
 
 /* ---- opaque.c: arrays and objects that are known only when the plan runs ---- */
 bool any_opaque(const Interp *in, int n, Value *const *values);
+/* Of one of two numbers of several classes (OP_pick), which both are of the dtype, the number as
+   Python's.  ANSWER_NO: it is another value. */
+Answer picked_number(Interp *in, const Value *value, DType dtype, Value **out);
 Answer object_attribute(Interp *in, Value *object, const char *name, Value **out);
 Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);

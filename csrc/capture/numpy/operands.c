@@ -34,9 +34,7 @@ is_of_branch(Interp *in, NodeId id, int depth)
 {
     const Node *node = graph_node(in->graph, id);
     OpKind kind = op_info(node->op)->kind;
-    if (kind == KIND_REGION) return true;
-    if (kind == KIND_EXTERN && node->attrs.object == module_kept(in, "pycompile._C", "_pick"))
-        return true;
+    if (kind == KIND_REGION || node->op == OP_pick) return true;
     bool walks = (kind == KIND_EXTERN || kind == KIND_RESULT) && depth > 0;
     for (int i = 0; walks && i < node->nargs; i++)
         if (graph_node(in->graph, node->args[i])->type.form == FORM_OBJECT &&
@@ -144,4 +142,43 @@ lengths_agree(Interp *in, int nargs, NodeId *args)
             TRY(lengths_fit(in, &args[k], &with));
         }
     return ANSWER_YES;
+}
+
+/* ---- one of two numbers ---- */
+
+/* ANSWER_NO: it is no number of that dtype. */
+static Answer
+side_as_python(Interp *in, NodeId side, DType dtype, NodeId *out)
+{
+    Type type = node_type(in, side), python = type_scalar(dtype, FORM_PYTHON);
+    PyObject *object = graph_node(in->graph, side)->attrs.object;
+    if (type.form == FORM_SCALAR && type.dtype == dtype)
+        return node_form(in, side, FORM_PYTHON, out);
+    if (type.form == FORM_PYTHON && type.dtype == dtype) {
+        *out = side;
+        return ANSWER_YES;
+    }
+    int overflow = 0;
+    bool known = graph_node(in->graph, side)->op == OP_const && object != NULL;
+    bool is_int = known && PyLong_CheckExact(object);
+    if (is_int) PyLong_AsLongLongAndOverflow(object, &overflow);
+    bool fits = dtype == DT_I64 ? is_int && overflow == 0 : known && PyFloat_CheckExact(object);
+    if (!fits) return ANSWER_NO;
+    TRY_NODE(*out, graph_const(in->graph, in->region, object, &python));
+    return ANSWER_YES;
+}
+
+Answer
+picked_number(Interp *in, const Value *value, DType dtype, Value **out)
+{
+    const Node *pick = graph_node(in->graph, value->node);
+    Type type = type_scalar(dtype, FORM_PYTHON);
+    NodeId chosen;
+    if (pick->op != OP_pick) return ANSWER_NO;
+    NodeId sides[2] = {pick->args[0], pick->args[1]}, args[3] = {pick->args[2]};
+    TRY(side_as_python(in, sides[1], dtype, &args[1]));
+    TRY(side_as_python(in, sides[0], dtype, &args[2]));
+    TRY_NODE(chosen, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
+    *out = value_node(in, chosen);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -184,7 +184,7 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         answer = value_known(in, node, &object);
         if (answer == ANSWER_NO) {
             answer = numbers_extreme(in, name, items, call->out);
-            if (answer == ANSWER_NO) answer = loose_extreme(in, name, items, call->out);
+            if (answer == ANSWER_NO) answer = loose_extreme(in, name, items, node, call->out);
             if (answer != ANSWER_NO) return answer;
             return builtin_unknown(call, name);
         }

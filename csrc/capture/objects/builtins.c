@@ -19,7 +19,9 @@ length_of_array(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *value = call->args[0];
-    if (value_is_opaque(in, value)) {
+    Answer selected = masked_selected(in, value, &value);
+    if (answer_stops(selected)) return selected;
+    if (selected == ANSWER_NO && value_is_opaque(in, value)) {
         TRY(call_simple(in, python_builtin("len"), 1, &value, call->out));
         if (opaque_sample(in, value) == NULL) return ANSWER_YES;
         return note_data_length(in, *call->out) < 0 ? ANSWER_ERROR : ANSWER_YES;

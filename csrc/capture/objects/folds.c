@@ -69,7 +69,24 @@ call_path(Interp *in, PyObject *callable, const char *name, int nargs, Value *co
     return is_one_of(name, names) ? fold_named(in, callable, nargs, args, NULL, out) : ANSWER_NO;
 }
 
-/* math and cmath: computed while capturing, else a step. */
+/* The call on numbers that kept varying, as on those that arrays give. */
+static Answer
+call_on_unknown(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    PyObject *module = ((PyCFunctionObject *)callable)->m_module;
+    Value *unknown[2] = {NULL, NULL};
+    if (nargs < 1 || nargs > 2) return ANSWER_NO;
+    for (int i = 0; i < nargs; i++) {
+        NodeId node;
+        if (!value_is_python_scalar(in, args[i])) return ANSWER_NO;
+        TRY(value_as_node(in, args[i], &node));
+        if ((unknown[i] = value_node(in, node)) == NULL) return ANSWER_ERROR;
+    }
+    return scalar_call(in, callable, PyUnicode_AsUTF8(module),
+                       ((PyCFunctionObject *)callable)->m_ml->ml_name, nargs, unknown, out);
+}
+
+/* math and cmath: computed while capturing, else of what the run tells. */
 static Answer
 call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out)
@@ -93,7 +110,8 @@ call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, 
     if (answer != ANSWER_BREAK || in->raising.raised != NULL || in->loop != NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     BreakNote note = break_take(in);
-    return break_unless(in, call_whole(in, &call, out), &note);
+    answer = kwnames == NULL ? call_on_unknown(in, callable, nargs, args, out) : ANSWER_NO;
+    return break_unless(in, answer != ANSWER_NO ? answer : call_whole(in, &call, out), &note);
 }
 
 /* A function of the module `random` that is C. */
