@@ -70,7 +70,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Sources and choices", "guards source inputs outcomes chosen join loop_shape"),
             (
                 "Arrays and effects",
-                "storage series sizes symbols dims size_guards lengths measured streams effects",
+                "storage series sizes symbols dims size_guards lengths decided measured streams "
+                "effects",
             ),
             ("Attempts", "paths obstacles print"),
         ],

@@ -215,17 +215,25 @@ def cached(n):
 """
 
 
-def arguments(seed: int) -> tuple[Any, ...]:
-    """x, y: vectors; m: matrix; n: int; k: float; items: list of vectors; box: Box."""
+LENGTHS = (4, 4, 4, 5)
+OTHER_LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 64)
+COUNTS = (0, 1, 2, 3, 5)
+OTHER_COUNTS = (-2, -1, 0, 1, 2, 3, 4, 5, 7, 8)
+
+
+def arguments(seed: int, sizes: bool = False) -> tuple[Any, ...]:
+    """x, y: vectors; m: matrix; n: int; k: float; items: list of vectors; box: Box.  `sizes`: of any
+    length."""
     rng = random.Random(seed)
     values = np.random.default_rng(seed)
-    length = rng.choice((4, 4, 4, 5))
+    length = rng.choice(OTHER_LENGTHS if sizes else LENGTHS)
     x, y = values.normal(size=length), values.normal(size=length)
     m = values.normal(size=(3, length))
     if rng.random() < 0.1:
         x = x.astype(np.float32)
     if rng.random() < 0.1:
         y = m[1]  # shares memory
-    n, k = rng.choice((0, 1, 2, 3, 5)), rng.choice((0.5, 1.5, -2.0, 0.0))
+    n, k = rng.choice(OTHER_COUNTS if sizes else COUNTS), rng.choice((0.5, 1.5, -2.0, 0.0))
     box = rng.choice((Box, Box, Child))(rng.choice((1.0, 2.0, -0.5)))
-    return x, y, m, n, k, [values.normal(size=length) for _ in range(3)], box
+    count = rng.randrange(6) if sizes else 3
+    return x, y, m, n, k, [values.normal(size=length) for _ in range(count)], box

@@ -1,6 +1,7 @@
 """Random functions against plain Python; see function_programs.py.
 
 python tests/test_function_fuzz.py --programs 20000 --jobs 2     # many; prints the seeds that differ
+python tests/test_function_fuzz.py --programs 2000 --sizes       # called with arrays of other lengths
 python tests/test_function_fuzz.py --seed 7 --show               # a program's text and what differs
 """
 
@@ -38,19 +39,24 @@ def world(scope: dict[str, Any]) -> dict[str, Any]:
     return {name: scope[name] for name in ("G", "STATE", "TABLE")}
 
 
-def run_program(seed: int, options: dict[str, Any] | None = None, totals: Any = None) -> list[str]:
-    """What differs, as lines; nothing: the program cannot be told from plain."""
+def run_program(
+    seed: int, options: dict[str, Any] | None = None, totals: Any = None, sizes: bool = False
+) -> list[str]:
+    """What differs, as lines; nothing: the program cannot be told from plain.  `sizes`: with arrays and
+    lists of other lengths, and other ints; a backend of one's own is given no symbols."""
     if options is None:
-        options = {} if seed % NATIVE == 0 else {"backend": "eager"}
+        options = {} if seed % NATIVE == 0 or sizes else {"backend": "eager"}
+    if sizes:
+        options = {**options, "dynamic": True if seed % 2 else None}
     text, file = programs.program(seed), f"function-{seed}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         plain, ours = (namespace(text, file) for _ in range(2))
     compiled = pycompile.compile(ours["f"], **options)
-    for call in (0, 0, 1, 2, 0):
-        before = observe(plain["f"], function_world.arguments(seed * 10 + call), {})
-        after = observe(compiled, function_world.arguments(seed * 10 + call), {})
+    for call in (0, 1, 2, 3, 4, 5, 0) if sizes else (0, 0, 1, 2, 0):
+        before = observe(plain["f"], function_world.arguments(seed * 10 + call, sizes), {})
+        after = observe(compiled, function_world.arguments(seed * 10 + call, sizes), {})
         before.args, after.args = (before.args, world(plain)), (after.args, world(ours))
         after.warned = [
             item for item in after.warned if "CPython runs what no plan holds for" not in item[1]
@@ -69,7 +75,11 @@ def test_functions_cannot_be_told_from_plain(first):
     pycompile.reset()
     totals: collections.Counter[str] = collections.Counter()
     seeds = range(first, first + BLOCK)
-    failures = [line for seed in seeds for line in run_program(seed, totals=totals)]
+    failures = [
+        line
+        for seed in seeds
+        for line in run_program(seed, totals=totals, sizes=seed % (2 * NATIVE) == 0)
+    ]
     assert not failures, "\n  ".join(failures)
     assert totals["plan_runs"] >= BLOCK, "most programs run no plan: nothing was compared"
 
@@ -77,23 +87,26 @@ def test_functions_cannot_be_told_from_plain(first):
 def main() -> int:
     parser = fuzzing.arguments(__doc__)
     parser.add_argument("--backend", choices=("c", "eager"), help="instead of one in eight in C")
+    parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     os.environ.setdefault("PYCOMPILE_WAIT", "1")
     chosen = {"backend": options.backend} if options.backend else None
     if options.here:
         fuzzing.run_here(
-            range(*options.here), lambda seed, totals: run_program(seed, chosen, totals)
+            range(*options.here),
+            lambda seed, totals: run_program(seed, chosen, totals, options.sizes),
         )
         return 0
     if options.programs == 1:
         if options.show:
             print(programs.program(options.seed).removeprefix(function_world.PREAMBLE))
-        lines = run_program(options.seed, chosen)
+        lines = run_program(options.seed, chosen, sizes=options.sizes)
         print("\n  ".join(lines) or "no difference")
         return bool(lines)
     backend = ["--backend", options.backend] if options.backend else []
-    return fuzzing.run_many(options, [__file__, *backend])
+    sizes = ["--sizes"] * options.sizes
+    return fuzzing.run_many(options, [__file__, *backend, *sizes])
 
 
 if __name__ == "__main__":

@@ -567,6 +567,8 @@ bool type_is_compact(const Graph *g, const Type *type);
 bool type_is_transpose(const Type *a, const Type *b);
 int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
 SizeId type_count(Graph *g, const Type *type);           /* the same as a size; or NO_SIZE */
+bool type_is_single(const Graph *g, const Type *type);   /* of one element, whatever symbols are */
+bool type_has_as_many(Graph *g, const Type *a, const Type *b); /* elements, for all symbols */
 
 /* ---- constant.c: values known while compiling ---- */
 /* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,

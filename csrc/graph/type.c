@@ -289,7 +289,7 @@ bool
 type_runs_backwards(const Graph *g, const Type *type)
 {
     for (int i = 0; i < type->rank; i++)
-        if (size_value(g, type->stride[i]) < 0 && size_value(g, type->shape[i]) > 1) return true;
+        if (size_value(g, type->stride[i]) < 0 && !size_is_single(g, type->shape[i])) return true;
     return false;
 }
 
@@ -318,6 +318,21 @@ type_count(Graph *g, const Type *type)
     SizeId all = size_const(g, 1);
     for (int i = 0; i < type->rank; i++) all = size_mul(g, all, type->shape[i]);
     return all;
+}
+
+bool
+type_is_single(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (!size_is_single(g, type->shape[i])) return false;
+    return true;
+}
+
+bool
+type_has_as_many(Graph *g, const Type *a, const Type *b)
+{
+    SizeId one = type_count(g, a), other = type_count(g, b);
+    return one != NO_SIZE && other != NO_SIZE && size_same(g, one, other);
 }
 
 /* ---- results of elementwise operations ---- */

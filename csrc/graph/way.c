@@ -157,7 +157,7 @@ minds_operands(const Graph *g, const Node *node)
     for (int k = 0; k < node->nargs; k++) {
         const Type *type = &graph_node(g, node->args[k])->type;
         if (type->form != FORM_ARRAY) continue;
-        bool one = type_elements(g, type) == 1;
+        bool one = type_is_single(g, type);
         if (type->dtype == DT_F16 && (one || !type_is_contiguous(g, type))) return true;
         if (dtype_is_complex((DType)type->dtype) && one) return true;
         if (type_runs_backwards(g, type) || (one && is_one_backwards(g, type))) return true;

@@ -314,13 +314,13 @@ copy_of(Nest *n, NodeId node, int32_t value)
 static int32_t
 spread(Nest *n, NodeId call, NodeId arg, int32_t value)
 {
-    const Graph *g = n->lw->graph;
+    Graph *g = n->lw->graph;
     const Instr *instr = &n->kernel->instrs.at[value];
     const Type *type = &graph_node(g, arg)->type;
     bool once = instr->level != LEVEL_ELEMENT && instr->kind != INSTR_LOAD;
     if (!once && !is_read_elsewhere(n, arg, instr) && !is_read_across(n, instr)) return value;
-    if (type->rank == 0 || type_elements(g, type) == 1) return value;
-    if (type_elements(g, type) != type_elements(g, node_domain(n->lw, call))) return value;
+    if (type_is_single(g, type) || !type_has_as_many(g, type, node_domain(n->lw, call)))
+        return value;
     return copy_of(n, call, value);
 }
 
@@ -330,10 +330,11 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
 static bool
 is_of_every_element(const Nest *n, const Type *type)
 {
-    int64_t elements = 1;
+    Graph *g = n->lw->graph;
+    SizeId elements = size_const(g, 1);
     for (int dim = 0; dim < n->group->ndims; dim++)
-        elements *= size_value(n->lw->graph, n->group->size[dim]);
-    return elements > 1 && type_elements(n->lw->graph, type) == elements;
+        elements = size_mul(g, elements, n->group->size[dim]);
+    return !type_is_single(g, type) && size_same(g, type_count(g, type), elements);
 }
 
 static int32_t
@@ -406,7 +407,7 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
     int32_t first = cast_value(n, args[0], given, id), step = cast_value(n, args[1], given, id);
     int32_t next = cast_value(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
     int32_t start = cast_value(n, first, dtype, id);
-    if (type_elements(n->lw->graph, &graph_node(n->lw->graph, id)->type) == 1)
+    if (type_is_single(n->lw->graph, &graph_node(n->lw->graph, id)->type))
         return start; /* a single element has no position along a row */
     op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
     int32_t delta = instr_args(n, op, 2, (int32_t[]){next, start});
@@ -533,7 +534,7 @@ emit_store(Nest *n, NodeId id, int32_t value)
         SizeId kept[MAX_RANK];
         int count = 0;
         for (int axis = 0; axis < type.rank; axis++)
-            if (nest_value(n, type.shape[axis]) != 1) kept[count++] = type.stride[axis];
+            if (!size_is_single(n->lw->graph, type.shape[axis])) kept[count++] = type.stride[axis];
         for (int dim = 0, at = 0; dim < n->group->ndims; dim++)
             access.stride[dim] = n->group->reduced >> dim & 1 ? NO_SIZE
                                  : at < count                 ? kept[at++]

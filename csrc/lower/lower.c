@@ -230,13 +230,12 @@ spread_type(const Graph *g, const Type *view, Type *type)
 static void
 reshape_buffer(Lowering *lw, const Output *output, BufferId buffer)
 {
-    const Graph *g = lw->graph;
+    Graph *g = lw->graph;
     const Node *node = graph_node(g, output->node);
-    bool whole =
-        node->storage != output->node && output->fresh && !output->view &&
-        node->type.device != DEVICE_HOST && node->type.form == FORM_ARRAY &&
-        type_is_contiguous(g, &node->type) &&
-        type_elements(g, &node->type) == type_elements(g, &graph_node(g, node->storage)->type);
+    bool whole = node->storage != output->node && output->fresh && !output->view &&
+                 node->type.device != DEVICE_HOST && node->type.form == FORM_ARRAY &&
+                 type_is_contiguous(g, &node->type) &&
+                 type_has_as_many(g, &node->type, &graph_node(g, node->storage)->type);
     for (int i = 0; i < g->outputs.len && whole; i++)
         whole = g->outputs.at[i].node != node->storage;
     if (!whole) return;

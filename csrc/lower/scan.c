@@ -17,7 +17,7 @@ order_axes(const Graph *g, const Type *from, int scanned, int *axes)
 {
     int n = 0;
     for (int axis = 0; axis < from->rank; axis++) {
-        if (axis == scanned || size_value(g, from->shape[axis]) == 1) continue;
+        if (axis == scanned || size_is_single(g, from->shape[axis])) continue;
         int at = n++;
         int64_t stride = magnitude(size_value(g, from->stride[axis]));
         for (; at > 0 && magnitude(size_value(g, from->stride[axes[at - 1]])) < stride; at--)

@@ -65,6 +65,7 @@ typedef struct {
     bool planned, stepped; /* a plan has run; an instruction was stepped */
     bool patient;          /* whole programs: each plan has to be earned by counted calls */
     bool waits;            /* its plans do not pay yet */
+    bool for_nothing;      /* arrays without elements brought it where no plan holds */
     bool handled;          /* the last step went to a handler */
     int signals;           /* that came while plans of this frame ran */
     bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
@@ -473,7 +474,8 @@ make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNot
     return answer;
 }
 
-/* Arrays without elements, where a plan is there for all that have some: CPython runs these. */
+/* Arrays without elements, where a plan is there for all that have some: CPython runs these, and
+   what no plan holds for in the rest of the frame. */
 static bool
 is_for_nothing(const Runner *r, const Entry *entry)
 {
@@ -510,7 +512,8 @@ take_waiting(Runner *r, Entry *entry, const Miss *miss)
 static Turn
 try_capture(Runner *r, Entry *entry)
 {
-    if (is_for_nothing(r, entry)) return take_refusal(r, &entry->behind);
+    r->for_nothing = r->for_nothing || is_for_nothing(r, entry);
+    if (r->for_nothing) return take_refusal(r, &entry->behind);
     Miss miss = miss_at(r, entry);
     Answer allowed = recompile_allowed(&miss, !r->held->accounts && !r->patient);
     if (allowed == ANSWER_NO) return take_refusal(r, &entry->behind);

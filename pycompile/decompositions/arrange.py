@@ -10,6 +10,8 @@ _MISSING = np._NoValue
 _original_diff = np.diff._implementation
 _original_meshgrid = np.meshgrid._implementation
 _original_roll = np.roll._implementation
+_original_rot90 = np.rot90._implementation
+_original_split = np.split._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 
@@ -52,7 +54,7 @@ def _roll_one(a, shift, axis):
     if length == 0:
         return a.copy("K")
     shift = shift % length
-    if shift == 0:
+    if shift == 0 and a.ndim > 1:  # laid out as the argument is; a vector's length decides nothing
         return a.copy("K")
     head = tuple([slice(length - shift, None) if i == axis else slice(None) for i in range(a.ndim)])
     tail = tuple([slice(None, length - shift) if i == axis else slice(None) for i in range(a.ndim)])
@@ -71,6 +73,34 @@ def roll(a, shift, axis=None):
     if axis < 0:
         axis = axis + a.ndim
     return _roll_one(a, shift, axis)
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """np.rot90 of the first two axes"""
+    if type(k) is not int or axes != (0, 1) or m.ndim < 2:
+        return _original_rot90(m, k, axes)
+    k = k % 4
+    if k == 0:
+        return m[:]
+    if k == 2:
+        return m[::-1, ::-1]
+    return m.swapaxes(0, 1)[::-1] if k == 1 else m[::-1].swapaxes(0, 1)
+
+
+def _parts(a, ends, axis):
+    before = tuple([slice(None) for _ in range(axis)])
+    return [a[(*before, slice(start, stop))] for start, stop in zip((0, *ends[:-1]), ends)]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """np.split in parts of one length"""
+    a, n = ary, indices_or_sections
+    if type(n) is not int or n < 1 or type(axis) is not int or not 0 <= axis < a.ndim:
+        return _original_split(ary, indices_or_sections, axis)
+    length = a.shape[axis]
+    if length % n != 0:
+        return _original_split(ary, indices_or_sections, axis)
+    return _parts(a, [(i + 1) * (length // n) for i in range(n)], axis)
 
 
 def atleast_1d(*arys):

@@ -30,12 +30,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     plain = axis is None and out is None and overwrite_input is False and keepdims is False
     if not plain or not _is_of_floats(a) or a.ndim != 1 or a.shape[0] == 0:
         return _original_median(a, axis, out, overwrite_input, keepdims)
-    half = a.shape[0] // 2
-    if a.shape[0] % 2 == 1:
-        part = np.partition(a, [half, -1])
-        middle = part[half : half + 1].mean()
-    else:
-        part = np.partition(a, [half - 1, half, -1])
-        middle = part[half - 1 : half + 1].mean()
+    low, high = (a.shape[0] - 1) // 2, a.shape[0] // 2 + 1
+    part = np.partition(a, np.concatenate((np.arange(low, high), [-1])))
     last = part[-1]
-    return last if np.isnan(last) else middle
+    return last if np.isnan(last) else part[low:high].mean()

@@ -472,3 +472,20 @@ def test_nothing_is_compiled_again_after_the_first_calls():
         args = RNG.standard_normal((n, m)), RNG.integers(0, m + 1, n)
         with pycompile.set_stance("default" if number < 10 else "fail_on_recompile"):
             assert outcome(ragged, args) == outcome(compiled, args), (n, m)
+
+
+# ---- lengths that are one in the first call ----
+
+
+def halved(x):
+    half = len(x) // 2
+    pairs = x[: 2 * half].reshape(half, 2)
+    return pairs.sum(axis=1), np.arange(half) * 2.5, pairs[:, ::-1] + x[0], (x[:half] * 1j) ** 2
+
+
+def test_a_length_that_is_one_in_the_first_call_is_not_one_in_all():
+    for first in (2, 3):
+        pycompile.reset()
+        compiled = pycompile.compile(halved, dynamic=True, **PLANS)
+        agree(halved, compiled, (vector,), [(n, 0) for n in (first, 8, 3, 2, 31)])
+        assert compiled.stats()["plans"] == 1

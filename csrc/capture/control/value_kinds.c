@@ -23,6 +23,7 @@ const Above things_above = {
     .run = interp_run,
     .inlined = call_inlined,
     .model_holds = model_holds,
+    .condition_of_lengths = condition_of_lengths,
     .model_from_source = model_from_source,
     .series_from_source = series_from_source,
     .dict_of = model_dict,

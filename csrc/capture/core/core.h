@@ -652,6 +652,11 @@ Answer lengths_are_several(Interp *in, const Type *type);
    one element more does. */
 Answer layout_has_order(Interp *in, const Type *type, char order, bool *has);
 
+/* ---- decided.c ---- */
+/* Guards that a condition over lengths holds, or does not, as in this call; ANSWER_NO where it is
+   none, or no such guard can be written. */
+Answer condition_of_lengths(Interp *in, const Value *condition);
+
 /* ---- measured.c: ints that change from turn to turn, as sizes ---- */
 /* May sizes depend on such ints where capture is now? */
 bool sizes_may_vary(const Interp *in);
@@ -667,6 +672,8 @@ int range_note(Interp *in, NodeId param, NodeId start, NodeId stop, int64_t step
 Answer size_of_number(Interp *in, Value *value, SizeId *out);
 /* As size_of_number, of lengths of arrays from outside and what Python computes from them. */
 Answer size_of_length(Interp *in, Value *value, SizeId *out);
+/* The same, of an int that is known, too. */
+Answer int_as_length(Interp *in, Value *value, SizeId *out);
 Answer number_of_size(Interp *in, SizeId size, Value **out);
 /* A comparison of Python's ints as a node. */
 Answer sizes_compare(Interp *in, Op op, SizeId a, SizeId b, NodeId *out);

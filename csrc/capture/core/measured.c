@@ -279,6 +279,17 @@ size_of_length(Interp *in, Value *value, SizeId *out)
     return size_of_node(in, value->node, 0, out);
 }
 
+Answer
+int_as_length(Interp *in, Value *value, SizeId *out)
+{
+    int64_t number;
+    if (value->kind != V_CONST) return size_of_length(in, value, out);
+    if (!PyLong_CheckExact(value->object)) return ANSWER_NO;
+    TRY(value_as_int(in, value, &number));
+    *out = size_const(in->graph, number);
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* ---- sizes as ints ---- */
 
 static NodeId

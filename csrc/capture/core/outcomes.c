@@ -157,7 +157,10 @@ condition_known(Interp *in, Value *condition, bool *out)
             return ANSWER_YES;
         }
     }
-    Answer answer = value_known(in, condition, &object);
+    *out = condition->object == Py_True;
+    Answer answer = in->above->condition_of_lengths(in, condition);
+    if (answer != ANSWER_NO) return answer;
+    answer = value_known(in, condition, &object);
     if (answer == ANSWER_YES) *out = object == Py_True;
     return answer;
 }

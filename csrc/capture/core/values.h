@@ -371,6 +371,7 @@ typedef struct {
     Value *(*series_from_source)(Interp *in, SourceId source, PyObject *object);
     Value *(*dict_of)(Interp *in, Value *value);
     Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
+    Answer (*condition_of_lengths)(Interp *in, const Value *condition);
     BuildId (*build)(Interp *in, Value *value);
     /* In a kept loop, to a list from before it; NO: it is one that the loop has made. */
     Answer (*append_in_loop)(Interp *in, Value *list, Value *item);

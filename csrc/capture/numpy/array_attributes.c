@@ -175,28 +175,43 @@ array_known_writeable(Interp *in, Value *array, bool *out)
     return ANSWER_YES;
 }
 
+/* What is asked of a flag: orders, of which the first, or both, decide. */
+static const struct {
+    const char *name, *orders;
+} order_flags[] = {{"c_contiguous", "C"}, {"contiguous", "C"}, {"f_contiguous", "F"},
+                   {"fortran", "F"},      {"forc", "CF"},      {"fnc", "FC"}};
+
+/* ANSWER_NO: another flag. */
+static Answer
+flag_of_order(Interp *in, Value *array, const char *name, bool *set)
+{
+    NodeId node;
+    bool has[2] = {true, true};
+    int i = 0;
+    while (i < COUNT_OF(order_flags) && strcasecmp(name, order_flags[i].name) != 0) i++;
+    if (i == COUNT_OF(order_flags)) return ANSWER_NO;
+    VARYING(in, answer, array_operand(in, array, &node));
+    if (answer != ANSWER_YES) return answer;
+    Type type = node_type(in, node);
+    const char *orders = order_flags[i].orders;
+    bool none = type_elements(in->graph, &type) == 0;
+    for (int k = 0; orders[k] != 0 && !none; k++)
+        TRY(layout_has_order(in, &type, orders[k], &has[k]));
+    *set = strcmp(orders, "CF") == 0   ? has[0] || has[1]
+           : strcmp(orders, "FC") == 0 ? has[0] && !has[1]
+                                       : has[0];
+    return ANSWER_YES;
+}
+
 Answer
 emit_flag(Interp *in, Value *flags, const char *name, Value **out)
 {
-    Value *array = flags->items[0];
-    NodeId node;
-    TRY(array_operand(in, array, &node));
-    Type type = node_type(in, node);
-    bool none = type_elements(in->graph, &type) == 0, set, c = true, f = true;
-    if (!none) TRY(layout_has_order(in, &type, 'C', &c));
-    if (!none) TRY(layout_has_order(in, &type, 'F', &f));
-    if (strcasecmp(name, "c_contiguous") == 0 || strcasecmp(name, "contiguous") == 0)
-        set = c;
-    else if (strcasecmp(name, "f_contiguous") == 0 || strcasecmp(name, "fortran") == 0)
-        set = f;
-    else if (strcasecmp(name, "forc") == 0)
-        set = c || f;
-    else if (strcasecmp(name, "fnc") == 0)
-        set = f && !c;
-    else if (strcasecmp(name, "writeable") == 0)
-        TRY(array_known_writeable(in, array, &set));
-    else
+    bool set;
+    Answer answer = flag_of_order(in, flags->items[0], name, &set);
+    if (answer_stops(answer)) return answer;
+    if (answer == ANSWER_NO && strcasecmp(name, "writeable") != 0)
         return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", name);
+    if (answer == ANSWER_NO) TRY(array_known_writeable(in, flags->items[0], &set));
     return push_const(in, PyBool_FromLong(set), out);
 }
 

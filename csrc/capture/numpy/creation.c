@@ -203,23 +203,77 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- arange ---- */
 
-/* Of a length that is a symbol, from 0 in steps of 1. */
+/* `length` integers from `start` on. */
 static Answer
-arange_of_length(Interp *in, Value *const *args, Value *dtype, Value **out)
+push_arange(Interp *in, NodeId start, int64_t step, SizeId length, Value **out)
 {
-    SizeId length;
-    NodeId nodes[2], node;
+    NodeId nodes[2] = {start}, node;
     Type type;
-    if (value_absent(args[0]) || !value_absent(args[1]) || !value_absent(args[2]) ||
-        !value_absent(dtype))
-        return ANSWER_NO;
-    TRY(size_of_length(in, args[0], &length));
-    TRY(lengths_are_some(in, 1, &length));
     if (type_contiguous(in->graph, &type, DT_I64, 1, &length) < 0) return ANSWER_ERROR;
-    TRY_NODE(nodes[0], node_int(in, 0, DT_I64));
-    TRY_NODE(nodes[1], node_int(in, 1, DT_I64));
+    TRY_NODE(nodes[1], node_int(in, step, DT_I64));
     TRY_NODE(node, graph_add(in->graph, in->region, OP_arange, 2, nodes, &type, NULL));
     return push_node(in, node, out);
+}
+
+/* How many integers there are from `start` to `stop`. */
+static Answer
+count_between(Interp *in, SizeId start, SizeId stop, int64_t step, SizeId *out)
+{
+    Graph *g = in->graph;
+    SizeId span = step > 0 ? size_sub(g, stop, start) : size_sub(g, start, stop);
+    bool none;
+    TRY(size_decide(in, span, &none));
+    *out = size_const(g, 0);
+    if (!none) *out = size_add(g, span, size_const(g, llabs(step) - 1));
+    if (!none) *out = size_quotient(g, SIZE_FLOOR_DIV, *out, size_const(g, llabs(step)));
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Of integers of which some are lengths.  ANSWER_NO: other numbers are among them. */
+static Answer
+arange_of_sizes(Interp *in, Value *const *args, bool whole, Value **out)
+{
+    SizeId size[2] = {size_const(in->graph, 0), NO_SIZE}, length;
+    Value *step = args[2], *start = value_absent(args[1]) ? NULL : args[0];
+    Value *ends[2] = {start, start == NULL ? args[0] : args[1]};
+    int64_t by = 1;
+    NodeId first;
+    if (!whole || value_absent(ends[1])) return ANSWER_NO;
+    for (int i = start == NULL; i < 2; i++) TRY(int_as_length(in, ends[i], &size[i]));
+    if (!value_absent(step) && step->kind != V_CONST) return ANSWER_NO;
+    if (!value_absent(step)) TRY(value_as_int(in, step, &by));
+    if (by == 0 || llabs(by) > INT32_MAX) return ANSWER_NO;
+    TRY(count_between(in, size[0], size[1], by, &length));
+    if (start == NULL || start->kind == V_CONST) {
+        TRY_NODE(first, node_int(in, size_value(in->graph, size[0]), DT_I64));
+    } else {
+        TRY(value_as_node(in, start, &first));
+        TRY(node_form(in, first, FORM_SCALAR, &first));
+    }
+    return push_arange(in, first, by, length, out);
+}
+
+/* Of numbers of which some are lengths. */
+static Answer
+arange_of_lengths(Interp *in, Value *const *args, Value *dtype, Value **out)
+{
+    Value *given[4];
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        SizeId size;
+        Answer answer = value_absent(args[i]) ? ANSWER_NO : size_of_length(in, args[i], &size);
+        if (answer_stops(answer)) return answer;
+        any = any || (answer == ANSWER_YES && !size_is_const(in->graph, size));
+    }
+    if (!any) return ANSWER_NO;
+    Answer answer = arange_of_sizes(in, args, value_absent(dtype), out);
+    if (answer != ANSWER_NO) return answer;
+    for (int i = 0; i < 4; i++) {
+        given[i] = i < 3 ? args[i] : dtype;
+        if (value_absent(given[i]) && (given[i] = value_const(in, Py_None)) == NULL)
+            return ANSWER_ERROR;
+    }
+    return call_simple(in, numpy_object("arange"), COUNT_OF(given), given, out);
 }
 
 /* Integers are computed in the plan; floats by a call of NumPy's arange, whose rounding differs. */
@@ -227,7 +281,7 @@ Answer
 do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     PyObject *known[3] = {NULL, NULL, NULL};
-    Answer counted = arange_of_length(in, args, rule_arg(rule, args, "dtype"), out);
+    Answer counted = arange_of_lengths(in, args, rule_arg(rule, args, "dtype"), out);
     if (counted != ANSWER_NO) return counted;
     DType dtype = DT_I64;
     bool ints = true;
@@ -267,13 +321,8 @@ do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
     }
     int64_t length =
         step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-    SizeId size = size_const(in->graph, length > 0 ? length : 0);
-    Type type;
-    if (type_contiguous(in->graph, &type, DT_I64, 1, &size) < 0) return ANSWER_ERROR;
-    TRY_NODE(nodes[0], node_int(in, start, DT_I64));
-    TRY_NODE(nodes[1], node_int(in, step, DT_I64));
-    TRY_NODE(node, graph_add(in->graph, in->region, OP_arange, 2, nodes, &type, NULL));
-    return push_node(in, node, out);
+    TRY_NODE(node, node_int(in, start, DT_I64));
+    return push_arange(in, node, step, size_const(in->graph, Py_MAX(length, 0)), out);
 }
 
 /* ---- others ---- */

@@ -140,7 +140,7 @@ node_template(Holes *h, Value *value, PyObject **out)
     bool integer = type.dtype == DT_BOOL || dtype_is_integer((DType)type.dtype);
     if (type.form == FORM_PYTHON && integer) {
         SizeId length;
-        Answer answer = h->device ? size_of_length(in, value, &length) : ANSWER_NO;
+        Answer answer = size_of_length(in, value, &length);
         if (answer == ANSWER_YES && !size_is_const(in->graph, length))
             return length_hole(h, value, length, out);
         if (answer_stops(answer)) return answer;

@@ -49,43 +49,56 @@ is_at(const int64_t *wanted, const int64_t *found)
     return memcmp(wanted, found, sizeof(int64_t) * TRIALS) == 0;
 }
 
-/* One known length, with something added or multiplied. */
+/* times * known + rest, or rest + known / 2, or rest + (known + 1) / 2 */
 static bool
 follows_one(Lengths *t, const int64_t *wanted, const KnownSize *known, SizeId *out)
 {
     Graph *g = t->graph;
-    int64_t sum[TRIALS], product[TRIALS], half[TRIALS];
-    int64_t more = wanted[0] - known->at[0];
-    int64_t times = known->at[0] > 0 ? wanted[0] / known->at[0] : 0;
-    int64_t rest = wanted[0] - known->at[0] / 2;
-    for (int k = 0; k < TRIALS; k++) {
-        sum[k] = known->at[k] + more;
-        product[k] = known->at[k] * times;
-        half[k] = known->at[k] / 2 + rest;
+    int64_t line[TRIALS], half[2][TRIALS], rest[2];
+    int64_t more = known->at[1] - known->at[0];
+    int64_t times = more != 0 ? (wanted[1] - wanted[0]) / more : 1;
+    for (int k = 0; k < TRIALS; k++)
+        line[k] = times * known->at[k] + wanted[0] - times * known->at[0];
+    for (int up = 0; up < 2; up++) {
+        rest[up] = wanted[0] - (known->at[0] + up) / 2;
+        for (int k = 0; k < TRIALS; k++) half[up][k] = rest[up] + (known->at[k] + up) / 2;
     }
-    SizeId two = size_const(g, 2);
-    if (is_at(wanted, sum))
-        *out = size_add(g, known->size, size_const(g, more));
-    else if (is_at(wanted, product))
-        *out = size_mul(g, known->size, size_const(g, times));
-    else if (is_at(wanted, half))
-        *out = size_add(g, size_quotient(g, SIZE_FLOOR_DIV, known->size, two), size_const(g, rest));
-    else
-        return false;
-    return true;
+    if (is_at(wanted, line)) {
+        *out = size_add(g, size_mul(g, size_const(g, times), known->size),
+                        size_const(g, wanted[0] - times * known->at[0]));
+        return true;
+    }
+    for (int up = 0; up < 2; up++) {
+        if (!is_at(wanted, half[up])) continue;
+        SizeId whole = size_add(g, known->size, size_const(g, up));
+        *out = size_add(g, size_quotient(g, SIZE_FLOOR_DIV, whole, size_const(g, 2)),
+                        size_const(g, rest[up]));
+        return true;
+    }
+    return false;
 }
 
+/* a * b, or a + times * b + rest */
 static bool
 follows_two(Lengths *t, const int64_t *wanted, const KnownSize *a, const KnownSize *b, SizeId *out)
 {
-    int64_t sum[TRIALS], product[TRIALS];
-    for (int k = 0; k < TRIALS; k++) {
-        sum[k] = a->at[k] + b->at[k];
-        product[k] = a->at[k] * b->at[k];
+    Graph *g = t->graph;
+    static const int times[] = {1, -1, 2, -2};
+    int64_t product[TRIALS];
+    for (int k = 0; k < TRIALS; k++) product[k] = a->at[k] * b->at[k];
+    if (is_at(wanted, product)) {
+        *out = size_mul(g, a->size, b->size);
+        return true;
     }
-    if (is_at(wanted, sum)) *out = size_add(t->graph, a->size, b->size);
-    if (is_at(wanted, product)) *out = size_mul(t->graph, a->size, b->size);
-    return is_at(wanted, sum) || is_at(wanted, product);
+    for (int i = 0; i < COUNT_OF(times); i++) {
+        int64_t sum[TRIALS], rest = wanted[0] - a->at[0] - times[i] * b->at[0];
+        for (int k = 0; k < TRIALS; k++) sum[k] = a->at[k] + times[i] * b->at[k] + rest;
+        if (!is_at(wanted, sum)) continue;
+        *out = size_add(g, size_add(g, a->size, size_const(g, rest)),
+                        size_mul(g, size_const(g, times[i]), b->size));
+        return true;
+    }
+    return false;
 }
 
 /* ANSWER_NO: it follows from nothing that is known here. */
@@ -101,7 +114,7 @@ length_follows(Lengths *t, const int64_t *wanted, SizeId *out)
     }
     for (int i = 0; i < t->n && !found; i++) found = follows_one(t, wanted, &t->known[i], out);
     for (int i = 0; i < t->n && !found; i++)
-        for (int k = i; k < t->n && !found; k++)
+        for (int k = 0; k < t->n && !found; k++)
             found = follows_two(t, wanted, &t->known[i], &t->known[k], out);
     return !found ? ANSWER_NO : *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }

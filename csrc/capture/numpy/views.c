@@ -100,7 +100,10 @@ reshape_strides(Interp *in, const Type *from, int rank, const SizeId *shape, Siz
     bool more;
     int old = 0;
     for (int i = 0; i < from->rank; i++) {
-        if (size_value(g, from->shape[i]) == 1) continue;
+        if (size_value(g, from->shape[i]) == 1) {
+            TRY(length_is_some(in, from->shape[i], 2)); /* known, where it is no number yet */
+            continue;
+        }
         old_shape[old] = from->shape[i];
         old_stride[old++] = from->stride[i];
     }
