@@ -89,6 +89,17 @@ def test_orders_that_flags_tell():
     agree(told, compiled, [(np.ones((4, 3)).T,), (np.ones((4, 6))[:, ::2],)])
 
 
+@pytest.mark.parametrize(
+    "flag", [".C_CONTIGUOUS", ".forC", "['c_contiguous']", "['WriteAble']", r"['\ud800']"]
+)
+def test_flags_that_are_spelt_in_another_way(flag):
+    """Attributes have small letters, keys have capitals."""
+    space = {}
+    exec(f"def asked(x):\n    return x * 2, x.flags{flag}", space)
+    asked = space["asked"]
+    agree(asked, pycompile.compile(asked, **PLANS), [(np.ones((3, 4)),)] * 3)
+
+
 def test_a_frame_with_nothing_in_it_gets_no_plan_behind_the_first():
     def turned(x):
         return np.rot90(x) * 2
