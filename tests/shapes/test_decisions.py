@@ -67,6 +67,15 @@ def test_ints_that_steps_take_are_lengths():
     agree(counted, compiled, [(np.ones(4), n) for n in (0, -1, 7, True)])
 
 
+def test_a_length_that_is_twice_in_a_product_may_not_fit():
+    def f(x):
+        return x[:1] + 1 if x.size * x.shape[1] * x.shape[1] <= 10**6 else x[:1, :3] * 2
+
+    compiled = pycompile.compile(f, dynamic=True, **PLANS)
+    agree(f, compiled, [(np.ones((2, n), "i1"),) for n in (3, 5, 1 << 22, 7)])
+    assert compiled.stats()["deopts"] == 0
+
+
 def test_conditions_over_ints_are_python_s():
     """Also where they do not fit 64 bits, and where they raise an error."""
 
