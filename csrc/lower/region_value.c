@@ -137,6 +137,7 @@ region_operation_value(Build *b, NodeId id, Level level)
     int32_t args[3];
     const Node *node = graph_node(b->graph, id);
     OpKind kind = op_info(node->op)->kind;
+    if (node->op == OP_copy && node->type.rank == 0) return region_value(b, node->args[0]);
     if (level == LEVEL_ELEMENT && node_is_called(b->graph, node)) return emit_call(b, id, level);
     if (node->nargs > 3 || node->nargs < 1 || node->type.rank != 0 ||
         (kind != KIND_POINTWISE && kind != KIND_PYTHON) ||

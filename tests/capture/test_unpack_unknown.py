@@ -117,7 +117,7 @@ def test_another_number_of_items_is_caught(limit):
 
 def goes_over_a_place(nodes, ends):
     total = nodes * 2
-    for v in nodes[ends[0]] - nodes[ends[1]]:
+    for v in nodes[ends[0]]:
         total = total + v
     return total
 

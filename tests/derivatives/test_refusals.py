@@ -23,16 +23,6 @@ def test_the_line_and_what_to_do_are_told(function):
     assert f"{__file__}:{function.__code__.co_firstlineno + 1}" in str(told.value)
 
 
-def test_a_list_that_is_written_where_a_mask_tells():
-    def f(x):
-        a = np.ones(3)
-        a[x > 0.6] = [x[0], x[1]]  # the numbers that are there
-        return (a * 2).sum()
-
-    with pytest.raises(pycompile.DerivativeError, match="written where no graph follows"):
-        pycompile.grad(f)(np.array([1.0, 1.0, 0.5]))
-
-
 SHARED = np.ones(9)
 PART = SHARED[1:3]
 

@@ -117,7 +117,7 @@ dims_allow(Interp *in, SizeId part, SizeId whole, bool zero)
     }
     if (dim == NULL) return ANSWER_YES;
     size = in->graph->sizes.at[whole];
-    char what[96] = "has to be related to others as in this call";
+    char what[96] = "has to be related to others";
     if (!zero && size.kind == SIZE_ADD && size.a == part && size_is_const(in->graph, size.b))
         snprintf(what, sizeof(what), "has to be %lld or more (a `Dim` says so)",
                  -(long long)size_value(in->graph, size.b));

@@ -206,7 +206,7 @@ flag_of_order(Interp *in, Value *array, const char *name, bool *set)
 Answer
 emit_flag(Interp *in, Value *flags, const char *name, Value **out)
 {
-    bool set;
+    bool set = false;
     Answer answer = flag_of_order(in, flags->items[0], name, &set);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO && strcasecmp(name, "writeable") != 0)
