@@ -127,7 +127,7 @@ class Pass:
         cts = self.tape.pull(given)
         found = [cts.get(slot) for slot in self.slots]
         return [
-            self.as_leaf(value, ct, any(ct is each for each in found[:i]))
+            self.as_leaf(value, ct, any(ct is each for each in [*cotangents, *found[:i]]))
             for i, (value, ct) in enumerate(zip(self.leaves, found, strict=True))
         ]
 
