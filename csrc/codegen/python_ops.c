@@ -80,9 +80,10 @@ static const PythonHelper helpers[] = {
                  "*r = x; return 0;"),
     /* the C compiler must not see the exponent: it makes a * a of pow(a, 2.0), which is rounded
        otherwise */
-    FLOAT2(py_pow, "if (!__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
-                   "volatile f64 exponent = b; "
-                   "*r = __builtin_pow(a, exponent); return !__builtin_isfinite(*r);"),
+    FLOAT2(py_pow,
+           "if (__builtin_isnan(a)) { *r = b == 0 ? 1 : a; return 0; } "
+           "volatile f64 exponent = b; *r = __builtin_pow(a, exponent); "
+           "return __builtin_isfinite(a) && __builtin_isfinite(b) && !__builtin_isfinite(*r);"),
     INT2(py_lshift, "if (b < 0 || (b > 63 && a != 0)) return 1; if (a == 0) { *r = 0; return 0; } "
                     "return __builtin_mul_overflow(a, (__int128)1 << b, r);"),
     INT2(py_rshift, "if (b < 0) return 1; *r = a >> (b > 63 ? 63 : b); return 0;"),

@@ -93,15 +93,16 @@ reason_find(const Miss *miss, uint64_t types, Reason *out)
 {
     int failed = miss->failed_guard;
     Plan *plan = miss->failed;
-    if (plan != NULL) {
-        plan_acquire(plan); /* a collection may run code that resets all */
-        tell_reason(miss, out);
-    }
     GuardProgram *guards = plan != NULL
                                ? plan_guards(plan)
                                : entry_failed_refusal(miss->entry, types, &miss->roots, &failed);
+    if (plan != NULL) plan_acquire(plan); /* a collection may run code that resets all */
+    /* First: what is told may collect garbage, and with it what the plan's guards refer to. */
     if (guards != NULL) entry_varied(miss->entry, guards, failed, &miss->roots, miss->number == 0);
-    if (plan != NULL) plan_release(plan);
+    if (plan != NULL) {
+        tell_reason(miss, out);
+        plan_release(plan);
+    }
 }
 
 void

@@ -127,7 +127,7 @@ class Pass:
         cts = self.tape.pull(given)
         found = [cts.get(slot) for slot in self.slots]
         return [
-            self.as_leaf(value, ct, any(ct is each for each in found[:i]))
+            self.as_leaf(value, ct, any(ct is each for each in [*cotangents, *found[:i]]))
             for i, (value, ct) in enumerate(zip(self.leaves, found, strict=True))
         ]
 
@@ -229,6 +229,7 @@ def _on_device(args: Sequence[Any]) -> bool:
 
 
 _compiled: dict[Any, Any] = {}
+_OF_LENGTHS = {"recompile_limit": 1 << 20, "accumulated_recompile_limit": 1 << 20}
 
 
 def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -237,7 +238,10 @@ def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if key not in _compiled or _compiled[key][0] is not asked.function:
         if len(_compiled) > 256:
             _compiled.clear()
-        made = _api.compile(_followed.derivative(*asked), fullgraph=True, mode="wait")
+        rest = "*args, **kwargs"
+        made = _run.caller(_followed.derivative(*asked), rest, rest, asked.function)
+        # A length that varies would end the graph: each has a plan of its own.
+        made = _api.compile(made, dynamic=False, fullgraph=True, mode="wait", options=_OF_LENGTHS)
         _compiled[key] = asked.function, made
     try:
         return _compiled[key][1](*args, **kwargs)

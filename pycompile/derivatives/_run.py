@@ -44,12 +44,14 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
     return caller(function, ", ".join(params), ", ".join(given))
 
 
-def caller(function: Any, params: str, given: str) -> Any:
+def caller(function: Any, params: str, given: str, like: Any = None) -> Any:
     """A function of `params` that calls the function with `given`.  Those that call the same function, or
-    one that was made anew of the same code and cells, have one code, and so the plans of one."""
-    of: Any = id(function)
-    if isinstance(function, types.FunctionType):
-        of = function.__code__, *map(id, _contents(function))
+    one that was made anew of the same code and cells, have one code, and so the plans of one; `like`: the
+    function that counts there."""
+    like = function if like is None else like
+    of: Any = id(like)
+    if isinstance(like, types.FunctionType):
+        of = like.__code__, *map(id, _contents(like))
     return _maker(of, params, given)(function)
 
 

@@ -45,7 +45,8 @@ class Function:
         linecache.cache[file] = (len(self.source), None, self.source.splitlines(True), file)
         namespace = {"np": np, "math": math, **vars(_pieces), **names}
         exec(code, namespace)
-        self.plain: Callable[..., Any] = namespace[name]
+        # Not in its own namespace: a plan that follows it would end with the next collection.
+        self.plain: Callable[..., Any] = namespace.pop(name)
         self.derived: dict[
             Any, Any
         ] = {}  # compiled for derivatives of it, by active Python numbers

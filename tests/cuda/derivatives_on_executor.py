@@ -79,3 +79,15 @@ def test_a_step():
 def test_what_is_not_one_graph_raises(f):
     with pytest.raises(pycompile.DerivativeError, match="derivatives_on_executor.py"):
         pycompile.grad(f)(device(X))
+
+
+def test_lengths_and_functions_that_change():
+    """One graph each: neither what varies nor how many there are ends the graph."""
+    of_many = pycompile.grad(lambda x: (cp.tanh(x) * x).sum())
+    for n in range(2, 15):
+        x = np.arange(float(n))
+        wanted = pycompile.grad(lambda x: (np.tanh(x) * x).sum())(x)
+        np.testing.assert_allclose(host(of_many(device(x))), wanted)
+    for n in range(12):
+        f = eval(f"lambda x: (x * {n}).sum()")
+        assert (host(pycompile.grad(f)(device(np.ones(3 + n % 2)))) == n).all()

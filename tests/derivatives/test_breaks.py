@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from differences import check
 
 import pycompile
+from pycompile import DerivativeError, grad
 
 rng = np.random.default_rng(1)
 X = rng.random((4, 5)) + 0.1
@@ -287,3 +289,14 @@ def test_what_is_kept_is_written_behind_a_break(dtype):
         return z.sum()
 
     assert np.array_equal(pycompile.grad(f)(np.ones(3), y), [1.0, 2.0, 3.0])
+
+
+def test_fractions_of_what_is_differentiated():
+    """Their ints are no numbers that the graph follows: no zero is given for them."""
+    for function in (
+        lambda x: float(Fraction(x) * 2),
+        lambda x: float(Fraction(x) * 2) * x,
+        lambda x: float(Fraction(x * 1.5) * 2) * x,
+    ):
+        with pytest.raises(DerivativeError, match="takes its value for granted"):
+            grad(function)(1.5)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import gc
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,6 +229,17 @@ def test_lengths_that_change():
         counts.append(compiled.stats())
     assert counts[-1]["plan_runs"] > counts[-2]["plan_runs"] > counts[-3]["plan_runs"]
     assert counts[-1]["compiles"] == counts[-3]["compiles"]
+
+
+def test_plans_outlive_collections():
+    def step(w):
+        return np.tanh(w) * 2, grad(lambda w: (w * w).mean())(w)
+
+    compiled = pycompile.compile(step)
+    for _ in range(3):
+        agree(compiled(np.arange(3.0)), step(np.arange(3.0)))
+        gc.collect()
+    assert compiled.stats()["compiles"] == 1
 
 
 def test_a_gradient_that_leaves():

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from differences import check
 
+import pycompile
+from pycompile.derivatives import _trees
+
 rng = np.random.default_rng(1)
 X = rng.random((4, 5)) + 0.1
 V = np.sort(rng.random(6)) + 0.2
@@ -135,3 +138,11 @@ def test_layouts_of_what_is_written():
         X.T.copy().T,
     ):
         check(f, x, h=0.01)
+
+
+def test_a_cotangent_that_is_given_stays_the_callers():
+    for function in (lambda x: x, lambda x: (x, x), lambda x: x.copy(), lambda x: [x]):
+        out, pullback = pycompile.vjp(function, np.arange(3.0))
+        given = _trees.rebuild(out, lambda: np.ones(3))
+        (gradient,) = pullback(given)
+        assert not any(np.shares_memory(gradient, each) for _, each in _trees.leaves(given))

@@ -80,6 +80,10 @@ def grown(x, k):
     return out
 
 
+def powered(x, k):
+    return x * k**2.0 + k**-3.0 + 1.5**k
+
+
 def chosen(x, k):
     if k > 0:
         x = x * math.exp(-k)
@@ -93,6 +97,7 @@ def rows_above(x):
 FUNCTIONS = {
     "squared": (squared, (Array(N), float)),
     "grown": (grown, (Array(N), float)),
+    "powered": (powered, (Array(N), float)),
     "chosen": (chosen, (Array(N), float)),
     "rows_above": (rows_above, (Array(("n", "m")),)),
     "filled": (filled, (float, int)),
@@ -252,6 +257,20 @@ def test_pythons_floats_overflow_without_a_warning(library, function):
             assert same(getattr(library, function.__name__)(x, k), function(x, k))
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply \\("):
         library.squared(x * 1e300, 1e5)
+
+
+def test_powers_of_what_is_not_finite(library):
+    compiled = pycompile.compile(powered)
+    for k in (2.0, -0.5, math.inf, -math.inf, math.nan, -math.nan):
+        wanted = powered(np.ones(3), k)
+        assert same(library.powered(np.ones(3), k), wanted), k
+        assert same(compiled(np.ones(3), k), wanted), k
+    assert compiled.stats()["deopts"] == 0
+    for k in (0.0, 1e200):
+        with pytest.raises(RuntimeError, match="what the program raises here"):
+            library.powered(np.ones(3), k)
+        with pytest.raises((ZeroDivisionError, OverflowError)):
+            compiled(np.ones(3), k)
 
 
 def test_a_float_may_decide(library):
