@@ -67,6 +67,15 @@ def test_ints_that_steps_take_are_lengths():
     agree(counted, compiled, [(np.ones(4), n) for n in (0, -1, 7, True)])
 
 
+def test_a_length_that_is_twice_in_a_product_may_not_fit():
+    def f(x):
+        return x[:1] + 1 if x.size * x.shape[1] * x.shape[1] <= 10**6 else x[:1, :3] * 2
+
+    compiled = pycompile.compile(f, dynamic=True, **PLANS)
+    agree(f, compiled, [(np.ones((2, n), "i1"),) for n in (3, 5, 1 << 22, 7)])
+    assert compiled.stats()["deopts"] == 0
+
+
 def test_conditions_over_ints_are_python_s():
     """Also where they do not fit 64 bits, and where they raise an error."""
 
@@ -87,6 +96,17 @@ def test_orders_that_flags_tell():
     compiled = pycompile.compile(told, dynamic=True, **PLANS)
     agree(told, compiled, [(np.ones(shape),) for shape in ((3, 4), (5, 7), (1, 4), (4, 1), (0, 3))])
     agree(told, compiled, [(np.ones((4, 3)).T,), (np.ones((4, 6))[:, ::2],)])
+
+
+@pytest.mark.parametrize(
+    "flag", [".C_CONTIGUOUS", ".forC", "['c_contiguous']", "['WriteAble']", r"['\ud800']"]
+)
+def test_flags_that_are_spelt_in_another_way(flag):
+    """Attributes have small letters, keys have capitals."""
+    space = {}
+    exec(f"def asked(x):\n    return x * 2, x.flags{flag}", space)
+    asked = space["asked"]
+    agree(asked, pycompile.compile(asked, **PLANS), [(np.ones((3, 4)),)] * 3)
 
 
 def test_a_frame_with_nothing_in_it_gets_no_plan_behind_the_first():

@@ -489,3 +489,20 @@ def test_a_length_that_is_one_in_the_first_call_is_not_one_in_all():
         compiled = pycompile.compile(halved, dynamic=True, **PLANS)
         agree(halved, compiled, (vector,), [(n, 0) for n in (first, 8, 3, 2, 31)])
         assert compiled.stats()["plans"] == 1
+
+
+def squared(x):
+    half = len(x) // 2
+    z = x[:half] + 1j * x[half : 2 * half]
+    z *= z
+    return z
+
+
+def test_one_complex_number_in_place_has_a_plan_of_its_own():
+    """NumPy rounds its product in another way than those of several."""
+    for first in (8, 2, 1, 0):
+        pycompile.reset()
+        compiled = pycompile.compile(squared, dynamic=True, **PLANS)
+        for n in (first, 8, *(2, 3) * 8, 9):
+            args = (vector(n, 0),)
+            assert outcome(squared, args) == outcome(compiled, args), (first, n)

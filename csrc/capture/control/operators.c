@@ -524,7 +524,7 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
     }
     if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
     if (value_is_flags(in, object) && key->kind == V_CONST && PyUnicode_Check(key->object))
-        return emit_flag(in, object, PyUnicode_AsUTF8(key->object), out);
+        return emit_flag(in, object, key->object, true, out);
     Answer alias = typing_subscript(in, object, key, out);
     if (alias != ANSWER_NO) return alias;
     Answer picked = loose_lookup(in, object, key, NULL, out);

@@ -10,14 +10,26 @@
 #define MOST_ELEMENTS 0x1p47
 enum { INT_BITS = 40 };
 
-/* The array of which all symbols of a product are lengths, NO_SOURCE: there is no such one. */
+static bool
+has_factor(const Graph *g, SizeId product, SizeId factor)
+{
+    const Size *size = &g->sizes.at[product];
+    if (product == factor) return true;
+    return size->kind == SIZE_MUL &&
+           (has_factor(g, size->a, factor) || has_factor(g, size->b, factor));
+}
+
+/* The array of which all symbols of a product are lengths, each once; NO_SOURCE: there is no such
+ * one. */
 static SourceId
 array_of_product(const Interp *in, SizeId id)
 {
     const Size *size = &in->graph->sizes.at[id];
     if (size->kind == SIZE_MUL) {
         SourceId one = array_of_product(in, size->a), other = array_of_product(in, size->b);
-        return one == other && size->a != size->b ? one : NO_SOURCE;
+        bool once = in->graph->sizes.at[size->b].kind != SIZE_MUL &&
+                    !has_factor(in->graph, size->a, size->b);
+        return one == other && once ? one : NO_SOURCE;
     }
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *symbol = &in->memory.symbols.at[i];

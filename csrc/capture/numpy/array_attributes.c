@@ -203,14 +203,25 @@ flag_of_order(Interp *in, Value *array, const char *name, bool *set)
     return ANSWER_YES;
 }
 
-Answer
-emit_flag(Interp *in, Value *flags, const char *name, Value **out)
+/* Attributes have small letters, keys have capitals. */
+static bool
+is_spelt(const char *name, bool key)
 {
-    bool set = false;
-    Answer answer = flag_of_order(in, flags->items[0], name, &set);
+    for (; *name != 0; name++)
+        if (key ? Py_ISLOWER(*name) : Py_ISUPPER(*name)) return false;
+    return true;
+}
+
+Answer
+emit_flag(Interp *in, Value *flags, PyObject *name, bool key, Value **out)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+    bool set = false, named = text != NULL && is_spelt(text, key);
+    PyErr_Clear();
+    Answer answer = named ? flag_of_order(in, flags->items[0], text, &set) : ANSWER_NO;
     if (answer_stops(answer)) return answer;
-    if (answer == ANSWER_NO && strcasecmp(name, "writeable") != 0)
-        return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", name);
+    if (answer == ANSWER_NO && (!named || strcasecmp(text, "writeable") != 0))
+        return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", text ? text : "?");
     if (answer == ANSWER_NO) TRY(array_known_writeable(in, flags->items[0], &set));
     return push_const(in, PyBool_FromLong(set), out);
 }

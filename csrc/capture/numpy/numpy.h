@@ -412,7 +412,8 @@ bool value_is_flags(Interp *in, const Value *value);
 /* May the array be written?  A break for a read-only one from outside, since no guard says that it
    stays read-only. */
 Answer array_known_writeable(Interp *in, Value *array, bool *out);
-Answer emit_flag(Interp *in, Value *flags, const char *name, Value **out);
+/* `flags.name`, or with `key` `flags[name]`. */
+Answer emit_flag(Interp *in, Value *flags, PyObject *name, bool key, Value **out);
 Answer array_attribute(Interp *in, Value *array, const char *name, Value **out);
 Answer array_set_attribute(Interp *in, Value *array, const char *name, Value *value);
 /* operator.attrgetter(name), kept; NULL with the error set. */

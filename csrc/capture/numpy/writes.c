@@ -138,8 +138,13 @@ write_beside(Interp *in, NodeId target, NodeId operand)
     if (written < 0 || read < 0) return ANSWER_ERROR;
     if (written == read) {
         /* of one complex number NumPy rounds the product otherwise in place */
-        if (dtype_is_complex((DType)to.dtype) && type_elements(in->graph, &to) == 1)
-            return interp_break(in, BREAK_NUMPY, "an operation in place on one complex number");
+        if (dtype_is_complex((DType)to.dtype)) {
+            if (type_elements(in->graph, &to) == 1)
+                return interp_break(in, BREAK_NUMPY, "an operation in place on one complex number");
+            SizeId count = type_count(in->graph, &to);
+            if (count == NO_SIZE) return ANSWER_ERROR;
+            if (!size_is_const(in->graph, count)) TRY(length_is_some(in, count, 2));
+        }
         if ((type_same_layout(&to, &from) && to.offset == from.offset) ||
             views_apart(in->graph, &to, &from))
             return ANSWER_YES;

@@ -367,7 +367,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         return *out == NULL || (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (value_is_limits(object)) return limits_attribute(in, object, name, out);
-    if (value_is_flags(in, object)) return emit_flag(in, object, PyUnicode_AsUTF8(name), out);
+    if (value_is_flags(in, object)) return emit_flag(in, object, name, false, out);
     if (object->kind == V_NODE) {
         const char *text = PyUnicode_AsUTF8(name);
         Answer answer = text ? scalar_attribute(in, object, text, out) : ANSWER_ERROR;
