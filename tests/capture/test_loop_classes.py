@@ -498,3 +498,61 @@ def test_bools_of_two_classes(function):
     x = np.sin(np.arange(80))
     also = tuple((a, a * k, np.zeros(80, bool)) for a in (x[:0], x[:1], -abs(x)) for k in (1, -1))
     check(function, x, -x, np.zeros(80, bool), also=also, captured=function in BOOLS[:3])
+
+
+def the_one_true(x, y, out):
+    n = 0
+    for i in range(len(x)):
+        a = x[i] > 0 and i % 3 == 1
+        if a is True:
+            n += 1
+        n += (a is not False) * 100
+    return n
+
+
+def the_last_is_true(x, y, out):
+    s = a = False
+    for i in range(len(x)):
+        a = i > 5 or x[i] > 0
+        s = a is True
+    return s, a
+
+
+def the_same_bool(x, y, out):
+    n = 0
+    for i in range(len(x)):
+        a = i > 5 or x[i] > 0
+        n += a is (i > 7)
+    return n
+
+
+@pytest.mark.parametrize("function", [the_one_true, the_last_is_true, the_same_bool])
+def test_which_bool_it_is(function):
+    """Only Python's True is True."""
+    x = np.sin(np.arange(80))
+    also = tuple((a, a, np.zeros(80, bool)) for a in (x[:0], x[:3], -abs(x), abs(x)))
+    check(function, x, -x, np.zeros(80, bool), also=also, captured=False)
+
+
+def added_arrays_without_axes(x, y, n):
+    s = 0
+    for i in range(len(x)):
+        s = s + np.where(i > 1, x[i], i)
+    return s
+
+
+def added_one_of_two(x, y, n):
+    s = t = 0
+    for i in range(len(x)):
+        if y[i] > n:
+            s = s + np.where(x[i] > 1, x[i], 3)
+            t += s
+    return s, t
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("function", [added_arrays_without_axes, added_one_of_two])
+def test_arrays_without_axes_are_numpys(function, dtype):
+    x = (np.arange(40) * 7 % 12).astype(dtype)
+    args = [(a, a, n) for a in (x, x[:0], x[:1], x[:9]) for n in (3, 50)]
+    check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)

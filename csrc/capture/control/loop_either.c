@@ -316,7 +316,7 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
         own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
         narrow |= is_narrow(own) && !ints_compute_alike(g, node) &&
                   !(compares(node->op) && dtype_is_integer(own));
-        if (loop_is_either(loop, other) || from->type.form != FORM_SCALAR) continue;
+        if (loop_is_either(loop, other) || from->type.form == FORM_PYTHON) continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
         /* A constant in the loop may have been Python's. */
         if (from->op != OP_const || other < loop->top) return USE_SAME;
@@ -516,7 +516,9 @@ loop_either_why(Interp *in, const Loop *loop)
         return "a number is Python's or NumPy's, according to the branches that were taken, and "
                "it is used where that matters";
     const char *numpy = dtype_long_name((DType)graph_node(in->graph, loop->wrong)->type.dtype);
-    const char *python = strncmp(numpy, "float", 5) == 0 ? "float" : "int";
+    const char *python = strncmp(numpy, "float", 5) == 0  ? "float"
+                         : strncmp(numpy, "bool", 4) == 0 ? "bool"
+                                                          : "int";
     return arena_printf(
         in->arena,
         "after some branches '%s' is Python's %s, after others a numpy.%s, which makes a "

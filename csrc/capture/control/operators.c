@@ -272,6 +272,27 @@ is_numpy_bool(Interp *in, const Value *value)
     return known && object != NULL && array_bool_check(object);
 }
 
+/* A bool that the graph has as NumPy's and that an arm of a branch may have left as Python's
+   (loop_either.c). */
+static bool
+is_chosen_bool(Interp *in, Value *value)
+{
+    if (value_is_loose(in, value)) return true;
+    if (value->kind != V_NODE || !is_numpy_bool(in, value)) return false;
+    const Node *node = graph_node(in->graph, value->node);
+    OpKind kind = op_info(node->op)->kind;
+    return node->op == OP_where || node->op == OP_cast || kind == KIND_RESULT ||
+           kind == KIND_COPY || kind == KIND_INPUT;
+}
+
+static bool
+is_python_bool(Interp *in, Value *value)
+{
+    if (value->kind == V_CONST) return PyBool_Check(value->object);
+    return value->kind == V_NODE && value_is_python_scalar(in, value) &&
+           scalar_dtype(in, value) == DT_BOOL;
+}
+
 static bool
 is_text(const Value *value)
 {
@@ -301,6 +322,9 @@ operator_is(Interp *in, Value *left, Value *right, bool *out)
     if (asked != ANSWER_YES) return asked;
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
+    if ((is_chosen_bool(in, left) && is_python_bool(in, right)) ||
+        (is_chosen_bool(in, right) && is_python_bool(in, left)))
+        return interp_break(in, BREAK_OPERATOR, "identity of a bool that may be Python's");
     if ((left->kind == V_INSTANCE && left->source == NO_SOURCE) ||
         (right->kind == V_INSTANCE && right->source == NO_SOURCE)) { /* one made here, one not */
         *out = false;
