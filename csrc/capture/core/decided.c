@@ -110,6 +110,7 @@ guard_order(Interp *in, Op op, bool holds, SizeId a, SizeId b)
 Answer
 condition_of_lengths(Interp *in, const Value *condition)
 {
+    if (condition->kind != V_NODE) return ANSWER_NO;
     Op op = graph_node(in->graph, condition->node)->op;
     bool truth = op == OP_py_bool; /* as `!= 0` */
     SizeId a, b = size_const(in->graph, 0);
