@@ -91,14 +91,7 @@ def counts(x):
     return np.bincount(np.abs(WHOLE))
 
 
-def columns(x):
-    best = np.zeros((20, 50))
-    for t in range(1, 20):
-        best[t] = np.log(x[:2500].reshape(50, 50)[:, int(x[t] * 0 + t)] + 9) + best[t - 1].max()
-    return best
-
-
-LIBRARY = [masked_store, positions, first_positions, counts, columns]
+LIBRARY = [masked_store, positions, first_positions, counts]
 
 
 @pytest.mark.parametrize("function", LIBRARY)
