@@ -70,3 +70,18 @@ def test_filters_stay_as_they_are():
     before, version = warnings.filters, list(warnings.filters)
     pycompile.compile(means)(X)
     assert warnings.filters is before and warnings.filters == version
+
+
+def inverted(x, flags):
+    return x + ~flags[0], x * 2
+
+
+def test_python_warns_of_an_inverted_bool_as_often_as_in_plain():
+    """From 3.12 on."""
+    check(
+        inverted,
+        np.ones(5),
+        [True, 2],
+        also=((np.ones(5), [False, 2]), (np.ones(5), [3, 2])),
+        captured=False,
+    )

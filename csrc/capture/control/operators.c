@@ -484,6 +484,8 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     if (answer == ANSWER_NO || !(operand_is_plain(object) || is_enum_member(object)))
         return interp_break(in, value_break(operand, BREAK_OPERATOR), "operator on %s",
                             value_describe(in, operand));
+    if (operator_ == I_UNARY_INVERT && PyBool_Check(object)) /* from 3.12 on */
+        return interp_break(in, BREAK_OPERATOR, "'~' of a bool, of which Python warns");
     return operator_result(in,
                            operator_ == I_UNARY_NEGATIVE   ? PyNumber_Negative(object)
                            : operator_ == I_UNARY_POSITIVE ? PyNumber_Positive(object)
