@@ -34,8 +34,7 @@ typedef struct {
     bool *read;           /* per storage: by a node that stays */
 } Order;
 
-/* Of a collective's arrays, where it is small; and of collectives whose results are not yet read.
- */
+/* Fewer are small; and how many collectives may be ahead of what needs them. */
 enum { SMALL_BYTES = 256 << 10, MOST_UNDER_WAY = 2 };
 
 static bool
@@ -117,8 +116,7 @@ unit_has_to_stay(const Order *o, int first, int end, bool called)
     return false;
 }
 
-/* What of the top region stays behind the first collective; behind a cond or a loop that does, all.
- */
+/* What stays behind the first collective: all, behind a cond or a loop that does. */
 static void
 find_what_stays(Order *o)
 {
@@ -288,9 +286,10 @@ take(Order *o, NodeId id, int sent)
     const Node *node = graph_node(o->g, id);
     int32_t number = waits_for(o, id);
     if (is_edge(node) && put_all_waiting(o) < 0) return -1;
-    if (number > (is_free(o, node) ? Py_MAX(sent - MOST_UNDER_WAY, 0) : 0))
-        return let_wait(o, id, number), 0;
-    return node->op == OP_collective ? 0 : put(o, id);
+    int32_t read = is_free(o, node) ? Py_MAX(sent - MOST_UNDER_WAY, 0) : 0; /* by now */
+    if (number <= read) return node->op == OP_collective ? 0 : put(o, id);
+    let_wait(o, id, number);
+    return 0;
 }
 
 static int

@@ -19,8 +19,7 @@ has_factor(const Graph *g, SizeId product, SizeId factor)
            (has_factor(g, size->a, factor) || has_factor(g, size->b, factor));
 }
 
-/* The array of which all symbols of a product are lengths, each once; NO_SOURCE: there is no such
- * one. */
+/* The array of which all symbols of a product are lengths, each once; or NO_SOURCE. */
 static SourceId
 array_of_product(const Interp *in, SizeId id)
 {
