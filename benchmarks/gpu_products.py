@@ -1,8 +1,10 @@
 """Products on a CUDA device with what is done with their elements, and calls whose time is the host's.
 
-    python -m benchmarks.gpu_products [--torch]
+    python -m benchmarks.gpu_products [--torch | --tf32]
 
-In microseconds, "b2b / sync" as in gpu.py, which has the functions: compiled, then plain CuPy."""
+In microseconds, "b2b / sync" as in gpu.py, which has the functions: compiled, then plain CuPy.  With --tf32
+products of float32 by TF32 alone, of weights in both orders and of a training step's gradients: a plan
+copies weights for them where that pays (passes/k_major.c), CuPy does not."""
 
 import sys
 
@@ -39,7 +41,38 @@ def tell(label, function, args):
     )
 
 
+LAYOUTS = {
+    "x @ w": lambda x, y, w, v: x @ w,
+    "x @ v.T": lambda x, y, w, v: x @ v.T,
+    "x.T @ y": lambda x, y, w, v: x.T @ y,
+}
+
+
+def tell_tf32():
+    linalg = cp._core._routines_linalg
+    linalg.set_compute_type(cp.dtype("f4"), linalg.COMPUTE_TYPE_TF32)
+    for rows, inner, columns in (
+        (32768, 4096, 4096),
+        (16384, 4096, 4096),
+        (8192, 4096, 4096),
+        (4096, 4096, 4096),
+        (2048, 4096, 4096),
+        (16384, 1024, 1024),
+        (65536, 512, 512),
+        (8192, 1024, 16384),
+        (16384, 16384, 16384),
+    ):
+        shapes = (rows, inner), (rows, columns), (inner, columns), (columns, inner)
+        args = [cp.random.standard_normal(shape, dtype="f4") for shape in shapes]
+        tell(f"copy of w, {inner}x{columns}", lambda x, y, w, v: cp.ascontiguousarray(w.T), args)
+        for name, program in LAYOUTS.items():
+            tell(f"{name}, {rows}x{inner}x{columns} TF32", program, args)
+
+
 def main():
+    if "--tf32" in sys.argv:
+        tell_tf32()
+        return
     rng = cp.random.default_rng(1)
     for dtype, rows, inner, columns in (
         ("f2", 8192, 1024, 4096),

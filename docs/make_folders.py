@@ -160,7 +160,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "For lowering",
                 "functions overwritten arms concatenate writes attention products "
-                "gathers scans copies collectives",
+                "gathers scans copies k_major collectives",
             ),
         ],
     ),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from pycompile._C import Graph, graph_pass, lower_cuda, lower_graph, pass_names
 
-GIVEN = {"graph", "passes", "python"}
+GIVEN = {"capability", "graph", "passes", "python"}
 DERIVED: dict[str, Callable[["Case"], str]] = {}
 
 
@@ -34,10 +34,10 @@ class Case:
         return Graph.parse(self.sections["graph"])
 
     def optimized(self) -> Graph:
-        """The graph after the passes that the case names."""
-        graph = self.graph()
+        """The graph after the passes that the case names, for a device of the capability that it names."""
+        graph, capability = self.graph(), int(self.given("capability", "0"))
         for name in self.given("passes", " ".join(pass_names())).split():
-            graph = graph_pass(graph, name)
+            graph = graph_pass(graph, name, capability)
         return graph
 
     def made(self) -> dict[str, str]:

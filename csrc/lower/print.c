@@ -164,9 +164,9 @@ put_product(const Graph *g, const KernelStep *s, Text *out)
                                            : " ");
         put_place(g, &s->places[i], out);
     }
-    text_printf(out, ", %lld of [%lld,%lld] by [%lld,%lld]", (long long)p->batch,
-                (long long)p->rows, (long long)p->inner, (long long)p->inner,
-                (long long)p->columns);
+    text_printf(out, ", %lld of [%lld,%lld]%s by [%lld,%lld]%s", (long long)p->batch,
+                (long long)p->rows, (long long)p->inner, p->turned[0] ? " turned" : "",
+                (long long)p->inner, (long long)p->columns, p->turned[1] ? " turned" : "");
     static const char *const names[] = {"row added", "matrix added", "relu", "gelu"};
     for (int i = 0; i < COUNT_OF(names); i++)
         if (p->flags >> i & 1) text_printf(out, ", %s", names[i]);

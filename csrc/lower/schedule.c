@@ -131,6 +131,15 @@ schedule_scatter(Lowering *lw, NodeId id)
     return group_open(lw, id, false, false);
 }
 
+/* A device's copy of what no kernel has read yet: in an earlier one it would save nothing, and hold
+   its memory for longer. */
+static bool
+is_copied_first(const Lowering *lw, const Node *node)
+{
+    return node->op == OP_copy && node->type.device != DEVICE_HOST &&
+           lw->touched[graph_node(lw->graph, node->args[0])->storage] < 0;
+}
+
 static int
 schedule_node(Lowering *lw, NodeId id)
 {
@@ -146,6 +155,7 @@ schedule_node(Lowering *lw, NodeId id)
     if (!joins && late_arguments(lw, id) < 0) return -1;
     if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
     if (!joins) return group_open(lw, id, true, false);
+    if (is_copied_first(lw, node)) return group_open(lw, id, false, true);
     Answer joined = domain_is_empty(lw, id) ? ANSWER_NO : group_join_any(lw, id);
     if (joined != ANSWER_NO) return joined == ANSWER_YES ? 0 : -1;
     Answer opened = late_open(lw, id);

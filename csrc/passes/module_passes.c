@@ -18,27 +18,31 @@ pass_names(PyObject *module, PyObject *args)
     return names;
 }
 
-/* A library that has all products. */
+/* A library that has all products, those of float32 by TF32. */
 static bool
-takes_all(Product *Py_UNUSED(product), int64_t *workspace)
+takes_all(Product *product, int64_t *workspace)
 {
+    product->tf32 = product->dtype == DT_F32;
     *workspace = 0;
     return true;
 }
 
-/* graph_pass(graph, name): the Graph after a pass, or after all of them for the name "all". */
+/* graph_pass(graph, name, capability=0): the Graph after a pass, or after all of them for the name
+   "all". */
 static PyObject *
 graph_pass(PyObject *module, PyObject *args)
 {
     PyObject *view, *result = NULL;
     const char *name;
+    int capability = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "Os", &view, &name)) return NULL;
+    if (!PyArg_ParseTuple(args, "Os|i", &view, &name, &capability)) return NULL;
     PyObject *keep = PyList_New(0);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *g = arena == NULL ? NULL : graph_from_view(arena, keep, view);
     if (g == NULL) goto done;
     g->takes_product = takes_all;
+    g->capability = capability;
     int status = strcmp(name, "all") == 0 ? run_passes(g, NULL, NULL) : run_pass(g, name);
     if (status == 0 && graph_verify(g) == 0) result = graph_view(g);
 done:
@@ -53,7 +57,8 @@ static PyMethodDef methods[] = {
      "graph "
      "for lowering."},
     {"graph_pass", graph_pass, METH_VARARGS,
-     "graph_pass(graph, name): the Graph (or its text) after one pass, or after \"all\"."},
+     "graph_pass(graph, name, capability=0): the Graph (or its text) after one pass, or after "
+     "\"all\", for a device of this capability."},
     {0},
 };
 

@@ -425,6 +425,40 @@ def test_tf32_only_when_it_is_asked_for():
         assert (abs(result - wanted).max() > 1e-5) == rounds
 
 
+def test_weights_lie_along_the_inner_axis_for_tf32(caplog):
+    """By a copy in the plan, where the products are as large as pays; nothing is computed here."""
+    x, w = (device(np.empty(shape, "f4")) for shape in ((16384, 4096), (4096, 2048)))
+    for kind, dynamic, copies in ((DEFAULT, None, 0), (TF32, None, 1), (TF32, True, 0)):
+        compute_type(lambda dtype, kind=kind: kind)
+        pycompile.reset()
+        compiled = pycompile.compile(lambda x, w: (x @ w) @ w.T, dynamic=dynamic)
+        caplog.clear()
+        with pycompile.set_logs("schedule"), caplog.at_level("DEBUG"):
+            assert compiled.precompile(x, w)
+        assert caplog.text.count("{turned 4,unit}") == copies
+        assert caplog.text.count("by [4096,2048] turned") == copies
+        assert caplog.text.count("by [2048,4096] turned") == (dynamic is None)
+
+
+def test_a_product_of_a_transposed_copy():
+    """As such a plan has it, of parts of arrays, and with an epilogue."""
+    compute_type(lambda dtype: TF32)
+    x, w, b, _ = factors("f4", 24, 48, 80)
+    given = [device(np.hstack([a, a])) for a in (x, w)]
+
+    def function(x, w, b):
+        x, w = x[:, 4:52], w[:, 8:88]
+        return cp.maximum(x @ cp.ascontiguousarray(w.T).T + b, 0)
+
+    compiled = once(function)
+    wanted = np.maximum(np.hstack([x, x])[:, 4:52] @ np.hstack([w, w])[:, 8:88] + b, 0)
+    for _ in range(3):
+        before = made.value
+        np.testing.assert_allclose(host(compiled(*given, device(b))), wanted, rtol=1e-2, atol=0.05)
+    assert made.value == before + 1
+    assert compiled.stats()["deopts"] == 0
+
+
 def test_how_cupy_multiplies_is_asked_at_each_call():
     x, w, b, _ = factors("f4", 26)
     compiled = once(lambda x, w, b: x @ w + b)

@@ -124,20 +124,33 @@ def test_layers_are_one_launch_with_their_kernels():
     check(layers, x, w, b, r)
 
 
-def test_tf32_is_cupys_setting():
+@pytest.fixture
+def multiplies():
+    """Says how CuPy multiplies float32, until the test has ended."""
     linalg = cp._core._routines_linalg
+    before = linalg.get_compute_type(np.dtype("f4"))
+    yield lambda kind: linalg.set_compute_type(
+        np.dtype("f4"), getattr(linalg, "COMPUTE_TYPE_" + kind)
+    )
+    linalg.set_compute_type(np.dtype("f4"), before)
+
+
+def test_tf32_is_cupys_setting(multiplies):
     x, w, b, _ = arguments("f4", 256, 256, 256)
     compiled = pycompile.compile(lambda x, w, b: x @ w + b)
     exact = x.astype("f8") @ w.astype("f8") + b
-    before = linalg.get_compute_type(np.dtype("f4"))
     errors = []
-    try:
-        for kind in (linalg.COMPUTE_TYPE_DEFAULT, linalg.COMPUTE_TYPE_TF32):
-            linalg.set_compute_type(np.dtype("f4"), kind)
-            for _ in range(3):
-                made = compiled(x, w, b)
-            errors.append(float(abs(made - exact).max()))
-    finally:
-        linalg.set_compute_type(np.dtype("f4"), before)
+    for kind in ("DEFAULT", "TF32"):
+        multiplies(kind)
+        for _ in range(3):
+            made = compiled(x, w, b)
+        errors.append(float(abs(made - exact).max()))
     assert errors[0] < 2e-5
     assert errors[1] > 10 * errors[0]
+
+
+def test_weights_that_hopper_takes_transposed(multiplies):
+    multiplies("TF32")
+    args = arguments("f4", 16384, 1024, 1024)
+    check(PROGRAMS["relu"], *args)
+    check(lambda x, w, b, r: (x @ w) @ w.T @ w, *args)

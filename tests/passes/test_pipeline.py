@@ -52,6 +52,7 @@ def test_the_preparation_comes_behind():
         "gathers",
         "scans",
         "copies",
+        "k_major",
         "collectives",
     ]
     assert not set(pass_names()) & set(pass_names(True))
