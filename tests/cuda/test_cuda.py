@@ -435,6 +435,7 @@ def executor():
         "gathers_on_executor.py",
         "found_on_executor.py",
         "puts_on_executor.py",
+        "ranks_on_executor.py",
         "sizes_on_executor.py",
         "turned_on_executor.py",
         "views_on_executor.py",
@@ -445,6 +446,8 @@ def test_on_the_executor(executor, tmp_path, tests):
     tests, _, capability = tests.partition(" ")
     if tests in ("bfloat_on_executor.py", "attention_on_executor.py"):
         pytest.importorskip("ml_dtypes")
+    if tests == "ranks_on_executor.py":
+        pytest.importorskip("distributed")
     env = executor_environment(executor, tmp_path, capability or "90")
     command = [
         sys.executable,
