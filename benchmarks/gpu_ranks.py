@@ -2,8 +2,8 @@
 
     python benchmarks/gpu_ranks.py [--torch]
 
-An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself, by turns.  The
-training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
+An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself, by turns;
+COUNT small ones, too, beside NCCL's one by one and in one group.  The training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
 size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile,
 with its fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
 
@@ -19,6 +19,7 @@ from pathlib import Path
 WIDTH, LAYERS, BATCHES = 4096, 4, (8192, 16384)
 CALLS, ROUNDS = 10, 9
 SIZES = [1 << n for n in range(20, 31, 2)]
+COUNT, SMALL = 60, 1 << 16
 
 
 def times_of(functions, wait, together, calls=CALLS):
@@ -86,6 +87,43 @@ def tell_sizes(comm, tell):
         )
 
 
+def tell_small(comm, tell):
+    """A plan groups none: ranks whose calls run in Python send them one by one."""
+    import cupy as cp
+    from cupy.cuda import nccl
+
+    import pycompile
+
+    def with_them(xs):
+        ys = [-x for x in xs]
+        for y in ys:
+            comm.all_reduce(y, y)
+        return ys
+
+    def without(xs):
+        return [-x for x in xs]
+
+    def one_by_one():
+        for x in xs:
+            comm.all_reduce(x, x)
+
+    def in_a_group():
+        nccl.groupStart()
+        one_by_one()
+        nccl.groupEnd()
+
+    xs = [cp.zeros(SMALL // 4, "f4") for _ in range(COUNT)]
+    compiled = [pycompile.compile(f, fullgraph=True) for f in (with_them, without)]
+    functions = [one_by_one, in_a_group, *(lambda f=f: f(xs) for f in compiled)]
+    together = functools.partial(comm.all_reduce, xs[0], xs[0])
+    wait = cp.cuda.Device().synchronize
+    single, group, plan, alone = times_of(functions, wait, together, 50)
+    tell(
+        f"{COUNT} all-reduces of {SMALL >> 10} KiB   NCCL {single:8.1f}, in a group {group:8.1f}   "
+        f"in a plan {plan - alone:8.1f}, {single / (plan - alone):6.1%} of its rate"
+    )
+
+
 def step_time(reduce, batch, wait, together):
     import cupy as cp
     import ranks
@@ -109,6 +147,7 @@ def ours(rank, port):
     wait = cp.cuda.Device().synchronize
     token = cp.zeros(1, "f4")
     tell_sizes(comm, tell)
+    tell_small(comm, tell)
 
     def together():
         comm.all_reduce(token, token)
