@@ -85,8 +85,8 @@ class Collective:
     """Begins a method of a communicator, not one that overrides it: gives a Pending.
 
     What the method writes is its parameter `out_array` or `in_out_array`.  The result is in new memory,
-    or `in_place`.  An `awaited` one is on the current stream, since nothing could overlap with it, and
-    gives the array itself.
+    or `in_place`; `in_place_behind` is for one behind another that has just begun.  An `awaited` one is on
+    the current stream, since nothing could overlap with it, and gives the array itself.
     """
 
     def __init__(self, name):
@@ -100,6 +100,7 @@ class Collective:
         self.written = next((i for i, each in enumerate(names) if "out_array" in each), None)
         # one object each, as plans keep them
         self.in_place = self._begin
+        self.in_place_behind = self._begin_behind
         self.awaited = self._call_apart
         self.awaited_in_place = self._call
 
@@ -112,6 +113,12 @@ class Collective:
     def _begin(self, communicator, *args):
         side = lane()
         side.begin()
+        return self._send(side, communicator, args)
+
+    def _begin_behind(self, communicator, *args):
+        return self._send(lane(), communicator, args)
+
+    def _send(self, side, communicator, args):
         self.method(communicator, *args, stream=side.stream)
         arrays = [each for each in args if isinstance(each, cupy.ndarray)]
         return Pending(side, side.end(), self._out(args), arrays)

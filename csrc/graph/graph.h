@@ -264,6 +264,7 @@ enum { ATTENTION_HEAD = 64 };
 enum {
     COLLECTIVE_AWAITED = 1,  /* nothing is between it and its `arrive` that it could overlap with */
     COLLECTIVE_IN_PLACE = 2, /* nobody else uses the memory of its arrays, so it writes there */
+    COLLECTIVE_BEHIND = 4,   /* of steps: in place, and directly behind another that has begun */
 };
 
 /* attrs.index of a `product`: what is done with an element before it is rounded and stored.  The

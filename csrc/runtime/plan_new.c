@@ -301,19 +301,33 @@ use_attribute(Maker *m, PlanExtern *out, const char *name)
     return failed;
 }
 
+/* The COLLECTIVE_ bits of the step that is being made.  Behind another one there is nothing new on
+   the program's stream for it to wait for; new memory could be what another thread gave back. */
+static int
+how_it_begins(const Maker *m, const ExternStep *step)
+{
+    if (step->how != COLLECTIVE_IN_PLACE || m->plan->nsteps < 2) return step->how;
+    const Step *before = &m->program->steps.at[m->plan->nsteps - 2];
+    bool begun = before->kind == STEP_EXTERN && before->external.sends &&
+                 !(before->external.how & COLLECTIVE_AWAITED);
+    return begun ? step->how | COLLECTIVE_BEHIND : step->how;
+}
+
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
-    static const char *const ways[] = {[COLLECTIVE_AWAITED] = "awaited",
-                                       [COLLECTIVE_IN_PLACE] = "in_place",
-                                       [COLLECTIVE_AWAITED | COLLECTIVE_IN_PLACE] =
-                                           "awaited_in_place"};
+    static const char *const ways[] = {
+        [COLLECTIVE_AWAITED] = "awaited",
+        [COLLECTIVE_IN_PLACE] = "in_place",
+        [COLLECTIVE_AWAITED | COLLECTIVE_IN_PLACE] = "awaited_in_place",
+        [COLLECTIVE_IN_PLACE | COLLECTIVE_BEHIND] = "in_place_behind"};
     Plan *plan = m->plan;
+    int how = how_it_begins(m, from);
     out->callable = from->callable;
     out->kwnames = from->kwnames;
     out->backend = from->backend;
     out->sends = from->sends;
-    if (from->how != 0 && use_attribute(m, out, ways[from->how]) < 0) return -1;
+    if (how != 0 && use_attribute(m, out, ways[how]) < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->appended = array_rows_form(from->callable);

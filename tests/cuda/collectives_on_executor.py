@@ -173,6 +173,29 @@ def test_a_collective_begins_when_its_array_is_there(told):
     np.testing.assert_allclose(host(made), (4 * x).sum() + np.sort(y) - 1, rtol=1e-4)
 
 
+def test_those_that_begin_together_wait_for_the_stream_once(told):
+    """Where memory is the plan's own; new memory may be what another thread gave back just now."""
+    comm = Communicator()
+
+    def step(x, y):
+        made = [x * k for k in (2.0, 3.0, 4.0)]
+        for each in made:
+            comm.all_reduce(each, each)
+        comm.all_reduce(x, x)
+        return [each + y for each in made]
+
+    x, y = values((33, 7)), values((33, 7), seed=2)
+    compiled = once(step, device(x.copy()), device(y))
+    del told[:]
+    given = device(x.copy())
+    made = compiled(given, device(y))
+    begun = [*["begin"], *["all_reduce"] * 3, *["begin", "all_reduce"]]
+    assert told == [*begun, *["wait for all_reduce"] * 4]
+    for k, each in zip((4.0, 6.0, 8.0), made, strict=True):
+        np.testing.assert_array_equal(host(each), k * x + y)
+    np.testing.assert_array_equal(host(given), 2 * x)
+
+
 def test_memory_that_others_see_is_kept(told):
     comm = Communicator()
 
