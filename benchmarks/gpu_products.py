@@ -41,10 +41,10 @@ def tell(label, function, args):
     )
 
 
-LAYOUTS = {
-    "x @ w": lambda x, y, w, v: x @ w,
-    "x @ v.T": lambda x, y, w, v: x @ v.T,
-    "x.T @ y": lambda x, y, w, v: x.T @ y,
+LAYOUTS = {  # with a row that is added: a product alone is no plan
+    "x @ w + b": lambda x, y, w, v, b: x @ w + b,
+    "x @ v.T + b": lambda x, y, w, v, b: x @ v.T + b,
+    "x.T @ y + b": lambda x, y, w, v, b: x.T @ y + b,
 }
 
 
@@ -63,10 +63,10 @@ def tell_tf32():
         (8192, 1024, 16384),
         (16384, 16384, 16384),
     ):
-        shapes = (rows, inner), (rows, columns), (inner, columns), (columns, inner)
+        shapes = (rows, inner), (rows, columns), (inner, columns), (columns, inner), (columns,)
         args = [cp.random.standard_normal(shape, dtype="f4") for shape in shapes]
-        tell(f"copy of w, {inner}x{columns}", lambda x, y, w, v: cp.ascontiguousarray(w.T), args)
         for name, program in LAYOUTS.items():
+            pycompile.reset()  # lengths that vary would be symbols
             tell(f"{name}, {rows}x{inner}x{columns} TF32", program, args)
 
 

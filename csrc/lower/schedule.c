@@ -131,13 +131,25 @@ schedule_scatter(Lowering *lw, NodeId id)
     return group_open(lw, id, false, false);
 }
 
-/* A device's copy of what no kernel has read yet: in an earlier one it would save nothing, and hold
-   its memory for longer. */
+/* Is it a device's copy of elements that lie along another axis than its own? */
 static bool
-is_copied_first(const Lowering *lw, const Node *node)
+is_turned_copy(const Lowering *lw, const Node *node)
 {
-    return node->op == OP_copy && node->type.device != DEVICE_HOST &&
-           lw->touched[graph_node(lw->graph, node->args[0])->storage] < 0;
+    if (node->op != OP_copy || node->type.device == DEVICE_HOST) return false;
+    const Type *from = &graph_node(lw->graph, node->args[0])->type;
+    int64_t item = (int64_t)dtype_size((DType)from->dtype);
+    return from->rank > 1 && size_value(lw->graph, from->stride[from->rank - 1]) != item;
+}
+
+/* Such a copy joins a kernel that reads the same; in any other it would save nothing, hold its
+   memory for longer and leave less room for tiles. */
+static int
+schedule_turned(Lowering *lw, NodeId id)
+{
+    int at = lw->touched[graph_node(lw->graph, graph_node(lw->graph, id)->args[0])->storage];
+    Answer answer = at < 0 || lw->groups.at[at].external ? ANSWER_NO : group_join(lw, at, id);
+    if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
+    return group_open(lw, id, false, true);
 }
 
 static int
@@ -155,7 +167,7 @@ schedule_node(Lowering *lw, NodeId id)
     if (!joins && late_arguments(lw, id) < 0) return -1;
     if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
     if (!joins) return group_open(lw, id, true, false);
-    if (is_copied_first(lw, node)) return group_open(lw, id, false, true);
+    if (is_turned_copy(lw, node) && !domain_is_empty(lw, id)) return schedule_turned(lw, id);
     Answer joined = domain_is_empty(lw, id) ? ANSWER_NO : group_join_any(lw, id);
     if (joined != ANSWER_NO) return joined == ANSWER_YES ? 0 : -1;
     Answer opened = late_open(lw, id);

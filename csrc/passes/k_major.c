@@ -1,19 +1,23 @@
 /* Factors along whose inner axis elements do not lie side by side, for Hopper's products by TF32.
    Its tensor cores read 16-bit elements in either order, TF32 along the inner axis alone (K-major),
-   so that the library's algorithms for other orders are slower.  In: products.  Out: those where it
-   pays take transposed copies of such factors, one for all products that follow one another.
+   so that the library's algorithms for other orders are slower.  In: products, and calls of the
+   array library's for lengths that are not known.  Out: those where it pays take transposed copies
+   of such factors, one for all products that follow one another.
 
    On an H200 [16384,4096] by [4096,4096] is 1,655 us where both lie in rows, 1,377 where the second
-   lies in columns, and the copy is 35.  Where both would have to be copied, both are or none is. */
+   lies in columns, and the copy is 35.  Where both lie otherwise it is 2,270, and copies of both
+   are 270. */
+#include "../arrays/arrays.h"
 #include "rewrite.h"
 
 enum {
     FLOPS_PER_NS = 400000, /* of a K-major product by TF32 */
     BYTES_PER_NS = 3000,   /* of a copy, where memory is slower: H100 */
     LAUNCH_NS = 4000,
-    SAVED_PART = 5,   /* a product in another order takes a fifth of that more */
-    LEAST_SIDE = 512, /* of narrower products the memory is what limits them */
-    ALIGNED = 16,     /* bytes, without which there are no fast algorithms */
+    SAVED_OF_ONE = 20,  /* percent of a K-major product that one takes longer with one factor … */
+    SAVED_OF_BOTH = 60, /* … or both in another order */
+    LEAST_SIDE = 512,   /* of narrower products the memory is what limits them */
+    ALIGNED = 16,       /* bytes, without which there are no fast algorithms */
 };
 
 typedef struct {
@@ -22,8 +26,10 @@ typedef struct {
 
 typedef struct {
     Graph *g;
-    VEC(Copied) copied; /* since the last jump */
-    Region top;         /* as it becomes */
+    PyObject *multiply[3]; /* functions that do; NULL: the library has none */
+    bool rounds;           /* they do it by TF32 */
+    VEC(Copied) copied;    /* since the last jump */
+    Region top;            /* as it becomes */
 } KMajor;
 
 /* ---- the price ---- */
@@ -40,8 +46,9 @@ static bool
 pays(const Product *p, double copies_ns)
 {
     double flops = 2 * (double)p->rows * (double)p->inner * (double)p->columns * (double)p->batch;
+    bool both = p->turned[PRODUCT_LEFT] && !p->turned[PRODUCT_RIGHT];
     if (p->rows < LEAST_SIDE || p->inner < LEAST_SIDE || p->columns < LEAST_SIDE) return false;
-    return flops / FLOPS_PER_NS / SAVED_PART > 1.5 * copies_ns;
+    return flops / FLOPS_PER_NS * (both ? SAVED_OF_BOTH : SAVED_OF_ONE) / 100 > 1.5 * copies_ns;
 }
 
 /* ---- the copies ---- */
@@ -114,6 +121,59 @@ is_rounded(const Graph *g, NodeId id, Product *out)
            out->dtype == DT_F32 && out->tf32;
 }
 
+/* A matrix whose elements lie side by side along one axis, by hints where lengths are not known; of
+   what would have to be copied they are. */
+static bool
+read_factor(const Graph *g, NodeId id, int which, Product *out)
+{
+    const Type *type = &graph_node(g, id)->type;
+    if (type->form != FORM_ARRAY || type->rank != 2 || type->dtype != DT_F32 ||
+        type->device == DEVICE_HOST || !size_is_const(g, type->offset))
+        return false;
+    bool rows =
+        size_is_const(g, type->stride[1]) && size_value(g, type->stride[1]) == sizeof(float);
+    out->turned[which] = !rows;
+    if (!rows &&
+        !(size_is_const(g, type->stride[0]) && size_value(g, type->stride[0]) == sizeof(float)))
+        return false;
+    out->lead[which] = size_value(g, type->stride[!rows]) / (int64_t)sizeof(float);
+    bool unaligned = graph_node(g, graph_node(g, id)->storage)->type.unaligned;
+    out->aligned[which] = unaligned || size_value(g, type->offset) % ALIGNED ? 1 : ALIGNED;
+    return is_k_major(out, which) || type_is_known(g, type);
+}
+
+/* A call that multiplies matrices by TF32. */
+static bool
+read_call(const KMajor *m, NodeId id, Product *out)
+{
+    const Graph *g = m->g;
+    const Node *node = graph_node(g, id);
+    bool multiplies = false;
+    if (!m->rounds || node->op != OP_extern || node->nargs != 2 || node->attrs.object == NULL ||
+        node->attrs.kwnames != NULL || node->type.device == DEVICE_HOST)
+        return false;
+    for (int i = 0; i < COUNT_OF(m->multiply); i++)
+        multiplies = multiplies || node->attrs.object == m->multiply[i];
+    *out = (Product){.dtype = DT_F32, .tf32 = true, .batch = 1};
+    if (!multiplies || !read_factor(g, node->args[0], PRODUCT_LEFT, out) ||
+        !read_factor(g, node->args[1], PRODUCT_RIGHT, out))
+        return false;
+    const Type *left = &graph_node(g, node->args[0])->type;
+    out->rows = size_value(g, left->shape[0]);
+    out->inner = size_value(g, left->shape[1]);
+    out->columns = size_value(g, graph_node(g, node->args[1])->type.shape[1]);
+    for (int i = PRODUCT_RESULT; i < PRODUCT_MATRICES; i++)
+        out->lead[i] = out->columns, out->aligned[i] = ALIGNED;
+    return true;
+}
+
+static bool
+read_product(const KMajor *m, NodeId id, Product *out)
+{
+    if (graph_node(m->g, id)->op == OP_product) return is_rounded(m->g, id, out);
+    return read_call(m, id, out);
+}
+
 /* What copies of the factors take that lie otherwise. */
 static double
 copies_ns(const KMajor *m, const Node *node, const Product *p)
@@ -155,7 +215,7 @@ visit(void *context, NodeId id)
     NodeId first = g->nodes.len;
     Product product;
     if (op_info(before.op)->kind == KIND_JUMP) m->copied.len = 0;
-    if (before.op != OP_product || !is_rounded(g, id, &product)) return 0;
+    if (!read_product(m, id, &product)) return 0;
     if ((is_k_major(&product, 0) && is_k_major(&product, 1)) ||
         !pays(&product, copies_ns(m, &before, &product)))
         return 0;
@@ -165,7 +225,7 @@ visit(void *context, NodeId id)
     for (int which = 0; which < 2; which++)
         if ((args[which] = in_order(m, &before, &product, which)) == NO_NODE) return -1;
     graph_node(g, id)->args = args;
-    if (is_rounded(g, id, &product) && is_aligned(&product))
+    if (read_product(m, id, &product) && is_aligned(&product))
         return keep_copies(m, first, before.args, args);
     graph_node(g, id)->args = before.args;
     return 0;
@@ -174,9 +234,16 @@ visit(void *context, NodeId id)
 int
 pass_k_major(Graph *g)
 {
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     KMajor m = {.g = g};
-    bool any = false;
+    bool any = graph_calls_device(g);
     for (NodeId id = 0; id < g->nodes.len; id++) any = any || graph_node(g, id)->op == OP_product;
     if (!any || g->takes_product == NULL || g->capability != CAPABILITY_HOPPER) return 0;
-    return top_rebuild(g, &m.top, visit, &m);
+    m.rounds = library->multiplies(DT_F32) == 1;
+    if ((m.multiply[0] = module_object("operator", "matmul")) == NULL) return -1;
+    m.multiply[1] = array_library_function(library, "matmul");
+    m.multiply[2] = array_library_function(library, "dot");
+    int failed = PyErr_Occurred() ? -1 : top_rebuild(g, &m.top, visit, &m);
+    for (int i = 0; i < COUNT_OF(m.multiply); i++) Py_XDECREF(m.multiply[i]);
+    return failed;
 }

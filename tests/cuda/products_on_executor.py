@@ -425,19 +425,28 @@ def test_tf32_only_when_it_is_asked_for():
         assert (abs(result - wanted).max() > 1e-5) == rounds
 
 
-def test_weights_lie_along_the_inner_axis_for_tf32(caplog):
-    """By a copy in the plan, where the products are as large as pays; nothing is computed here."""
-    x, w = (device(np.empty(shape, "f4")) for shape in ((16384, 4096), (4096, 2048)))
-    for kind, dynamic, copies in ((DEFAULT, None, 0), (TF32, None, 1), (TF32, True, 0)):
+def test_factors_lie_along_the_inner_axis_for_tf32(caplog):
+    """By copies in the plan, where the products are as large as pays; nothing is computed here."""
+    shapes = (16384, 4096), (4096, 2048), (16384, 4096)
+    args = [device(np.empty(shape, "f4")) for shape in shapes]
+    rows = {"x": {0: "rows"}, "y": {0: "rows"}}
+    for kind, dynamic, copies in (
+        (DEFAULT, None, 0),
+        (TF32, None, 3),  # of w, and of both factors of x.T @ y
+        (TF32, rows, 1),  # of w
+        (DEFAULT, rows, 0),
+        (TF32, True, 0),
+    ):
         compute_type(lambda dtype, kind=kind: kind)
         pycompile.reset()
-        compiled = pycompile.compile(lambda x, w: (x @ w) @ w.T, dynamic=dynamic)
+        compiled = pycompile.compile(
+            lambda x, w, y: ((x @ w) @ w.T + y, x.T @ y), dynamic=dynamic, fullgraph=True
+        )
         caplog.clear()
         with pycompile.set_logs("schedule"), caplog.at_level("DEBUG"):
-            assert compiled.precompile(x, w)
+            assert compiled.precompile(*args)
         assert caplog.text.count("{turned 4,unit}") == copies
-        assert caplog.text.count("by [4096,2048] turned") == copies
-        assert caplog.text.count("by [2048,4096] turned") == (dynamic is None)
+        assert caplog.text.count("by [4096,2048] turned") == (copies == 3)
 
 
 def test_a_product_of_a_transposed_copy():

@@ -66,9 +66,9 @@ def test_weights_in_rows():
             [(1024, 4096)],
             {"rows": 1024, "columns": 16384, "left": in_columns(1024), "right": in_columns(4096)},
         ),
-        # both: x.T @ dy of a training step, where copies take longer; and where they do not
-        ([], {"rows": 4096, "inner": 16384, "left": in_columns(4096)}),
-        ([(16384, 4096), (16384, 4096)], {"columns": 16384, "left": in_columns(16384)}),
+        # both, which cost more: x.T @ dy of a training step, but for few columns
+        ([(4096, 16384), (4096, 16384)], {"rows": 4096, "inner": 16384, "left": in_columns(4096)}),
+        ([], {"rows": 4096, "inner": 16384, "columns": 512, "left": in_columns(4096)}),
         ([(2, 4096, 1024)], {"batch": "2,", "inner": 1024, "rows": 32768}),
         # rows of the copy would not begin at multiples of 16 bytes
         ([], {"inner": 4094}),
