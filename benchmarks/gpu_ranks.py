@@ -5,7 +5,8 @@
 An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself, by turns;
 COUNT small ones, too, beside NCCL's one by one and in one group.  The training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
 size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile,
-with its fused Adam.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
+with its fused Adam; both compile for
+each batch (`dynamic=False`), as for a program that has one.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
 
 import functools
 import os
@@ -133,7 +134,7 @@ def step_time(reduce, batch, wait, together):
     params = ranks.weights([WIDTH] * (LAYERS + 1))
     state = [params, *([cp.zeros_like(w) for w in params] for _ in range(2))]
     data = [ranks.values(batch, WIDTH, seed=n) for n in range(2)]
-    step = pycompile.compile(ranks.training_step(reduce), fullgraph=True)
+    step = pycompile.compile(ranks.training_step(reduce), fullgraph=True, dynamic=False)
     return time_of(lambda: step(*state, *data), wait, together)
 
 
@@ -185,7 +186,7 @@ def torchs(rank, port):
             return self.layers[-1](x)
 
     def timed(model, batch):
-        model = torch.compile(model)
+        model = torch.compile(model, dynamic=False)
         adam = torch.optim.Adam(model.parameters(), 0.01, fused=True)
         x, y = torch.randn(2, batch, WIDTH, device="cuda")
 
