@@ -3,10 +3,11 @@
     python benchmarks/gpu_ranks.py [--torch]
 
 An all-reduce is timed as what a plan takes longer with it than without, beside NCCL's own by itself, by turns;
-COUNT small ones, too, beside NCCL's one by one and in one group.  The training step is that of tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the
-size on one; products are TF32.  torch's is the same model by DistributedDataParallel and torch.compile,
-with its fused Adam; both compile for
-each batch (`dynamic=False`), as for a program that has one.  Times are of the host around CALLS calls, in microseconds, the median of ROUNDS."""
+COUNT small ones, too, beside NCCL's one by one and in one group.  The training step is that of
+tests/gpu/ranks.py, with a batch on each of two devices, and one of twice the size on one; products are TF32.
+torch's is the same model by DistributedDataParallel and torch.compile, with its fused Adam; both compile for
+each batch (`dynamic=False`), as for a program that has one.  Times are of the host around CALLS calls, in
+microseconds, the median of ROUNDS."""
 
 import functools
 import os
