@@ -95,7 +95,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Calls of the library", "trial trial_sizes externs steps opaque draws errstate texts"),
             (
                 "Arrays on a device",
-                "device device_reduce device_views device_writes device_calls collectives",
+                "device device_reduce device_views device_writes device_calls devices collectives",
             ),
         ],
     ),

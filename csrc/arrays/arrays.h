@@ -98,6 +98,10 @@ typedef struct {
     /* Names the dtype of an array of int64 `long long`, where that is another one. */
     void (*name_long_long)(PyObject *array);
     void *(*stream)(void);
+    /* The number of the thread's current device; and makes another one current.  -1 with the error
+       set. */
+    int (*current)(void);
+    int (*use)(int device);
     /* The thread's run on the device with this number begins and ends.  Meanwhile what is current
        to the thread (stream, allocator) is looked up once, and again after `changed`. */
     void (*begin)(int device);

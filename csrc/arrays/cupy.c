@@ -195,11 +195,6 @@ cupy_read(PyObject *object, ArrayHeader *out, const char **why)
         *why = "too many axes";
         return ANSWER_NO;
     }
-    /* CuPy copies, or warns that it reads another device's memory. */
-    if (!cupy_is_current(pointer_of(array)->device)) {
-        *why = "an array of another device than the current one";
-        return ANSWER_NO;
-    }
     out->data = (char *)pointer_of(array)->data;
     out->rank = (int)(array->shape.end - array->shape.begin);
     out->dtype = (DType)dtype;

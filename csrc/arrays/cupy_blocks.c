@@ -59,7 +59,8 @@ static PyObject *(*get_allocator)(int skip_dispatch);
 static int (*has_hooks)(int skip_dispatch); /* whether the thread has ever had one */
 static PyObject *(*get_hooks)(int skip_dispatch);
 static intptr_t (*current_stream)(void);
-static int (*current_device)(int); /* NULL: there is one */
+static int (*get_device)(int skip_dispatch); /* NULL: there is one */
+static PyObject *(*set_device)(int device, int skip_dispatch);
 static PyObject *accepted; /* the allocator from which the blocks of this era are, or NULL */
 static unsigned era;
 static bool any_allocator; /* for tests */
@@ -257,29 +258,60 @@ cupy_end(void)
     now.runs = false;
 }
 
+int
+cupy_current(void)
+{
+    return get_device != NULL ? get_device(0) : 0;
+}
+
+int
+cupy_use(int device)
+{
+    PyObject *none = set_device != NULL ? set_device(device, 0) : NULL;
+    if (set_device == NULL)
+        PyErr_Format(PyExc_RuntimeError, "the CUDA device %d cannot be made current", device);
+    Py_XDECREF(none);
+    return none == NULL ? -1 : 0;
+}
+
+/* ---- for tests ---- */
+
+enum { STREAM_OF_NEXT = 1 << 16 };
+
 static intptr_t stream_of_test;
+static int (*current_of_test)(void);
+static int (*use_of_test)(int device);
 
 static intptr_t
 test_stream(void)
 {
-    return stream_of_test;
+    return stream_of_test + (intptr_t)cupy_current() * STREAM_OF_NEXT;
+}
+
+static int
+test_get_device(int Py_UNUSED(skip_dispatch))
+{
+    return current_of_test();
+}
+
+static PyObject *
+test_set_device(int device, int Py_UNUSED(skip_dispatch))
+{
+    if (use_of_test(device) == 0) return Py_NewRef(Py_None);
+    PyErr_Format(PyExc_RuntimeError, "there is no device %d", device);
+    return NULL;
 }
 
 void
-cupy_without_device(void *stream)
+cupy_without_device(void *stream, int (*current)(void), int (*use)(int device))
 {
     stream_of_test = (intptr_t)stream;
     any_allocator = true;
     current_stream = test_stream;
-    current_device = NULL;
-}
-
-bool
-cupy_is_current(int device)
-{
-    int current = current_device != NULL ? current_device(0) : device;
-    if (current < 0) PyErr_Clear(); /* CUDA fails: whoever needs the device will say so */
-    return current < 0 || current == device;
+    current_of_test = current;
+    use_of_test = use;
+    get_device = current != NULL ? test_get_device : NULL;
+    set_device = use != NULL ? test_set_device : NULL;
 }
 
 void *
@@ -438,9 +470,11 @@ cupy_blocks_find(PyTypeObject *pointer)
                                                       "intptr_t (void)");
     int (*count)(int) = (int (*)(int))cupy_offered(
         "cupy_backends.cuda.api.runtime", "getDeviceCount", "int (int __pyx_skip_dispatch)");
-    current_device = (int (*)(int))cupy_offered("cupy_backends.cuda.api.runtime", "getDevice",
-                                                "int (int __pyx_skip_dispatch)");
-    if (count != NULL && count(0) <= 1) current_device = NULL;
+    get_device = (int (*)(int))cupy_offered("cupy_backends.cuda.api.runtime", "getDevice",
+                                            "int (int __pyx_skip_dispatch)");
+    set_device = (PyObject * (*)(int, int)) cupy_offered(
+        "cupy_backends.cuda.api.runtime", "setDevice", "PyObject *(int, int __pyx_skip_dispatch)");
+    if (count != NULL && count(0) <= 1) get_device = NULL;
     PyErr_Clear();
     no_arguments = PyTuple_New(0);
     out_of_memory = (PyObject *)cupy_type_named("cupy.cuda.memory", "OutOfMemoryError");

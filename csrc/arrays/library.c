@@ -5,16 +5,13 @@ const ArrayLibrary array_libraries[] = {
     [LIBRARY_NUMPY] = {"NumPy",        "an array", "numpy",       "numpy.ufunc", DEVICE_HOST,
                        array_is_exact, array_read, array_is_like, array_new,     array_view,
                        array_data,     NULL,       NULL,          NULL,          NULL,
-                       NULL,           NULL,       NULL,          NULL,          NULL},
-    [LIBRARY_CUPY] = {"CuPy",       "a CuPy array",
-                      "cupy",       "cupy._core._kernel.ufunc",
-                      DEVICE_CUDA,  cupy_is_exact,
-                      cupy_read,    cupy_is_like,
-                      cupy_new,     cupy_view,
-                      cupy_data,    cupy_memory,
-                      cupy_over,    cupy_name_long_long,
-                      cupy_stream,  cupy_begin,
-                      cupy_changed, cupy_end,
+                       NULL,           NULL,       NULL,          NULL,          NULL,
+                       NULL,           NULL},
+    [LIBRARY_CUPY] = {"CuPy",       "a CuPy array",      "cupy",       "cupy._core._kernel.ufunc",
+                      DEVICE_CUDA,  cupy_is_exact,       cupy_read,    cupy_is_like,
+                      cupy_new,     cupy_view,           cupy_data,    cupy_memory,
+                      cupy_over,    cupy_name_long_long, cupy_stream,  cupy_current,
+                      cupy_use,     cupy_begin,          cupy_changed, cupy_end,
                       cupy_resolve, cupy_multiplies},
 };
 _Static_assert(COUNT_OF(array_libraries) == LIBRARY_COUNT, "a row per library");
@@ -31,8 +28,8 @@ const ArrayLibrary *
 array_library_on(Device device)
 {
     static const Library on[] = {[DEVICE_HOST] = LIBRARY_NUMPY, [DEVICE_CUDA] = LIBRARY_CUPY};
-    _Static_assert(COUNT_OF(on) == DEVICE_COUNT, "a library per device");
-    return &array_libraries[on[device]];
+    _Static_assert(COUNT_OF(on) == TARGET_COUNT, "a library per device");
+    return &array_libraries[on[device_target(device)]];
 }
 
 bool

@@ -31,11 +31,12 @@ void cupy_begin(int device);
 void cupy_changed(void);
 void cupy_end(void);
 void *cupy_stream(void);
-/* Is it the thread's current device? */
-bool cupy_is_current(int device);
-/* For tests without a device, of which CuPy would ask for the stream: it is this one.  Blocks are
-   kept whatever the allocator is. */
-void cupy_without_device(void *stream);
+int cupy_current(void);
+int cupy_use(int device);
+/* For tests without a device, of which CuPy would ask for the stream: it is this one, and so many
+   bytes behind it that of the next device.  What is current is asked of and told to these
+   functions; NULL: there is one device.  Blocks are kept whatever the allocator is. */
+void cupy_without_device(void *stream, int (*current)(void), int (*use)(int device));
 
 /* ---- numpy.c ---- */
 const int64_t *numpy_lengths(PyObject *array, int *rank); /* of an exact array */

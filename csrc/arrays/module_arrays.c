@@ -83,10 +83,10 @@ static PyObject *
 test_cupy_without_device(PyObject *Py_UNUSED(self), PyObject *args)
 {
     PyObject *array;
-    Py_ssize_t stream = 0;
-    if (!PyArg_ParseTuple(args, "O|n", &array, &stream)) return NULL;
+    Py_ssize_t stream = 0, current = 0, use = 0;
+    if (!PyArg_ParseTuple(args, "O|nnn", &array, &stream, &current, &use)) return NULL;
     bool known = cupy_is_exact(array);
-    cupy_without_device((void *)stream);
+    cupy_without_device((void *)stream, (int (*)(void))current, (int (*)(int))use);
     return PyBool_FromLong(known);
 }
 
@@ -396,7 +396,8 @@ static PyMethodDef methods[] = {
      "array_view(base, dtype, shape, strides, offset): a view with NumPy's own base."},
     {"library_read", library_read, METH_O, "For tests: an array's header as its library has it."},
     {"test_cupy_without_device", test_cupy_without_device, METH_VARARGS,
-     "test_cupy_without_device(array, stream=0): CuPy's stream is that."},
+     "test_cupy_without_device(array, stream=0, current=0, use=0): CuPy's stream is that; the last "
+     "two are addresses of C functions, int(void) and int(int)."},
     {"array_store", (PyCFunction)(void (*)(void))py_array_store, METH_FASTCALL,
      "array[by] = value, where their memory is apart."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},

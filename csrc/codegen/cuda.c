@@ -327,7 +327,7 @@ codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *ou
     for (int i = 0; i < program->steps.len + program->commits.len && status == 0; i++) {
         const Step *step = i < program->steps.len ? &program->steps.at[i]
                                                   : &program->commits.at[i - program->steps.len];
-        if (step->kind == STEP_KERNEL && step->kernel.device == DEVICE_CUDA &&
+        if (step->kind == STEP_KERNEL && step->kernel.device != DEVICE_HOST &&
             step->kernel.product == NULL)
             status = emit_kernel(&e, program, &step->kernel);
     }

@@ -29,6 +29,16 @@ graph_set_position(Graph *g, int file, int line)
     g->line = line;
 }
 
+int
+graph_device(Graph *g, int number)
+{
+    for (int i = 0; i < g->ndevices; i++)
+        if (g->device[i] == number) return i;
+    if (g->ndevices == MOST_DEVICES) return -1;
+    g->device[g->ndevices] = number;
+    return g->ndevices++;
+}
+
 RegionId
 graph_region(Graph *g, NodeId owner)
 {
@@ -74,6 +84,7 @@ graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type, con
         .storage = id,
         .region = {NO_REGION, NO_REGION},
         .errors = g->errors,
+        .current = g->current,
         .line = g->line,
         .file = g->file,
     };

@@ -83,12 +83,35 @@ typedef enum {
     FORM_OBJECT, /* any object, opaque to the graph */
 } Form;
 
-/* Where the memory of a value is.  Scalars and Python's numbers are on the host. */
+/* Where the memory of a value is.  Scalars and Python's numbers are on the host.  DEVICE_CUDA is
+   the device that is current where the graph begins, those behind it are others. */
 typedef enum {
 #define TARGET(NAME, ...) DEVICE_##NAME,
 #include "targets.def"
-    DEVICE_COUNT
+    TARGET_COUNT
 } Device;
+
+enum { MOST_DEVICES = 4, DEVICE_COUNT = DEVICE_CUDA + MOST_DEVICES };
+
+/* The device as a row of targets.def. */
+static inline Device
+device_target(Device device)
+{
+    return device > DEVICE_CUDA ? DEVICE_CUDA : device;
+}
+
+/* The index of Graph.device. */
+static inline int
+device_index(Device device)
+{
+    return device - DEVICE_CUDA;
+}
+
+static inline Device
+device_at(int index)
+{
+    return (Device)(DEVICE_CUDA + index);
+}
 
 typedef struct {
     uint8_t dtype;  /* DType */
@@ -105,8 +128,8 @@ typedef struct {
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */
 } Type;
 
-const char *device_name(Device device); /* as it is printed: "host", "cuda" */
-/* -1 when the name is unknown; sets no error. */
+const char *device_name(Device device); /* of its target: "host", "cuda" */
+/* A target; -1 when the name is unknown; sets no error. */
 int device_from_name(const char *name);
 
 size_t dtype_size(DType dtype);
@@ -289,6 +312,7 @@ typedef struct {
     Attrs attrs;
     RegionId region[2]; /* KIND_REGION: loop body; cond's arms; of an attention its scores */
     uint8_t errors;     /* ErrorState under which it is computed */
+    uint8_t current;    /* index of the device that is current then, in Graph.device */
     int32_t line;       /* the user's line, 0 when unknown */
     int32_t file;       /* index into Graph.files */
 } Node;
@@ -332,6 +356,7 @@ typedef struct {
     int64_t dtype, flags; /* PRODUCT_BIAS, … */
     int64_t tf32;         /* float32 factors may be rounded to 10 digits: set by the library */
     int64_t tuned;        /* the library's algorithms are timed */
+    int64_t device;       /* another one than the first, by its number; else -1 */
     int64_t rows, columns, inner, batch;
     int64_t turned[2];                                      /* the factors */
     int64_t lead[PRODUCT_MATRICES], step[PRODUCT_MATRICES]; /* from row to row; in the batch */
@@ -362,6 +387,9 @@ typedef struct Graph {
     VEC(NodeId) roots;          /* per storage, filled as outputs are added: output.c */
     int32_t file, line;         /* position that new nodes take */
     uint8_t errors;             /* and their ErrorState */
+    uint8_t current;            /* and the index of the device that is current */
+    int ndevices;               /* 0: none is met yet */
+    int device[MOST_DEVICES];   /* their numbers, DEVICE_CUDA's first; -1: not known */
     bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
     bool tunes;                 /* products are tried out for the fastest way */
     bool saves;                 /* inputs may be written before all is done that can fail, once
@@ -399,6 +427,8 @@ NodeId graph_add(Graph *g, RegionId region, Op op, int nargs, const NodeId *args
 NodeId graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type,
                   const Attrs *attrs);
 void graph_set_position(Graph *g, int file, int line);
+/* The index of the device with this number, which may be a new one; -1: there is no room. */
+int graph_device(Graph *g, int number);
 int graph_file(Graph *g, const char *name); /* index, or -1 with the error set */
 /* A new region, the owner's next one; with NO_NODE detached, until graph_own gives it an owner. */
 RegionId graph_region(Graph *g, NodeId owner);
@@ -644,6 +674,8 @@ int virtuals_find(Virtuals *v, const Graph *g, const bool *live);
 bool node_is_virtual(const Virtuals *v, NodeId id);
 
 /* ---- print.c, parse.c, verify.c ---- */
+/* As device_name; "cuda:1" of another device than the first. */
+void device_print(const Graph *g, Device device, Text *out);
 /* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.
    The form is described at the top of print.c. */
 int graph_print(const Graph *g, Text *out);

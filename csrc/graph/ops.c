@@ -39,13 +39,13 @@ static const char *const device_names[] = {
 const char *
 device_name(Device device)
 {
-    return device_names[device];
+    return device_names[device_target(device)];
 }
 
 int
 device_from_name(const char *name)
 {
-    for (int i = 0; i < DEVICE_COUNT; i++)
+    for (int i = 0; i < TARGET_COUNT; i++)
         if (strcmp(device_names[i], name) == 0) return i;
     return -1;
 }

@@ -292,6 +292,23 @@ layout(Parser *p, DType dtype, Type *out)
     return 0;
 }
 
+/* "cuda", or "cuda:1" of another device than the first. */
+static int
+device_named(Parser *p, int *out)
+{
+    char name[16];
+    int64_t number_ = 0;
+    word(p, name, sizeof name);
+    if ((*out = device_from_name(name)) < 0) return fail(p, "unknown device");
+    if (*out == DEVICE_HOST || !accept(p, ":")) return 0;
+    if (p->g->ndevices == 0) p->g->device[p->g->ndevices++] = -1;
+    if (number(p, &number_) < 0) return -1;
+    int index = graph_device(p->g, (int)number_);
+    if (index < 0) return fail(p, "too many devices");
+    *out = device_at(index);
+    return 0;
+}
+
 static int
 type(Parser *p, Type *out)
 {
@@ -311,9 +328,7 @@ type(Parser *p, Type *out)
     int device = DEVICE_HOST;
     bool unaligned = false;
     if (accept(p, "@")) {
-        char where[16];
-        word(p, where, sizeof where);
-        if ((device = device_from_name(where)) < 0) return fail(p, "unknown device");
+        if (device_named(p, &device) < 0) return -1;
         unaligned = accept(p, "~");
     }
     if (*p->at == '[') {
@@ -522,7 +537,9 @@ node(Parser *p, RegionId in)
     if (op < 0) return fail(p, "unknown op");
     if (expect(p, "(") < 0 || call(p, (Op)op, &of, &args, &attrs) < 0) return -1;
     int64_t errors = 0;
+    int current = DEVICE_CUDA;
     if (accept(p, "errstate=") && number(p, &errors) < 0) return -1;
+    if (accept(p, "on ") && device_named(p, &current) < 0) return -1;
     bool opens = accept(p, "{");
     if (position(p, &file, &line) < 0) return -1;
     for (int i = 0; i < args.len; i++)
@@ -532,6 +549,7 @@ node(Parser *p, RegionId in)
         }
     graph_set_position(g, file, line);
     g->errors = (uint8_t)errors;
+    g->current = (uint8_t)device_index((Device)current);
     if (op == OP_input && attrs.index != g->inputs.len) return fail(p, "inputs out of order");
     NodeId made = graph_make(g, (Op)op, args.len, args.at, &of, &attrs);
     if (place(p, made, wanted) < 0) return -1;

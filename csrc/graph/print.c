@@ -114,6 +114,13 @@ put_layout(Printer *p, const Type *type)
     put_size(p, type->offset);
 }
 
+void
+device_print(const Graph *g, Device device, Text *out)
+{
+    text_put(out, device_name(device));
+    if (device > DEVICE_CUDA) text_printf(out, ":%d", g->device[device_index(device)]);
+}
+
 static void
 put_type(Printer *p, const Type *type)
 {
@@ -121,9 +128,11 @@ put_type(Printer *p, const Type *type)
     switch ((Form)type->form) {
     case FORM_ARRAY:
         text_put(p->out, dtype_name(dtype));
-        if (type->device != DEVICE_HOST)
-            text_printf(p->out, "@%s%s", device_name((Device)type->device),
-                        type->unaligned ? "~" : "");
+        if (type->device != DEVICE_HOST) {
+            text_put(p->out, "@");
+            device_print(p->g, (Device)type->device, p->out);
+            text_put(p->out, type->unaligned ? "~" : "");
+        }
         put_layout(p, type);
         if (type->long_long) text_put(p->out, " longlong");
         if (type->frozen) text_put(p->out, " frozen");
@@ -240,6 +249,10 @@ put_node(Printer *p, NodeId id, int depth)
     text_printf(p->out, "%*s", 2 * depth, "");
     put_line(p, id);
     if (node->errors != 0) text_printf(p->out, " errstate=%d", node->errors);
+    if (node->current > 0 && op_info(node->op)->kind == KIND_EXTERN) {
+        text_put(p->out, " on ");
+        device_print(p->g, device_at(node->current), p->out);
+    }
     if (node->region[0] != NO_REGION) text_put(p->out, " {");
     if (node->line != 0 || node->file != 0)
         text_printf(p->out, "  # %s:%d", p->g->files.at[node->file], node->line);

@@ -107,7 +107,11 @@ product_of(const Graph *g, NodeId left, NodeId right, NodeId added, int flags, c
            Product *out)
 {
     const Telling t = {g, result, out};
-    *out = (Product){.dtype = result->dtype, .flags = flags, .tuned = g->tunes};
+    int index = device_index((Device)result->device);
+    *out = (Product){.dtype = result->dtype,
+                     .flags = flags,
+                     .tuned = g->tunes,
+                     .device = index > 0 ? g->device[index] : -1};
     if (result->rank < 2 || (result->dtype != DT_F32 && !dtype_is_half((DType)result->dtype)) ||
         !type_is_known(g, result) || !type_is_contiguous(g, result) ||
         type_elements(g, result) == 0)

@@ -72,7 +72,7 @@ kernel_alike(const Kernel *a, const Kernel *b)
         a->read_soon != b->read_soon || a->waved != b->waved || a->flags != b->flags ||
         a->bounded != b->bounded || a->nparts != b->nparts || a->partial != b->partial)
         return false;
-    if (a->device != b->device || (a->device == DEVICE_CUDA && !same_layout(&a->cuda, &b->cuda)))
+    if (a->device != b->device || (a->device != DEVICE_HOST && !same_layout(&a->cuda, &b->cuda)))
         return false;
     if (memcmp(a->size, b->size, sizeof(int32_t) * (size_t)a->nloops) != 0 ||
         memcmp(a->slot_bytes, b->slot_bytes, sizeof(int32_t) * (size_t)a->nslots) != 0)

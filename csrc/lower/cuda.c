@@ -433,7 +433,7 @@ add_parts(Nest *n, SizeId units, SizeId parts, int64_t results)
     if (parts == NO_SIZE || (k->cuda.parts = nest_size(n, parts)) < 0) return -1;
     k->cuda.partial = n->places.len;
     SizeId bytes = size_mul(g, size_mul(g, units, parts), size_const(g, results * k->cuda.slot));
-    return nest_add_memory(n, bytes, DEVICE_CUDA);
+    return nest_add_memory(n, bytes, k->device);
 }
 
 /* As many parts as both allow. */

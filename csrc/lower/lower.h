@@ -144,10 +144,11 @@ typedef struct {
     Type *arg_types;
     BufferId *results;
     int32_t nresults;
-    bool out;       /* the last positional argument is the preallocated result, results[0] */
-    uint8_t errors; /* ErrorState in which it runs */
-    bool sends;     /* it begins a collective; … */
-    uint8_t how;    /* … COLLECTIVE_ bits */
+    bool out;        /* the last positional argument is the preallocated result, results[0] */
+    uint8_t errors;  /* ErrorState in which it runs */
+    uint8_t current; /* index of the device that is current then */
+    bool sends;      /* it begins a collective; … */
+    uint8_t how;     /* … COLLECTIVE_ bits */
 } ExternStep;
 
 /* A jump to step `target` unless `condition`, a bool, holds; unconditional when that is

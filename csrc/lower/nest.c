@@ -439,7 +439,7 @@ static int (*const schedules[])(Nest *n, KernelStep *step) = {
     [DEVICE_HOST] = host_schedule,
     [DEVICE_CUDA] = cuda_schedule,
 };
-_Static_assert(COUNT_OF(schedules) == DEVICE_COUNT, "a schedule per target");
+_Static_assert(COUNT_OF(schedules) == TARGET_COUNT, "a schedule per target");
 
 Answer
 nest_build(Lowering *lw, Group *g, NestKind kind)
@@ -453,7 +453,8 @@ nest_build(Lowering *lw, Group *g, NestKind kind)
             n.reduces = true;
     if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return ANSWER_ERROR;
     Step step = {0};
-    if (lw->why == NULL && schedules[g->device](&n, &step.kernel) < 0) return ANSWER_ERROR;
+    if (lw->why == NULL && schedules[device_target(g->device)](&n, &step.kernel) < 0)
+        return ANSWER_ERROR;
     if (lw->why != NULL) return ANSWER_NO;
     blame_lines(lw, g, &step);
     if (kind == NEST_COMMIT && step.kernel.scratch_bytes > 0) return ANSWER_NO;

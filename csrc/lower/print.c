@@ -33,8 +33,10 @@ put_buffer(const Graph *g, const Program *p, BufferId id, Text *out)
 {
     const Buffer *b = &p->buffers.at[id];
     text_printf(out, "  b%d %s", id, buffer_names[b->kind]);
-    if (b->type.device != DEVICE_HOST)
-        text_printf(out, " on %s", device_name((Device)b->type.device));
+    if (b->type.device != DEVICE_HOST) {
+        text_put(out, " on ");
+        device_print(g, (Device)b->type.device, out);
+    }
     if (b->kind == BUFFER_INPUT) text_printf(out, " %d", b->index);
     text_printf(out, ": %s[", dtype_name(b->type.dtype));
     for (int axis = 0; axis < b->type.rank; axis++) {
@@ -188,7 +190,7 @@ put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
         if (i) text_put(out, ",");
         put_size(g, s->sizes[k->size[i]], out);
     }
-    if (k->device == DEVICE_CUDA)
+    if (k->device != DEVICE_HOST)
         put_cuda(g, s, k, out);
     else
         put_host(g, s, k, out);
@@ -307,9 +309,11 @@ program_print(const Graph *graph, const Program *program, Text *out)
 {
     text_printf(out, "buffers, arena %lld bytes", (long long)program->arena_bytes[DEVICE_HOST]);
     for (int device = DEVICE_HOST + 1; device < DEVICE_COUNT; device++)
-        if (program->arena_bytes[device] > 0)
-            text_printf(out, ", on %s %lld", device_name((Device)device),
-                        (long long)program->arena_bytes[device]);
+        if (program->arena_bytes[device] > 0) {
+            text_put(out, ", on ");
+            device_print(graph, (Device)device, out);
+            text_printf(out, " %lld", (long long)program->arena_bytes[device]);
+        }
     text_put(out, "\n");
     for (BufferId id = 0; id < program->buffers.len; id++) put_buffer(graph, program, id, out);
     for (int i = 0; i < program->steps.len; i++) {

@@ -393,6 +393,7 @@ step_external(Lowering *lw, Group *group)
     }
     if (failed < 0) return -1;
     c.step.errors = node->errors;
+    c.step.current = node->current;
     c.step.sends = node->op == OP_collective;
     c.step.how = c.step.sends ? (uint8_t)node->attrs.index : 0;
     c.step.nargs = c.args.len;

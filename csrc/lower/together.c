@@ -39,7 +39,7 @@ connect(Components *c, NodeId id, NodeId value)
     const Graph *g = c->lw->graph;
     NodeId storage = graph_node(g, value)->storage;
     const Node *node = graph_node(g, storage);
-    if (node->type.device != c->device) return;
+    if (device_target((Device)node->type.device) != c->device) return;
     if (node->op == OP_input && type_elements(g, &node->type) <= 1) return;
     if (c->device == DEVICE_HOST && node->type.form != FORM_ARRAY) return;
     if (node_is_virtual(&c->lw->virtuals, storage) && !c->lw->needed[storage]) {
@@ -94,6 +94,7 @@ hash_components(Components *c)
         if (!is_kernels(lw, id)) c->bad[root] = true;
         c->number[id] = ++c->count[root];
         uint64_t hash = mixed(c->hash[root], (uint64_t)node->op << 8 | node->type.dtype);
+        if (node->type.device > DEVICE_CUDA) hash = mixed(hash, node->type.device);
         for (int k = 0; k < node->nargs; k++) {
             NodeId arg = graph_node(g, node->args[k])->storage;
             hash = mixed(hash, (uint64_t)c->number[arg] << 8 | graph_node(g, arg)->type.dtype);

@@ -149,6 +149,7 @@ same_node(const Graph *g, NodeId x, NodeId y)
         return a->storage == b->storage && type_same_place(g, &a->type, &b->type);
     if (a->op != b->op) return false;
     if (a->errors != b->errors && node_may_report(g, a)) return false;
+    if (a->current != b->current && op_info(a->op)->kind == KIND_EXTERN) return false;
     if (a->op == OP_const) return same_constant(a, b);
     return same_args(a, b) && attrs_same(g, &a->attrs, &b->attrs);
 }

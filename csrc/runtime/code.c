@@ -318,7 +318,7 @@ code_release(Code *code)
 void
 codes_release(Codes *codes)
 {
-    for (int device = 0; device < DEVICE_COUNT; device++) code_release(codes->on[device]);
+    for (int device = 0; device < TARGET_COUNT; device++) code_release(codes->on[device]);
     *codes = (Codes){{NULL}};
 }
 

@@ -222,23 +222,24 @@ graph_uses_device(const Graph *g)
     return false;
 }
 
-static void
+/* Returns why there is no program, a literal, or NULL. */
+static const char *
 describe_devices(Graph *g)
 {
-    if (!graph_uses_device(g)) return;
-    for (int device = 0; device < DEVICE_COUNT; device++)
-        if (targets[device].describe != NULL) targets[device].describe(g);
+    const char *why = NULL;
+    for (int device = 0; graph_uses_device(g) && device < TARGET_COUNT && why == NULL; device++)
+        if (targets[device].describe != NULL) why = targets[device].describe(g);
+    return why;
 }
 
 static Answer
 stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
-    const char *why = NULL;
     job->capture->graph->saves = job->patience.exports == NULL;
-    describe_devices(job->capture->graph);
+    const char *why = describe_devices(job->capture->graph);
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
-    job->program = lower(job->capture->graph, &answer, &why);
+    job->program = why != NULL ? NULL : lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
         job->refused = why;
@@ -254,7 +255,7 @@ stage_code(Job *job)
     tell_program(job);
     stage_begin(job);
     if (job->patience.exports != NULL) return stage_export(job);
-    for (int device = 0; device < DEVICE_COUNT && answer == ANSWER_YES; device++)
+    for (int device = 0; device < TARGET_COUNT && answer == ANSWER_YES; device++)
         if (program_uses(job->program, (Device)device)) answer = make_code(job, (Device)device);
     return answer;
 }

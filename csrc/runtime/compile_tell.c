@@ -429,7 +429,7 @@ tell_program(Job *job)
         tell_text(job, LOG_SCHEDULE, "schedule", &text);
     }
     if (wanted(job, LOG_OUTPUT_CODE)) {
-        for (int device = 0; device < DEVICE_COUNT; device++) {
+        for (int device = 0; device < TARGET_COUNT; device++) {
             Text text = {0};
             if (!program_uses(job->program, (Device)device)) continue;
             if (targets[device].emit(job->capture->graph, job->program, true, &text, NULL) < 0)

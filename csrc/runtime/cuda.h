@@ -136,7 +136,7 @@ Digest cuda_options(void); /* of the compiler and of the image */
 int cuda_capability(void);
 void cuda_parts(KeyParts *parts, bool straight);
 Answer cuda_identify(KeyParts *parts);
-void cuda_describe(Graph *graph);
+const char *cuda_describe(Graph *graph);
 Answer cuda_compile_file(const char *source, bool straight, const char *folder,
                          char out[CACHE_PATH], double *seconds);
 void cuda_is_missing(void);

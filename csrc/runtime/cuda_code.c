@@ -6,18 +6,24 @@
 
 static char problem[256] = "CUDA kernels could not be compiled";
 
-int
-cuda_capability(void)
+static int
+capability_of(int device)
 {
     enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_… */
     const char *why;
     const CudaDriver *driver = cuda_driver(&why);
-    int device, major = 0, minor = 0;
-    if (driver == NULL || cuda_current(&device) != ANSWER_YES ||
-        driver->device_attribute(&major, MAJOR, device) != 0 ||
+    int major = 0, minor = 0;
+    if (driver == NULL || driver->device_attribute(&major, MAJOR, device) != 0 ||
         driver->device_attribute(&minor, MINOR, device) != 0)
         return 0;
     return major * 10 + minor;
+}
+
+int
+cuda_capability(void)
+{
+    int device;
+    return cuda_current(&device) == ANSWER_YES ? capability_of(device) : 0;
 }
 
 /* Hopper's products of several warps are in no architecture that later devices would take over. */
@@ -30,11 +36,15 @@ current_arch(char out[16])
     return 0;
 }
 
-void
+const char *
 cuda_describe(Graph *graph)
 {
     graph->capability = cuda_capability();
     graph->takes_product = cuda_takes_product;
+    for (int i = 1; i < graph->ndevices; i++)
+        if (capability_of(graph->device[i]) != graph->capability)
+            return "devices of different capabilities"; /* a program has one text */
+    return NULL;
 }
 
 /* ---- the key ---- */

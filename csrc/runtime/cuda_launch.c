@@ -100,12 +100,15 @@ wait_for(const CudaDriver *driver, const Launch *launch, void *stream)
     if (!driver->has_products || driver->stream_capturing(stream, &capturing) != 0 || capturing)
         return 0;
     if ((failed = driver->stream_wait(stream)) == 0) return 0;
+    int device = -1;
+    cuda_current(&device);
     if (step != NULL && step->file != NULL)
-        log_warn("the CUDA kernel k%d of lines %d to %d of %s failed: %s", launch->kernel->number,
-                 step->line, step->last_line, step->file, cuda_error(failed));
-    else
-        log_warn("the CUDA kernel k%d, which writes arrays, failed: %s", launch->kernel->number,
+        log_warn("the CUDA kernel k%d of lines %d to %d of %s failed on device %d: %s",
+                 launch->kernel->number, step->line, step->last_line, step->file, device,
                  cuda_error(failed));
+    else
+        log_warn("the CUDA kernel k%d, which writes arrays, failed on device %d: %s",
+                 launch->kernel->number, device, cuda_error(failed));
     return WAS_TOLD;
 }
 
@@ -148,7 +151,8 @@ cuda_launch(Run *run, Chain *chain)
     if (!failed) return ANSWER_YES;
     run->why = "a CUDA kernel or a product that failed";
     if (failed == WAS_TOLD) return ANSWER_NO;
-    log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched: %s", cuda_error(failed));
+    log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched on device %d: %s",
+             run->plan->device[run->current], cuda_error(failed));
     run->why = "a CUDA kernel that could not be launched";
     return ANSWER_NO;
 }

@@ -17,7 +17,7 @@
 #include <math.h>
 
 enum {
-    MOST_DEVICES = 64,
+    MOST_NUMBERS = 64,
     MOST_WORKSPACE = 32 << 20, /* what NVIDIA advises for Hopper */
     WORKSPACE_ALIGNED = 256,   /* which is more than a plan's memory is */
     RELAXED = 2,               /* CU_STREAM_CAPTURE_MODE_RELAXED */
@@ -67,7 +67,7 @@ static struct {
     void *handle;
     void *stream; /* of our own: products are recorded on it, and tried */
     bool tried, broken;
-} devices[MOST_DEVICES];
+} devices[MOST_NUMBERS];
 
 static CudaProduct *products;
 
@@ -356,7 +356,7 @@ try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int d
 static bool
 is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int device)
 {
-    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][4];
+    static signed char trusted[MOST_NUMBERS][2 * PRODUCT_GELU][4];
     int kind = p->dtype == DT_F16 ? 0 : p->dtype == DT_BF16 ? 3 : 1 + (p->tf32 != 0);
     signed char *known = &trusted[device][p->flags][kind];
     if (*known == 0) *known = try_out(driver, lt, p, device) ? 1 : -1;
@@ -523,7 +523,7 @@ static bool
 begin_device(const CudaDriver *driver, const CublasLt *lt, int device)
 {
     int failed;
-    if (device >= MOST_DEVICES || devices[device].broken) return false;
+    if (device >= MOST_NUMBERS || devices[device].broken) return false;
     if (devices[device].tried) return true;
     devices[device].tried = true;
     if ((failed = lt->create(&devices[device].handle)) == 0 &&
@@ -597,14 +597,13 @@ find_algorithm(const CudaDriver *driver, const CublasLt *lt, CudaProduct *c)
         forget(lt, c);
 }
 
-bool
-cuda_takes_product(Product *product, int64_t *workspace)
+static bool
+takes_on_device(Product *product, int device, int64_t *workspace)
 {
     const CudaDriver *driver;
     const CublasLt *lt = library_of_products(&driver);
-    int device, way = array_library_on(DEVICE_CUDA)->multiplies((DType)product->dtype);
-    if (lt == NULL || way < 0 || product->batch > INT32_MAX ||
-        cuda_current(&device) != ANSWER_YES || !begin_device(driver, lt, device))
+    int way = array_library_on(DEVICE_CUDA)->multiplies((DType)product->dtype);
+    if (lt == NULL || way < 0 || product->batch > INT32_MAX || !begin_device(driver, lt, device))
         return false;
     product->tf32 = way;
     CudaProduct *c = known_product(product, device);
@@ -621,11 +620,24 @@ cuda_takes_product(Product *product, int64_t *workspace)
     return c->there;
 }
 
+bool
+cuda_takes_product(Product *product, int64_t *workspace)
+{
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    int current, device = (int)product->device;
+    if (cuda_current(&current) != ANSWER_YES) return false;
+    if (device < 0 || device == current) return takes_on_device(product, current, workspace);
+    bool takes = library->use(device) == 0 && takes_on_device(product, device, workspace);
+    takes = library->use(current) == 0 && takes;
+    PyErr_Clear();
+    return takes;
+}
+
 CudaProduct *
 cuda_product(const Product *product)
 {
-    int device;
-    if (cuda_current(&device) != ANSWER_YES) return NULL;
+    int device = (int)product->device;
+    if (device < 0 && cuda_current(&device) != ANSWER_YES) return NULL;
     CudaProduct *c = known_product(product, device);
     return c != NULL && c->there ? c : NULL;
 }

@@ -133,7 +133,7 @@ describe(PyObject *array, PyObject *key, PyObject *value, Put *p)
     return true;
 }
 
-enum { KERNELS = 3, MOST_DEVICES = 64 };
+enum { KERNELS = 3, MOST_NUMBERS = 64 };
 
 /* Kept for ever: they may be under way. */
 typedef struct {
@@ -171,9 +171,9 @@ exponent(int bytes)
 static Kernels *
 kernels_for(const Put *p)
 {
-    static Kernels all[MOST_DEVICES][5][4][2];
+    static Kernels all[MOST_NUMBERS][5][4][2];
     int device;
-    if (cuda_current(&device) != ANSWER_YES || device >= MOST_DEVICES) return NULL;
+    if (cuda_current(&device) != ANSWER_YES || device >= MOST_NUMBERS) return NULL;
     Kernels *found = &all[device][exponent(p->unit)][exponent(p->item)][p->is_signed];
     if (!found->tried) load(p, found);
     return found->kernel[KERNELS - 1] != NULL ? found : NULL;

@@ -57,7 +57,8 @@ begin_sizes(Run *run, int64_t *sizes)
     enum { MOST_BITS = 46 }; /* of a size in bytes */
     const Plan *plan = run->plan;
     int64_t *slot = sizes + plan->nsizes, scratch = plan->scratch_bytes;
-    int64_t end[] = {[DEVICE_HOST] = plan->arena_bytes, [DEVICE_CUDA] = plan->device_bytes};
+    int64_t end[DEVICE_COUNT] = {[DEVICE_HOST] = plan->arena_bytes};
+    memcpy(&end[DEVICE_CUDA], plan->device_bytes, sizeof plan->device_bytes);
     if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return -1;
     run->size = run->measured = sizes;
     for (int on = 0; on < DEVICE_COUNT; on++) {
@@ -73,7 +74,7 @@ begin_sizes(Run *run, int64_t *sizes)
         if (sizes[plan->reaches[i]] > MOST_REACH) return -1;
     for (int i = 0; i < plan->nrows; i++)
         scratch = Py_MAX(scratch, kernel_scratch(run, plan->rows[i]));
-    run->device_bytes = end[DEVICE_CUDA];
+    memcpy(run->device_bytes, &end[DEVICE_CUDA], sizeof run->device_bytes);
     run->scratch_at = end[DEVICE_HOST];
     return end[DEVICE_HOST] + scratch;
 }
@@ -139,6 +140,18 @@ device_data(const Type *type, PyObject *array)
     return array_library_on((Device)type->device)->data(array);
 }
 
+Answer
+run_use(Run *run, int index)
+{
+    if (run->current == index) return ANSWER_YES;
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    int number = run->plan->device[index];
+    if (library->use(number) < 0) return ANSWER_ERROR;
+    library->begin(number);
+    run->current = index;
+    return ANSWER_YES;
+}
+
 /* Memory for an output; its object is made when it is asked for, which is while the device works
    already: it takes longer than the launch. */
 static Answer
@@ -147,6 +160,7 @@ take_memory(Run *run, int index)
     const Type *type = &run->plan->buffers[index].type;
     size_t bytes = dtype_size((DType)type->dtype);
     for (int i = 0; i < type->rank; i++) bytes *= (size_t)run_size(run, type->shape[i]);
+    if (run_use(run, device_index((Device)type->device)) != ANSWER_YES) return ANSWER_ERROR;
     run->memory[index] = array_library_on((Device)type->device)->memory(bytes, &run->data[index]);
     return run->memory[index] != NULL ? ANSWER_YES : ANSWER_ERROR;
 }
@@ -189,7 +203,9 @@ place_buffers(Run *run)
             break;
         case BUFFER_CONST: run->data[i] = buffer->data; break;
         case BUFFER_TEMP:
-            run->data[i] = (buffer->type.device == DEVICE_HOST ? run->arena : run->device_arena) +
+            run->data[i] = (buffer->type.device == DEVICE_HOST
+                                ? run->arena
+                                : run->device_arena[device_index((Device)buffer->type.device)]) +
                            (buffer->slot > 0 ? run->slot[buffer->type.device][buffer->slot - 1]
                                              : buffer->arena_offset);
             break;
@@ -344,6 +360,13 @@ gather_commits(const Plan *plan, int end, const PlanKernel **kernels)
     return count;
 }
 
+static Answer
+launch_chain(Run *run, Chain *chain)
+{
+    if (run_use(run, device_index(chain->device)) != ANSWER_YES) return ANSWER_ERROR;
+    return targets[device_target(chain->device)].launch(run, chain);
+}
+
 int
 run_commits(Run *run)
 {
@@ -359,15 +382,14 @@ run_commits(Run *run)
             answer = batch_run(run, kernels, together, NULL) < 0 ? ANSWER_YES : ANSWER_NO;
             i -= together - 1;
         } else
-            answer = chain == NULL ? run_kernel(run, kernel, &flags)
-                                   : targets[chain->device].launch(run, chain);
+            answer = chain == NULL ? run_kernel(run, kernel, &flags) : launch_chain(run, chain);
         if (chain != NULL) i -= chain->nlaunches - 1;
         if (answer == ANSWER_YES) continue;
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "a kernel of the commit has failed");
         return -1;
     }
-    return 0;
+    return run_use(run, 0) == ANSWER_YES ? 0 : -1; /* code of the program may follow */
 }
 
 /* Sizes that have the int at the place get their values of now. */
@@ -496,6 +518,7 @@ run_library(Run *run, const PlanExtern *step, unsigned flags)
         if (answer != ANSWER_YES) return answer;
         run->sent = true;
     }
+    if (run->plan->ndevices > 1 && run_use(run, step->current) != ANSWER_YES) return ANSWER_ERROR;
     Answer answer = run_extern(run, step);
     if (run->plan->uses_device) array_library_on(DEVICE_CUDA)->changed();
     return answer;
@@ -508,7 +531,7 @@ run_chain(Run *run, int *number)
     Chain *chain = run->plan->steps[*number].chain;
     for (int i = 1; i < chain->nlaunches; i++)
         if (make_arrays(run, ++*number) != ANSWER_YES) return ANSWER_ERROR;
-    return targets[chain->device].launch(run, chain);
+    return launch_chain(run, chain);
 }
 
 /* A wave of kernels; *number becomes that of the last one. */
@@ -683,7 +706,10 @@ PyObject *
 run_copy(Run *run, int number)
 {
     const PlanBox *box = &run->plan->boxes[number];
-    if (box->type.device != DEVICE_HOST) return cuda_copy(run, box);
+    if (box->type.device != DEVICE_HOST) {
+        Answer used = run_use(run, device_index((Device)box->type.device));
+        return used == ANSWER_YES ? cuda_copy(run, box) : NULL;
+    }
     int64_t shape[MAX_RANK], stride[MAX_RANK];
     const char *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
     run_type(run, &box->type, shape, stride);
@@ -781,7 +807,7 @@ begin_device(Run *run)
         cuda_tell_fork();
         return ANSWER_NO;
     }
-    if (number != plan->device_number) {
+    if (number != plan->device[0]) {
         run->why = "another current device";
         return ANSWER_NO;
     }
@@ -793,9 +819,28 @@ begin_device(Run *run)
     }
     run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */
     library->begin(number);
-    if (run->device_bytes == 0) return ANSWER_YES;
-    run->device_memory = library->memory((size_t)run->device_bytes, &run->device_arena);
-    return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
+    for (int i = 0; i < plan->ndevices; i++) {
+        if (run->device_bytes[i] == 0) continue;
+        if (run_use(run, i) != ANSWER_YES) return ANSWER_ERROR;
+        run->device_memory[i] =
+            library->memory((size_t)run->device_bytes[i], &run->device_arena[i]);
+        if (run->device_memory[i] == NULL) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+/* Each plan leaves the device that it has found; keeps a set exception. */
+static void
+end_devices(Run *run)
+{
+    PyObject *type, *value, *trace;
+    for (int i = 0; i < MOST_DEVICES; i++) Py_XDECREF(run->device_memory[i]);
+    if (run->current != 0) {
+        PyErr_Fetch(&type, &value, &trace);
+        if (run_use(run, 0) != ANSWER_YES) PyErr_WriteUnraisable(NULL);
+        PyErr_Restore(type, value, trace);
+    }
+    array_library_on(DEVICE_CUDA)->end();
 }
 
 /* What lists and text have is read before the first step, and timed. */
@@ -819,7 +864,8 @@ run_all(Run *run, PlanOutcome *outcome)
 {
     if (fill_arrays(run, outcome) != ANSWER_YES || hold_sources(run) != ANSWER_YES ||
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
-        place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
+        place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0 ||
+        run_use(run, 0) != ANSWER_YES)
         return deopt_or_error(run);
     if (run->plan->neffects != 0) {
         if (!is_current(run)) return deopt_or_error(run);
@@ -873,7 +919,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     }
     /* the scratch of small kernels is behind the arena */
     run.scratch_at = plan->arena_bytes;
-    run.device_bytes = plan->device_bytes;
+    memcpy(run.device_bytes, plan->device_bytes, sizeof run.device_bytes);
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     if (plan->ndynamic != 0 &&
         (arena_bytes = begin_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {
@@ -895,13 +941,12 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
     PlanResult result = run_all(&run, outcome);
+    if (plan->uses_device) end_devices(&run);
     bool undo = result != PLAN_DONE && !run.committed && !run.sent;
     if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);
-    Py_XDECREF(run.device_memory);
     drop_objects(run.object, nobjects);
-    if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
     if (block != NULL) spare_give(&plan->spare_arena, block, block_bytes);
     if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);

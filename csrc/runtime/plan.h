@@ -90,6 +90,7 @@ typedef struct {
     bool large;        /* arrays among arguments or results are large: it allocates from the pool */
     PyObject *backend; /* the backend that made it, or NULL */
     bool sends;        /* to other processes: cannot be taken back */
+    int current;       /* index of the device that is current then */
 } PlanExtern;
 
 typedef struct {
@@ -242,8 +243,8 @@ struct Plan {
     Codes codes;
     PlanDrive *drives;
     int ndrives;
-    bool uses_device;  /* it has kernels of a device … */
-    int device_number; /* … of this one of several */
+    bool uses_device;                   /* it has kernels of a device, … */
+    int ndevices, device[MOST_DEVICES]; /* … of these by number, as Graph.device */
     int multiplies[2]; /* 1 + how the array library multiplies float16 and float32; 0: nothing does
                         */
     int nsizes, ndynamic;
@@ -269,7 +270,7 @@ struct Plan {
     const char *unkept; /* Capture.unkept */
     int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
-    int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
+    int64_t arena_bytes, scratch_bytes, device_bytes[MOST_DEVICES]; /* of the devices' arenas */
     int nslots[DEVICE_COUNT], nrows, nreaches;
     SizeId *slots[DEVICE_COUNT]; /* Program.slots */
     SizeId *reaches;             /* Program.reaches */
@@ -303,13 +304,14 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena, *scratch;
-    int64_t scratch_at;                /* behind the beginning of the arena */
-    const int64_t *slot[DEVICE_COUNT]; /* where each begins, from the arena's beginning */
-    int64_t device_bytes;              /* Plan.device_bytes, and slots behind them */
-    char *device_arena;
-    PyObject *device_memory; /* which owns that, or NULL */
-    RegionLog *logs;         /* newest first */
-    PyObject *saved;         /* restores what steps changed outside, or NULL: see plan_extern.c */
+    int64_t scratch_at;                 /* behind the beginning of the arena */
+    const int64_t *slot[DEVICE_COUNT];  /* where each begins, from the arena's beginning */
+    int current;                        /* index of the device that is current now */
+    int64_t device_bytes[MOST_DEVICES]; /* Plan.device_bytes, and slots behind them */
+    char *device_arena[MOST_DEVICES];
+    PyObject *device_memory[MOST_DEVICES]; /* which owns that, or NULL */
+    RegionLog *logs;                       /* newest first */
+    PyObject *saved; /* restores what steps changed outside, or NULL: see plan_extern.c */
     const Roots *roots;
     bool sent;        /* a step has sent to other processes: a failure raises */
     bool committed;   /* a write to an array has been made; it is not undone */
@@ -366,6 +368,8 @@ PyObject *run_new_array(DType dtype, int rank, const int64_t *shape, const int64
                         const char *data);
 /* Shape and strides of a type in this run. */
 void run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride);
+/* Makes the device of this index the current one.  ANSWER_ERROR: the library has raised. */
+Answer run_use(Run *run, int index);
 /* The array object of a whole buffer; borrowed.  NULL with the error set. */
 PyObject *run_buffer_object(Run *run, int buffer);
 /* A new array as the buffer's object. */

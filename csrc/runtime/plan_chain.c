@@ -90,7 +90,9 @@ chain_steps(Plan *plan)
         PlanStep *step = &plan->steps[first];
         end = first + 1;
         if (!is_launched(step)) continue;
-        while (end < plan->nsteps && !ends[end] && is_launched(&plan->steps[end])) end++;
+        while (end < plan->nsteps && !ends[end] && is_launched(&plan->steps[end]) &&
+               plan->steps[end].kernel.device == step->kernel.device)
+            end++;
         step->chain = make_chain(plan, &step->kernel, sizeof(PlanStep), end - first);
         if (step->chain == NULL) return -1;
         for (int i = first; i < end; i++) step->chain->launches[i - first].step = &plan->steps[i];

@@ -106,7 +106,8 @@ extern_result(Run *run, const PlanExtern *step, int index, PyObject *object)
             return ANSWER_NO;
     if (elements > 0 && !(header.flags & ARRAY_ALIGNED)) return ANSWER_NO;
     if (type->device != DEVICE_HOST &&
-        ((run->plan->uses_device && header.device_number != run->plan->device_number) ||
+        ((run->plan->uses_device &&
+          header.device_number != run->plan->device[device_index((Device)type->device)]) ||
          !(type->unaligned || header.flags & ARRAY_ALIGNED_16)))
         return ANSWER_NO;
     bool writeable = header.flags & ARRAY_WRITEABLE;

@@ -221,7 +221,8 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     Plan *plan = m->plan;
     if (from->product != NULL) return make_product(m, from, out);
     out->device = from->device;
-    if (from->device != DEVICE_HOST && make_launch(plan->codes.on[from->device], from, out) < 0)
+    if (from->device != DEVICE_HOST &&
+        make_launch(plan->codes.on[device_target(from->device)], from, out) < 0)
         return -1;
     out->nplaces = from->nplaces;
     out->nsizes = from->nsizes;
@@ -327,6 +328,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->kwnames = from->kwnames;
     out->backend = from->backend;
     out->sends = from->sends;
+    out->current = from->current;
     if (how != 0 && use_attribute(m, out, ways[how]) < 0) return -1;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
@@ -649,7 +651,7 @@ make_exit(Maker *m)
                : 0;
 }
 
-/* A plan runs on the device that is current now. */
+/* A plan runs on the devices that its capture has met, else on the one that is current now. */
 static int
 make_device(Maker *m)
 {
@@ -657,7 +659,12 @@ make_device(Maker *m)
     for (int i = 0; i < m->program->kernels.len; i++)
         plan->uses_device =
             plan->uses_device || kernel_device(m->program->kernels.at[i]) != DEVICE_HOST;
-    if (!plan->uses_device || cuda_current(&plan->device_number) == ANSWER_YES) return 0;
+    const Graph *g = m->capture->graph;
+    plan->uses_device = plan->uses_device || g->ndevices > 1;
+    plan->ndevices = Py_MAX(g->ndevices, 1);
+    memcpy(plan->device, g->device, sizeof plan->device);
+    bool known = g->ndevices > 0 && g->device[0] >= 0;
+    if (!plan->uses_device || known || cuda_current(&plan->device[0]) == ANSWER_YES) return 0;
     PyErr_SetString(PyExc_SystemError, "the CUDA device is gone");
     return -1;
 }
@@ -764,7 +771,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     plan->gain = capture->gain;
     plan->saves = capture->saves;
     plan->arena_bytes = program->arena_bytes[DEVICE_HOST];
-    plan->device_bytes = program->arena_bytes[DEVICE_CUDA];
+    memcpy(plan->device_bytes, &program->arena_bytes[DEVICE_CUDA], sizeof plan->device_bytes);
     Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
@@ -778,14 +785,13 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         return NULL;
     }
     make_snapshots(plan);
+    int slots = 0;
+    for (int on = 0; on < DEVICE_COUNT; on++) slots += plan->nslots[on];
     plan->state_bytes =
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic
-             ? (size_t)(plan->nsizes + plan->nslots[DEVICE_HOST] + plan->nslots[DEVICE_CUDA]) *
-                   sizeof(int64_t)
-             : 0);
+        (plan->ndynamic ? (size_t)(plan->nsizes + slots) * sizeof(int64_t) : 0);
     return plan;
 }
 
@@ -814,7 +820,7 @@ plan_release(Plan *plan)
     trace_rest(plan);
     release_objects(plan);
     for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
-        targets[chain->device].forget(chain);
+        targets[device_target(chain->device)].forget(chain);
     codes_release(&plan->codes);
     if (plan->careful != NULL) code_release(plan->careful);
     guards_free(plan->guards);

@@ -139,7 +139,7 @@ void guards_varied(const GuardProgram *guards, int failed, bool ints, const Root
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded file of one target, reference counted */
 typedef struct {
-    Code *on[DEVICE_COUNT]; /* NULL where a program has no kernels */
+    Code *on[TARGET_COUNT]; /* NULL where a program has no kernels */
 } Codes;
 /* The function that is compiled, for people: texts that are not owned, never NULL but for shapes,
    which are then unknown. */

@@ -56,7 +56,7 @@ bool
 program_uses(const Program *program, Device device)
 {
     for (int i = 0; i < program->kernels.len; i++)
-        if (kernel_device(program->kernels.at[i]) == device &&
+        if (device_target(kernel_device(program->kernels.at[i])) == device &&
             kernel_has_text(program->kernels.at[i]))
             return true;
     return false;

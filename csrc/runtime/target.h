@@ -9,8 +9,9 @@
 #include "../codegen/codegen.h"
 
 typedef struct Target {
-    /* Tells the graph what lowering asks of the current device; NULL: nothing. */
-    void (*describe)(Graph *graph);
+    /* Tells the graph what lowering asks of the current device; NULL: nothing.  Returns why its
+       devices cannot be in one program (a literal), or NULL. */
+    const char *(*describe)(Graph *graph);
     /* The source of the program's kernels on this target; *straight is a hint for `compile`, see
        codegen_c. */
     int (*emit)(const Graph *graph, const Program *program, bool comments, Text *out,
@@ -50,7 +51,7 @@ typedef struct Target {
     void (*forget)(Chain *chain);
 } Target;
 
-extern const Target targets[DEVICE_COUNT];
+extern const Target targets[TARGET_COUNT];
 
 bool program_uses(const Program *program, Device device);
 

@@ -67,7 +67,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "lower: %s", why);
         return NULL;
     }
-    for (int device = 0; device < DEVICE_COUNT; device++) {
+    for (int device = 0; device < TARGET_COUNT; device++) {
         if (!program_uses(program, (Device)device)) continue;
         bool straight;
         CodeTicket ticket;

@@ -239,6 +239,8 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
     (out,) = graph.outputs
     if out not in activity:
         return "the result depends on nothing that is differentiated"
+    if any("@cuda:" in node.type for node in graph.nodes):
+        return "arrays of several devices"
     names = Names()
     back = _Whole(names, {}, activity, {})
     back.most = most

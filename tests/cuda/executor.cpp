@@ -241,7 +241,47 @@ static Words words_of(const Function *function, void **arguments)
 
 API cuInit(unsigned) { return 0; }
 API cuDriverGetVersion(int *version) { *version = 13000; return 0; }
-API cuDeviceGetCount(int *count) { *count = 1; return 0; }
+
+// Several devices, EXECUTOR_DEVICES of them, where a test asks for them: the thread has a current one, whose
+// context is 1 + its number.  A launch fails whose stream, or an address among whose words, is another's.
+enum { STREAM_OF_NEXT = 1 << 16, MOST_DEVICES = 4 };
+static thread_local int current_device;
+static struct { unsigned long long begin, end; } memory_of[MOST_DEVICES];
+static int device_count()
+{
+    const char *count = getenv("EXECUTOR_DEVICES");
+    return count ? atoi(count) : 1;
+}
+extern "C" {
+__attribute__((visibility("default"))) int executor_current() { return current_device; }
+__attribute__((visibility("default"))) int executor_use(int device)
+{
+    if (device < 0 || device >= device_count()) return -1;
+    current_device = device;
+    return 0;
+}
+__attribute__((visibility("default"))) void executor_owns(int device, unsigned long long begin, unsigned long long end)
+{
+    memory_of[device] = {begin, end};
+}
+}
+static bool is_of_current(const Words &words)
+{
+    for (unsigned long long word : words)
+        for (int device = 0; device < MOST_DEVICES; device++)
+            if (device != current_device && word >= memory_of[device].begin && word < memory_of[device].end) return false;
+    return true;
+}
+static bool is_own(void *stream)
+{
+    size_t number = (size_t)stream / STREAM_OF_NEXT;
+    return device_count() == 1 || number >= MOST_DEVICES || (int)number == current_device;
+}
+extern "C" __attribute__((visibility("default"))) bool executor_is_here(const void *at)
+{
+    return is_of_current({(unsigned long long)at});
+}
+API cuDeviceGetCount(int *count) { *count = device_count(); return 0; }
 API cuDeviceGetAttribute(int *value, int attribute, int)
 {
     const char *capability = getenv("EXECUTOR_CAPABILITY");
@@ -251,10 +291,10 @@ API cuDeviceGetAttribute(int *value, int attribute, int)
 }
 API cuDeviceGetName(char *name, int size, int) { snprintf(name, size, "executor"); return 0; }
 extern "C" int executor_forked;
-API cuCtxGetCurrent(void **context) { *context = (void *)1; return executor_forked ? 3 : 0; }
-API cuCtxSetCurrent(void *) { return 0; }
-API cuCtxGetDevice(int *device) { *device = 0; return 0; }
-API cuDevicePrimaryCtxRetain(void **context, int) { *context = (void *)1; return 0; }
+API cuCtxGetCurrent(void **context) { *context = (void *)(size_t)(1 + current_device); return executor_forked ? 3 : 0; }
+API cuCtxSetCurrent(void *context) { return executor_use((int)(size_t)context - 1); }
+API cuCtxGetDevice(int *device) { *device = current_device; return 0; }
+API cuDevicePrimaryCtxRetain(void **context, int device) { *context = (void *)(size_t)(1 + device); return 0; }
 API cuGetErrorName(int, const char **name) { *name = "an error of the executor"; return 0; }
 API cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *)
 {
@@ -314,11 +354,12 @@ API cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *at, const u
     return 0;
 }
 API cuLaunchKernel(void *handle, unsigned blocks, unsigned rows, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned shared, void *, void **words, void **)
+                   unsigned shared, void *stream, void **words, void **)
 {
     Function *function = (Function *)handle;
     if ((int)shared > function->shared) return 1;
     Words values = words_of(function, words);
+    if (!is_of_current(values) || !is_own(stream)) return 400;
     body = function->call;
     arguments = values.data();
     for (executor_block.y = 0; executor_block.y < rows; executor_block.y++)

@@ -217,7 +217,10 @@ except Exception as error:  # CuPy's own, in the program's place
 
 def test_a_fault_is_told_with_the_kernel_and_the_lines():
     told = run_apart(FAULT, PYCOMPILE_CUDA_DEBUG="1")
-    assert "the CUDA kernel k0 of lines 5 to 5 of <string> failed: an error of the executor" in told
+    assert (
+        "the CUDA kernel k0 of lines 5 to 5 of <string> failed on device 0: an error of the executor"
+        in told
+    )
     assert "failed" not in run_apart(FAULT, PYCOMPILE_CUDA_DEBUG="0")
 
 

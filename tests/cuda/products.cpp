@@ -11,6 +11,8 @@
 
 #define API extern "C" __attribute__((visibility("default"))) int
 
+extern "C" int executor_current();
+extern "C" bool executor_is_here(const void *at);
 extern "C" bool executor_record(void *stream, void (*call)(const void *), const void *bytes, size_t count);
 
 extern "C" {
@@ -44,7 +46,9 @@ struct Found {
 enum { SUCCESS = 0, INVALID = 7, FAILED = 13, REFUSED = 15, MAGIC = 0x5ca1ab1e };
 
 extern "C" __attribute__((visibility("default"))) size_t cublasLtGetVersion() { return 130100; }
-API cublasLtCreate(void **handle) { *handle = (void *)0x17; return SUCCESS; }
+// Of the current device.
+static bool is_handle(void *handle) { return handle == (void *)(size_t)(0x17 + executor_current()); }
+API cublasLtCreate(void **handle) { *handle = (void *)(size_t)(0x17 + executor_current()); return SUCCESS; }
 API cublasLtMatmulDescCreate(void **out, int compute, int scale)
 {
     *out = new Desc{compute, {0, 0}, 1, -1, nullptr};
@@ -119,7 +123,7 @@ API cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
     const Preference *p = (const Preference *)preference;
     products_asked++;
     *count = 0;
-    if (handle != (void *)0x17 || !fits((Desc *)desc, (Layout *)a, (Layout *)b, (Layout *)c, (Layout *)out) || room < 1)
+    if (!is_handle(handle) || !fits((Desc *)desc, (Layout *)a, (Layout *)b, (Layout *)c, (Layout *)out) || room < 1)
         return INVALID;
     if (products_refused || ((((Desc *)desc)->epilogue & 4) && ((Desc *)desc)->bias == nullptr)) return REFUSED;
     Found *f = (Found *)found;
@@ -211,11 +215,11 @@ API cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
     const uint64_t *words = (const uint64_t *)algorithm;
     const void *of[] = {a, b, c, out};
     if (products_failing) return FAILED;
-    if (handle != (void *)0x17 || words[0] != MAGIC || bytes != (size_t)products_workspace ||
+    if (!is_handle(handle) || words[0] != MAGIC || bytes != (size_t)products_workspace ||
         !fits((Desc *)desc, (Layout *)la, (Layout *)lb, (Layout *)lc, (Layout *)lout))
         return INVALID;
     for (int i = 0; i < 4; i++)
-        if ((size_t)of[i] % words[1 + i]) return INVALID;
+        if ((size_t)of[i] % words[1 + i] || !executor_is_here(of[i])) return INVALID;
     if (bytes > 0 && ((uintptr_t)workspace % 256 || !is_memory(workspace))) return INVALID;
     products_algorithm = words[5];
     if (products_algorithm != products_best) usleep(2000);

@@ -409,6 +409,17 @@ def test_a_group_is_of_one_device():
     assert "k1(" not in c
 
 
+def test_a_group_is_of_one_of_several_devices():
+    graph = (
+        "%0: f32@cuda[9] = input(0)\n%1: f32@cuda:3[9] = input(1)\n%2: f32@cuda[9] = sqrt(%0)\n"
+        "%3: f32@cuda:3[9] = sqrt(%1)\noutputs %2, %3\n"
+    )
+    schedule, cuda = _C.lower_cuda(graph)
+    assert schedule.count("kernel k") == 2
+    assert "on cuda:3 1: f32[9]" in schedule
+    assert cuda.count("__global__") == 2
+
+
 @pytest.fixture(scope="module")
 def executor():
     """The folder of the executor and of what it has compiled: for all workers, and kept with other kernels."""
@@ -429,6 +440,7 @@ def executor():
         "calls_on_executor.py",
         "collectives_on_executor.py",
         "derivatives_on_executor.py",
+        "devices_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
         "products_on_executor.py",

@@ -36,6 +36,7 @@ def graph(*lines):
         ("%0: object = const(no.such.thing)\noutputs", ValueError, "bad object"),
         ("%99999999: f32 = input(0)\noutputs", ValueError, "out of range"),
         ("%0: f32@moon[4] = input(0)\noutputs", ValueError, "unknown device"),
+        ("%0: f32@cuda:[4] = input(0)\noutputs", ValueError, "expected a number"),
     ],
 )
 def test_refused(text, error, message):
@@ -48,6 +49,7 @@ def test_refused(text, error, message):
     [
         ("%1: f32[4,5] = add(%0)", "number of arguments"),
         ("%1: f32@cuda[4,5] = sqrt(%0)", "on another device"),
+        ("%1: f32@cuda[9] = input(1)\n%2: f32@cuda:1[9] = sqrt(%1)", "on another device"),
         ("%1: f64[4,5] = cast(%0)\n%2: f64[4,5] = add(%0, %1)", "casts are nodes"),
         ("%1: f32[5,4] = sqrt(%0)", "does not broadcast"),
         ("%1: f32[4,5] = isnan(%0)", "no bool"),

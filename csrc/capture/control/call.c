@@ -284,6 +284,7 @@ call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args, Py
         int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
         return errstate_method(in, method->name, all, args, out);
     }
+    if (value_is_device(self)) return device_block_method(in, self, method->name, out);
     if (value_is_section(in, self)) return section_method(in, method, nargs, args, kwnames, out);
     if (self->exception != NULL)
         return exception_method(in, self, method->name, nargs, args, kwnames, out);

@@ -126,7 +126,7 @@ follow_filled(const Call *c, const void *Py_UNUSED(row))
     TRY(value_as_node(in, c->args[1], &node));
     TRY(node_cast(in, node, dtype, &node));
     if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
-    type.device = DEVICE_CUDA;
+    type.device = (uint8_t)device_at(in->graph->current);
     TRY_NODE(node, graph_add(in->graph, in->region, OP_full, 1, &node, &type, NULL));
     return push_node(in, node, c->out);
 }

@@ -230,7 +230,7 @@ Answer
 exit_return(Interp *in, Value *result)
 {
     Exit *exit = &in->out->exit;
-    if (in->errstate.depth > 0) {
+    if (in->errstate.depth > 0 || in->devices.depth > 0) {
         Answer plain = exit_is_plain(in);
         if (plain != ANSWER_YES) return plain;
     }

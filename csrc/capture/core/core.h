@@ -99,6 +99,10 @@ const Follower *callable_follower(PyObject *object, Follow follow);
 /* Follows the call by its followers of rank `least` and later. */
 Answer call_followed(const Call *call, FollowRank least);
 
+/* ---- inputs.c ---- */
+/* The index in Graph.device of the device with this number.  ANSWER_NO: there are too many. */
+Answer device_met(Interp *in, int number, int *index);
+
 /* ---- behind.c: what comes after the Instr at which capture stops ---- */
 /* Is there an Instr behind it that may have work for a graph, in any frame that is followed? */
 bool work_is_behind(const Interp *in);
@@ -407,7 +411,7 @@ bool varied_is_planned(const Interp *in, const VariedPath *varied);
 /* ---- inputs.c: arrays and numbers from outside; NULL with the error set ---- */
 Value *array_from_source(Interp *in, SourceId source, PyObject *object, const ArrayHeader *header);
 Value *device_from_source(Interp *in, SourceId source, PyObject *object,
-                          const ArrayLibrary *library, const ArrayHeader *header);
+                          const ArrayLibrary *library, const ArrayHeader *header, int device);
 Value *scalar_from_source(Interp *in, SourceId source, PyObject *object, DType dtype, Form form);
 /* Makes shape and strides constants, guarded. */
 int value_pin(Interp *in, Value *value);

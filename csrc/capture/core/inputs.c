@@ -102,14 +102,28 @@ device_sizes(Interp *in, const Value *value, const ArrayHeader *header, unsigned
     return 0;
 }
 
+Answer
+device_met(Interp *in, int number, int *index)
+{
+    Graph *g = in->graph;
+    int own = g->ndevices > 0 ? g->device[0] : array_library_on(DEVICE_CUDA)->current();
+    if (own < 0) { /* CUDA fails: whoever needs the device will say so */
+        PyErr_Clear();
+        own = number;
+    }
+    graph_device(g, own);
+    *index = graph_device(g, number);
+    return *index < 0 ? ANSWER_NO : ANSWER_YES;
+}
+
 /* An array of a library whose memory is a device's: its shape and layout are guarded at once. */
 Value *
 device_from_source(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *library,
-                   const ArrayHeader *header)
+                   const ArrayHeader *header, int device)
 {
     Type type = type_scalar(header->dtype, FORM_ARRAY);
     bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0;
-    type.device = (uint8_t)library->device;
+    type.device = (uint8_t)device_at(device);
     type.unaligned = !(header->flags & ARRAY_ALIGNED_16);
     Value *value = input_add(in, source, object, &type);
     if (value == NULL || dims_require(in, value, header->rank) < 0) return NULL;

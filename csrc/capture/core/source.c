@@ -334,9 +334,14 @@ value_made(Interp *in, SourceId source, PyObject *object)
     ArrayHeader header;
     const ArrayLibrary *library = array_library_of(object);
     if (library != NULL && !array_is_input(object)) return strange_value(in, source, object);
-    if (library != NULL && array_header(object, &header) == ANSWER_YES)
-        return array_is_exact(object) ? array_from_source(in, source, object, &header)
-                                      : device_from_source(in, source, object, library, &header);
+    if (library != NULL && array_header(object, &header) == ANSWER_YES) {
+        if (array_is_exact(object)) return array_from_source(in, source, object, &header);
+        int device;
+        Answer met = device_met(in, header.device_number, &device);
+        if (met == ANSWER_YES)
+            return device_from_source(in, source, object, library, &header, device);
+        return met == ANSWER_NO ? strange_value(in, source, object) : NULL;
+    }
     if (PyTuple_CheckExact(object) || (PyTuple_Check(object) && named_opens(in, Py_TYPE(object))))
         return sequence_value(in, V_TUPLE, source, object);
     Value *series = in->above->series_from_source(in, source, object);

@@ -535,6 +535,15 @@ typedef struct {
     int step;  /* … this step of the bottom activation */
 } InterpErrstate;
 
+/* `with` blocks of devices that have been entered: devices.c. */
+enum { DEVICES_DEEP = 8 };
+typedef struct {
+    int depth;
+    int step; /* of the bottom activation, at which the first was entered */
+    const Value *entered[DEVICES_DEEP];
+    uint8_t before[DEVICES_DEEP]; /* the Graph.current outside of it */
+} InterpDevices;
+
 /* Operands that NumPy writes into: temporaries.c. */
 typedef struct {
     int walks;            /* walks so far, see temporaries.c */
@@ -589,6 +598,7 @@ struct Interp {
     InterpAttempt attempt;
     InterpStandIns stand_ins;
     InterpErrstate errstate;
+    InterpDevices devices;
     InterpTemporaries temporaries;
 };
 

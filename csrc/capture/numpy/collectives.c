@@ -218,6 +218,8 @@ follow_collective(const Call *call, const void *row)
     const char *name = s.collective->name;
     if (call->nargs == 0 || call->args[0]->object == NULL || !bind(call, row, bound))
         return ANSWER_NO;
+    if (in->graph->current != 0)
+        return interp_break(in, BREAK_DEVICE, "'%s' in a block of a device", name);
     if (in->region != 0 || in->loop != NULL)
         return interp_break(in, BREAK_DEVICE, "'%s' in a branch or a loop", name);
     const Value *stream = bound[count_of(row)];

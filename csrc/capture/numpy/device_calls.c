@@ -162,6 +162,9 @@ call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Val
         return interp_break(in, BREAK_DEVICE, "'%s' of %s", name, any_library()->array);
     }
     TRY(refuse_output(in, called, nargs, args, kwnames));
+    bool copies = strcmp(name, "copy") == 0 || strcmp(name, "array") == 0;
+    if (copies && nargs == 1 && kwnames == NULL && device_is_elsewhere(in, args[0]))
+        return device_move(in, callable, args[0], out);
     TRY(know_lengths(in, callable, nargs, args));
     WholeCall call = {
         .callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames, .device = true};
@@ -368,6 +371,8 @@ follow_converter(const Call *call, const void *row)
     const Called *called = row;
     if (call->nargs == 1 && call->kwnames == NULL && call->args[0]->kind == V_DEVICE) {
         Type type = node_type(in, call->args[0]->node);
+        if (called->kinds[0] != 'f' && device_is_elsewhere(in, call->args[0]))
+            return device_move(in, call->object, call->args[0], call->out);
         *call->out = call->args[0];
         if (type.rank > 0 && type_is_contiguous(in->graph, &type)) return ANSWER_YES;
         if (called->kinds[0] == 'f') return follow_device_call(call, row);
@@ -419,6 +424,7 @@ add_function(const char *name, Follow follow, const void *row)
 int
 device_call_callables(void)
 {
+    if (device_class_callables() < 0) return -1;
     for (int i = 0; i < COUNT_OF(converters); i++)
         if (add_function(converters[i].name, follow_converter, &converters[i]) < 0) return -1;
     for (int i = 0; i < COUNT_OF(calls); i++) {

@@ -64,6 +64,8 @@ device_find(Interp *in, Value *array, PyObject *name, Value **out)
     if (strcmp(text, "mT") == 0) return transposed(in, array, true, out);
     Answer answer = number_of(in, &type, text, out);
     if (answer != ANSWER_NO) return answer;
+    if (strcmp(text, "device") == 0)
+        return device_object(in, device_index((Device)type.device), out);
     if (strcmp(text, "dtype") == 0)
         *out = value_const_new(in, array_dtype_object((DType)type.dtype));
     else if (device_method_rule(text) != NULL || device_calls_method(text)) {

@@ -35,6 +35,14 @@ device_array(Interp *in, Value *value, NodeId *out)
 Answer
 device_contents(Interp *in, Value *value, NodeId *out)
 {
+    Type type = node_type(in, value->node);
+    TRY(device_is_current(in, &type));
+    return device_elements(in, value, out);
+}
+
+Answer
+device_elements(Interp *in, Value *value, NodeId *out)
+{
     const Node *write = last_write(in, value->node);
     if (write == NULL) return device_array(in, value, out);
     if (write->op == OP_store)
@@ -145,6 +153,7 @@ write_place(Interp *in, Value *array, const Type *given, NodeId value)
     DType from = (DType)node_type(in, value).dtype, to = (DType)place->dtype;
     Device device = (Device)place->device;
     if (in->loop != NULL) return device_break(in, array, "a write, in a loop,");
+    TRY(device_is_current(in, place));
     if (stores_by_integers(in))
         return device_break(in, array, "a write, behind a store by integers,");
     if (type_repeats(in->graph, place))
@@ -267,6 +276,9 @@ store_by_integers(Interp *in, Value *array, Value *key, Value *value)
         return ANSWER_NO;
     if (in->loop != NULL || in->memory.writes.len > 0 || in->writes.dirty || is_behind_effect(in))
         return device_break(in, array, "a store by integers, beside other writes or in a loop,");
+    if (in->graph->current != 0) /* the effect is done on the plan's own device */
+        return device_break(in, array, "a store by integers, in a block of a device,");
+    TRY(device_is_current(in, &type));
     TRY(device_operand(in, key, &nodes[1]));
     TRY(device_operand(in, value, &nodes[2]));
     TRY(values_stored(in, &type, &index, &nodes[2]));
@@ -285,6 +297,21 @@ store_by_integers(Interp *in, Value *array, Value *key, Value *value)
     return ANSWER_YES;
 }
 
+/* CuPy copies the memory of an array of another device where both are in C order, of one shape and
+   dtype. */
+static Answer
+take_here(Interp *in, const Type *place, Value **value)
+{
+    if (!device_is_elsewhere(in, *value)) return ANSWER_YES;
+    Type type = node_type(in, (*value)->node);
+    PyObject *copy = keep(in, array_library_function(device_library(in, *value), "asarray"));
+    if (copy == NULL) return ANSWER_ERROR;
+    if (type.dtype != place->dtype || !type_same_shape(&type, place) ||
+        !type_is_contiguous(in->graph, place))
+        return device_is_current(in, &type);
+    return device_move(in, copy, *value, value);
+}
+
 Answer
 device_store(Interp *in, Value *array, Value *key, Value *value)
 {
@@ -295,6 +322,7 @@ device_store(Interp *in, Value *array, Value *key, Value *value)
     TRY(device_part(in, array, key, &part));
     Type place = node_type(in, part);
     if (is_that_place(in, array, &place, value)) return ANSWER_YES;
+    TRY(take_here(in, &place, &value));
     TRY(device_operand(in, value, &node));
     return write_place(in, array, &place, node);
 }

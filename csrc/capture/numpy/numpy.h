@@ -209,6 +209,8 @@ Answer device_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value
 /* ---- device_writes.c: in-place writes to them ---- */
 /* The array's node, of which views are made. */
 Answer device_array(Interp *in, Value *value, NodeId *out);
+/* As device_contents, of any device. */
+Answer device_elements(Interp *in, Value *value, NodeId *out);
 /* The number where the mask holds, elsewhere the array's elements, in its dtype. */
 Answer device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out);
 /* The node of its elements as they are now. */
@@ -551,6 +553,23 @@ Answer draw_function(Interp *in, const char *method, int nargs, Value *const *ar
 Answer errstate_make(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Value **out);
 Answer errstate_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
 bool value_is_error_state(const Value *value);
+
+/* ---- devices.c: the current device ---- */
+/* Is it one of the library's devices? */
+bool value_is_device(const Value *value);
+/* The device with this index of Graph.device, as an object of the library. */
+Answer device_object(Interp *in, int index, Value **out);
+/* Enters a with block of the device. */
+Answer device_enter(Interp *in, Value *device);
+/* A method of it: __enter__ or __exit__. */
+Answer device_block_method(Interp *in, Value *device, const char *name, Value **out);
+/* Breaks where the array, or a result, is elsewhere: the library warns of such operations. */
+Answer device_is_current(Interp *in, const Type *type);
+bool device_is_elsewhere(const Interp *in, const Value *value);
+/* The elements of an array of another device in a new array of the current one, by a call of
+   `callable`, which is one that copies. */
+Answer device_move(Interp *in, PyObject *callable, Value *value, Value **out);
+int device_class_callables(void);
 
 /* ---- texts.c: text of values ---- */
 /* np.array2string and the like; ANSWER_NO where no argument is given. */

@@ -106,9 +106,11 @@ push_node(Interp *in, NodeId node, Value **out)
     if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
-    if (node_type(in, node).device == DEVICE_HOST) return ANSWER_YES;
-    (*out)->kind = V_DEVICE;
     Type type = node_type(in, node);
+    OpKind kind = op_info(graph_node(in->graph, node)->op)->kind;
+    if (type.device == DEVICE_HOST) return ANSWER_YES;
+    (*out)->kind = V_DEVICE;
+    if (kind != KIND_VIEW && kind != KIND_INPUT) TRY(device_is_current(in, &type));
     return lengths_are_several(in, &type);
 }
 

@@ -214,6 +214,21 @@ no_answer(Interp *in, const Attempt *attempt)
     return break_untold(in, attempt, error);
 }
 
+/* With the device current that is current to the program there. */
+static PyObject *
+call_on_device(Interp *in, PyObject *trial, PyObject *asked)
+{
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    const Graph *g = in->graph;
+    if (g->current == 0) return PyObject_CallOneArg(trial, asked);
+    if (library->use(g->device[g->current]) < 0) return NULL;
+    PyObject *pair = PyObject_CallOneArg(trial, asked), *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (library->use(g->device[0]) < 0) Py_CLEAR(pair);
+    if (type != NULL) PyErr_Restore(type, value, trace);
+    return pair;
+}
+
 /* The trial as lengths are now: a pair of both, kept; ANSWER_NO with the error set that it raised.
  */
 static Answer
@@ -222,7 +237,7 @@ trial_ask(Interp *in, const Attempt *attempt, PyObject **pair)
     PyObject *trial = module_kept(in, "pycompile._trials", "trial");
     PyObject *asked = trial == NULL ? NULL : asked_new(in, attempt);
     if (asked == NULL) return ANSWER_ERROR;
-    *pair = PyObject_CallOneArg(trial, asked);
+    *pair = call_on_device(in, trial, asked);
     Py_DECREF(asked);
     if (*pair == NULL) return ANSWER_NO;
     return keep(in, *pair) == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -562,7 +577,7 @@ trial_type(Interp *in, PyObject *value, Type *out)
         return ANSWER_YES;
     case STEP_DEVICE:
         TRY(trial_array_type(in, value, out));
-        out->device = DEVICE_CUDA;
+        out->device = (uint8_t)device_at(in->graph->current);
         out->unaligned = step_part(value, PART_aligned) == Py_False;
         return ANSWER_YES;
     case STEP_SCALAR:

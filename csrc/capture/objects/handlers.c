@@ -177,6 +177,7 @@ handlers_alive_since(Interp *in)
     int now = in->attempt.steps - 1 - a->decoded->instrs[a->number].sub;
     int since = INT_MAX, n = a->decoded->nlocalsplus + a->depth;
     if (in->errstate.depth > 0) since = in->errstate.step;
+    if (in->devices.depth > 0 && in->devices.step < since) since = in->devices.step;
     if (in->raising.handled != NULL && exception_step(in->raising.handled) < since)
         since = exception_step(in->raising.handled);
     if (in->raising.raised != NULL && exception_step(in->raising.raised) < since)

@@ -128,6 +128,8 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
     Value *parts[CALL_ARGS], *dict = value_sequence(in, V_DICT, 0, NULL);
     if (code_stands_in(in->bottom->decoded->code)) /* it may read the module's variables */
         return interp_break(in, BREAK_OUTPUT, "%s", name);
+    if (in->graph->current != 0) /* code of the program's may ask which device is current */
+        return interp_break(in, BREAK_OUTPUT, "%s in a block of a device", name);
     Value *tuple = value_sequence(in, V_TUPLE, 0, NULL);
     int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
     if (dict == NULL || tuple == NULL) return ANSWER_ERROR;

@@ -18,10 +18,23 @@ bound_special(Interp *in, Value *manager, const char *name, Value **out)
 }
 
 static Answer
+with_device(Interp *in, Value *device)
+{
+    Value *exit = value_sequence(in, V_BUILTIN_METHOD, 1, &device);
+    if (exit == NULL) return ANSWER_ERROR;
+    exit->name = "__exit__";
+    TRY(device_enter(in, device));
+    in->top->depth--;
+    if (push(in, exit) < 0) return ANSWER_ERROR;
+    return push(in, device) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
 before_with(Interp *in)
 {
     Value *manager = top_value(in, 1), *enter, *exit, *result;
     if (manager == NULL) return ANSWER_ERROR;
+    if (value_is_device(manager)) return with_device(in, manager);
     Answer answer = bound_special(in, manager, "__enter__", &enter);
     if (answer == ANSWER_YES) answer = bound_special(in, manager, "__exit__", &exit);
     if (answer == ANSWER_YES) answer = call_value(in, enter, 0, NULL, NULL, &result);
