@@ -148,8 +148,8 @@ check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout
                 layout_is_plain(layout, tensor, a->dtype, a->rank, a->fixed, a->length);
     if (!plain) {
         int status = layout_read(layout, tensor, a->name, 0, a->dtype, a->rank);
-        int anyhow = a->strided == 0 && (!a->compact || layout->compact);
-        if (status == CALL_DONE && !anyhow) status = check_strides(tensor, a, layout);
+        if (status == CALL_DONE && (a->strided || (a->compact && !layout->compact)))
+            status = check_strides(tensor, a, layout);
         if (status != CALL_DONE) return status;
     }
 #pragma GCC unroll 8

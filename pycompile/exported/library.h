@@ -1,10 +1,10 @@
 /* What the tables of an exported function are made of; csrc/export/ writes them.
 
    A call is a function of its own, with rows of the tables as constants.  Sizes are evaluated once,
-   in their order; a buffer's address is found before the first
-   step, or by the step that makes it; steps are done by the generated function drive, which leaves
-   those that it does not know to step_run (csrc/runtime/plan.c does the same for Python).  The
-   types that generated functions have are in front of this text (codegen_abi). */
+   in their order; a buffer's address is found before the first step, or by the step that makes it;
+   steps are done by the generated function drive, which leaves those that it does not know to
+   step_run (csrc/runtime/plan.c does the same for Python).  The types that generated functions have
+   are in front of this text (codegen_abi). */
 #include <stdint.h>
 
 /* Of what is done for a row of a table, with the row's fields as constants. */
