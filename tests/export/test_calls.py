@@ -37,7 +37,12 @@ def apart(x, y):
     return x[:, None] * y, x + x.sum()
 
 
+def angles(x, y):
+    return np.radians(x), np.deg2rad(y), np.degrees(y), np.rad2deg(x)
+
+
 WHOLE = {
+    "angles": (angles, (Array("n"), Array("n", np.float32))),
     "three_steps": (three_steps, (Array("n"), Array("n"))),
     "halved": (halved, (Array("n"), float)),
     "apart": (apart, (Array("n"), Array("m"))),
@@ -110,3 +115,8 @@ def test_strides_of_c_order_are_told_or_not(library, n):
     assert same(library.apart(odd, y), apart(x, y))
     with pytest.raises(ValueError, match="argument y lies in another way along axis 0: -8 bytes"):
         library.apart(x, y[::-1])
+
+
+def test_angles_have_numpys_bits(library):
+    x = np.random.default_rng(3).standard_normal(1000) * 200
+    assert same(library.angles(x, x.astype(np.float32)), angles(x, x.astype(np.float32)))
