@@ -32,7 +32,7 @@ USES_BLAS = ("mlp", "attention", "gradient")
 KERNEL = re.compile(
     r"^((?:turn\d+|exported\d+_(?:careful_)?k\d+(?:_bounded)?)\([^;{]*\)\n\{)", re.M
 )
-CALL = "failed = step->call->call(run, step->call);"
+CALL = "int failed = call->call(run, call);"
 
 
 def emptied(folder: Path) -> None:
@@ -44,7 +44,7 @@ def emptied(folder: Path) -> None:
     library = folder / "library.c"
     text = library.read_text()
     assert CALL in text
-    library.write_text(text.replace(CALL, ""))
+    library.write_text(text.replace(CALL, "int failed = 0;"))
 
 
 def exported(folder: Path, names: list[str], blas: str | None) -> Path:

@@ -280,6 +280,7 @@ class _Library:
         self.exported: dict[str, _Exported] = {}
         self.reasons: list[_reasons.Reason] = []
         self.loops: dict[str, str] = {}  # C text by the name of a ufunc's loop
+        self.libm = False  # is a loop the C library's function?
         self.differs: set[str] = set()  # functions that are not NumPy's to the bit
 
     def add_all(self, wanted: dict[str, tuple[Any, tuple[Any, ...]]]) -> None:
@@ -382,6 +383,7 @@ class _Library:
             self.loops[loop] = _loops.vector_loop_text(loop, name, taken, *pointer)
             return
         text = _loops.loop_text(loop, name, taken, given)
+        self.libm |= name in _loops.LIBM or text is None
         text = text or _loops.complex_text(loop, name, taken, given)
         if text is None:
             self.reasons.append((file, line, f"np.{name} of {taken} has no C form here"))
@@ -446,7 +448,8 @@ class _Library:
 
     def _main_text(self) -> str:
         abi = next(iter(self.exported.values())).abi
-        parts = [abi, *(_source(name) for name in _SOURCES)]
+        unit = f"enum {{ USES_X87 = {int(self.libm)} }}; /* functions of the C library's may */\n"
+        parts = [abi, unit, *(_source(name) for name in _SOURCES)]
         if self.needs_blas():
             parts += [_blas_names(str(self.blas)), _source("products.c")]
         if self.calls & {"call_solve", "call_inv", "call_cholesky"}:
@@ -528,7 +531,17 @@ def _place(function: Any) -> tuple[str, int]:
     return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
-_SOURCES = ("library.h", "dlpack.h", "threads.c", "steps.c", "checks.c", "call.c", "calls.c")
+_SOURCES = (
+    "library.h",
+    "dlpack.h",
+    "threads.c",
+    "memory.c",
+    "steps.c",
+    "told.c",
+    "checks.c",
+    "call.c",
+    "calls.c",
+)
 
 
 def _source(name: str) -> str:

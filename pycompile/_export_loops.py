@@ -31,6 +31,11 @@ _EXPRESSIONS = {
     "add": "a + b",
     "multiply": "a * b",
 }
+_PI = "3.141592653589793238462643383279502884"
+_OF_ONE = {  # numpy/npymath/npy_math_internal.h.src
+    **dict.fromkeys(("radians", "deg2rad"), f"a * ({_PI}{{0}} / 180.0{{0}})"),
+    **dict.fromkeys(("degrees", "rad2deg"), f"a * (180.0{{0}} / {_PI}{{0}})"),
+}
 
 
 def loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
@@ -42,6 +47,8 @@ def loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
         expression = f"{LIBM[name]}{end}(a{', b' if binary else ''})"
     elif name in _EXPRESSIONS:
         expression = _EXPRESSIONS[name]
+    elif name in _OF_ONE:
+        expression = _OF_ONE[name].format(end)
     else:
         return None
     last = 2 if binary else 1

@@ -40,7 +40,6 @@ PUBLIC_HEAD = """#include <stddef.h>
 @DLPACK@
 #define PUBLIC __attribute__((visibility("default")))
 typedef struct ExportedFunction ExportedFunction;
-int exported_call(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
 int exported_shapes(const ExportedFunction *f, const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
 const char *exported_error(void);
 void exported_set_threads(int count);
@@ -49,11 +48,12 @@ void exported_set_allocator(void *(*take)(size_t, void *), void (*give)(void *, 
 
 PUBLIC_FUNCTION = """
 extern const ExportedFunction @OWN@_function;
+int @OWN@_call(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
 
 PUBLIC int
 @NAME@(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)
 {
-    return exported_call(&@OWN@_function, in, nin, out, nout);
+    return @OWN@_call(in, nin, out, nout);
 }
 
 PUBLIC int

@@ -30,6 +30,9 @@ int codegen_cuda(const Graph *graph, const Program *program, bool comments, Text
                  bool *straight);
 
 bool codegen_has_region(const Program *program);
+/* Do the flags of all kernels mean the same?  Then whoever drives a `quiet` program may look for
+   them behind its last step, with `told` = 0. */
+bool codegen_looks_once(const Program *program);
 /* The careful variants of kept loops (region.c), under the same symbols. */
 int codegen_careful(const Graph *graph, const Program *program, int vector_bytes, Text *out);
 /* The types of what such files call and are called with, for C that calls them. */

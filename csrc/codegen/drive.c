@@ -106,9 +106,9 @@ enum { TURNS = 64 };
 
 /* A loop of a ufunc's may use the x87 unit, which kernels and what multiplies in NumPy do not. */
 static bool
-uses_x87(const DriveText *d, const KernelStep *s)
+uses_x87(const Program *p, const KernelStep *s)
 {
-    return s->nloops > 0 && d->program->kernels.at[s->kernel]->kind != KERNEL_CALL;
+    return s->nloops > 0 && p->kernels.at[s->kernel]->kind != KERNEL_CALL;
 }
 
 static void
@@ -116,8 +116,9 @@ put_look(const DriveText *d, const KernelStep *s, int number)
 {
     text_printf(d->out,
                 "    __asm__ volatile(\"\" ::: \"memory\");\n"
-                "    if (MAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
-                uses_x87(d, s), number, (unsigned)s->errors >> 4, s->errors & 15u);
+                "    if (%sMAY_HAVE_FLAGS(%d)) raise_flags(drive, %d, %uu, %uu);\n",
+                d->program->quiet ? "drive->told && " : "", uses_x87(d->program, s), number,
+                (unsigned)s->errors >> 4, s->errors & 15u);
 }
 
 /* Those that were to be looked at later. */
@@ -138,9 +139,9 @@ put_clear(DriveText *d, bool calls)
 
 /* May it raise flags?  Python's operations on floats do, and those of loops that are called. */
 static bool
-raises(const DriveText *d, const KernelStep *s)
+raises(const Program *p, const KernelStep *s)
 {
-    const Kernel *k = d->program->kernels.at[s->kernel];
+    const Kernel *k = p->kernels.at[s->kernel];
     bool found = s->nloops > 0;
     for (int i = 0; i < k->instrs.len && !found; i++) {
         const Instr *v = &k->instrs.at[i];
@@ -152,6 +153,20 @@ raises(const DriveText *d, const KernelStep *s)
         found = floats && !moves && !silent;
     }
     return found;
+}
+
+bool
+codegen_looks_once(const Program *p)
+{
+    int looks = 0;
+    bool once = true;
+    for (int i = 0; i < p->steps.len; i++) {
+        const KernelStep *s = &p->steps.at[i].kernel;
+        if (p->steps.at[i].kind != STEP_KERNEL) continue;
+        once = once && !s->region && (!s->checks_flags || s->errors == 0);
+        looks += s->checks_flags;
+    }
+    return once && looks > 0;
 }
 
 /* ---- steps ---- */
@@ -250,7 +265,7 @@ put_soon(const DriveText *d, const KernelStep *s)
     enum { FEW = 256, AS_TURNS = 8 };
     const Kernel *k = d->program->kernels.at[s->kernel];
     if (s->nloops == 0) return;
-    if (uses_x87(d, s)) {
+    if (uses_x87(d->program, s)) {
         text_put(d->out, "    soon = 1;\n");
         return;
     }
@@ -266,11 +281,11 @@ put_flags_behind(DriveText *d, const Step *step, int number)
     put_soon(d, s);
     if (s->checks_flags)
         drive_put_anchor(d, step);
-    else if (raises(d, s)) {
+    else if (raises(d->program, s)) {
         drive_put_anchor(d, step);
-        put_clear(d, uses_x87(d, s));
+        put_clear(d, uses_x87(d->program, s));
     }
-    if (s->checks_flags && (uses_x87(d, s) || !d->looks_later)) put_look(d, s, number);
+    if (s->checks_flags && (uses_x87(d->program, s) || !d->looks_later)) put_look(d, s, number);
 }
 
 static void
@@ -323,7 +338,11 @@ static void
 put_call(DriveText *d, const Step *step, int number)
 {
     const KernelStep *s = &step->kernel;
-    if (uses_x87(d, s) || (!s->checks_flags && raises(d, s))) put_late_look(d);
+    bool others = !s->checks_flags && raises(d->program, s); /* which nobody is told of */
+    if (uses_x87(d->program, s) || others) put_late_look(d);
+    if (others && d->program->quiet)
+        text_put(d->out,
+                 "    if (!drive->told && MAY_HAVE_FLAGS(1)) drive->raised |= drive->read();\n");
     (d->turned[s->kernel].kernel < 0 ? put_far_call : put_inline_call)(d, s, number);
     put_late_look(d);
     text_printf(d->out, "    drive->step = %d;\n    return 1;\n    }\n", number);
@@ -361,7 +380,7 @@ put_kept_loop(DriveText *d, const Step *step, int number)
     text_printf(d->out, "    if (careful%d || k%d(&args, 0, 1)", number, s->kernel);
     if (s->checks_flags)
         text_printf(d->out, " ||\n        (MAY_HAVE_FLAGS(%d) && guesses_wrong(drive, %uu, %uu))",
-                    uses_x87(d, s), (unsigned)s->errors >> 4, s->errors & 15u);
+                    uses_x87(d->program, s), (unsigned)s->errors >> 4, s->errors & 15u);
     text_printf(d->out,
                 ") {\n"
                 "    if (log.stopped) return 1;\n"

@@ -190,8 +190,8 @@ put_operand(Export *e, Place place, const Type *type)
     put_place(e, place);
     put_dtype(e, type);
     text_printf(&e->out, "%d, ", type->rank);
-    put_ids(e, type->rank, type->shape);
-    put_ids(e, type->rank, type->stride);
+    put_needed(e, type->rank, type->shape);
+    put_needed(e, type->rank, type->stride);
     text_put(&e->out, "}, ");
 }
 

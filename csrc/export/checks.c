@@ -163,7 +163,7 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
     const Source *source = &e->capture->sources.at[guard->source];
     if (source->kind == SOURCE_SIZE) {
         int argument = export_argument(e, source->base);
-        if (argument < 0) return 0;
+        if (argument < 0 || (low <= 0 && high == INT64_MAX)) return 0;
         put_check(e, "CHECK_LENGTH", argument, source->index, 0, 0);
         text_put(&e->out, "0, 0, ");
         put_check_end(e, low, high, "the function was exported for other lengths");

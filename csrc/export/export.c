@@ -5,6 +5,10 @@
 
 #include "../capture/capture.h"
 
+typedef struct {
+    int arguments, checks, numbers, writes;
+} Counts;
+
 static int
 refuse_build(Export *e, const Build *build, const char *why)
 {
@@ -16,25 +20,26 @@ refuse_build(Export *e, const Build *build, const char *why)
 
 /* ---- sizes ---- */
 
-/* A row of the table, and in `finds` what finds the size. */
+/* A row of the table, and in the call what finds the size.  What only other sizes are made of stays
+   in registers. */
 static void
-put_size(Export *e, SizeId id, int kind, int a, int b, int64_t value, Text *finds)
+put_size(Export *e, SizeId id, int kind, int a, int b, int64_t value)
 {
     bool of_sizes = kind >= SIZE_ADD, of_one = kind == SIZE_NUMBER && b >= 0;
     text_printf(&e->out, "    {%d, %d, %d, %lld},\n", kind, a, b, (long long)value);
-    text_printf(finds, "    const int64_t s%d = size[%d] = size_find(run, &%s_sizes[%d], ", id, id,
+    text_printf(&e->finds, "    const int64_t s%d = size_find(&run, &%s_sizes[%d], ", id,
                 e->wanted->name, id);
-    text_printf(finds, of_sizes ? "s%d, " : "0, ", a);
-    text_printf(finds, of_sizes || of_one ? "s%d);\n" : "0);\n", b);
+    text_printf(&e->finds, of_sizes ? "s%d, " : "0, ", a);
+    text_printf(&e->finds, of_sizes || of_one ? "s%d);\n" : "0);\n", b);
+    if (e->needed[id]) text_printf(&e->finds, "    size[%d] = s%d;\n", id, id);
 }
 
-/* The table is for sizes that steps measure.  What a call begins with is code in which rows are
-   known, as in put_buffers. */
-static int
+static void
 put_sizes(Export *e)
 {
     const Graph *g = e->graph;
-    Text finds = {0};
+    for (int i = 0; i < e->program->slots[DEVICE_HOST].len; i++)
+        export_need(e, e->program->slots[DEVICE_HOST].at[i]);
     text_printf(&e->out, "static const ExportedSize %s_sizes[] = {\n", e->wanted->name);
     for (SizeId id = 0; id < g->sizes.len; id++) {
         const Size *size = &g->sizes.at[id];
@@ -47,21 +52,13 @@ put_sizes(Export *e)
             b = node->type.form == FORM_ARRAY ? size->axis : -1; /* the value of an int */
             if (a < 0 || (b >= 0 && size_is_const(g, of[b]))) kind = SIZE_CONST;
         }
-        put_size(e, id, (int)kind, a, b, size->value, &finds);
+        put_size(e, id, (int)kind, a, b, size->value);
     }
     for (int i = 0; i < e->selected.len; i++) { /* at most what the mask has */
         const ExternStep *selects = &e->program->steps.at[e->selected.at[i]].external;
-        put_size(e, g->sizes.len + i, SIZE_NUMBER, -1, selects->arg_types[1].shape[0], 0, &finds);
+        put_size(e, g->sizes.len + i, SIZE_NUMBER, -1, selects->arg_types[1].shape[0], 0);
     }
-    text_printf(&e->out,
-                "    {0},\n};\nstatic void\n%s_begin_sizes(Run *run)\n{\n"
-                "    int64_t *const size = run->size;\n",
-                e->wanted->name);
-    text_add(&e->out, &finds);
-    text_put(&e->out, "    (void)size;\n}\n");
-    int status = text_finish(&finds);
-    text_free(&finds);
-    return status;
+    text_put(&e->out, "    {0},\n};\n");
 }
 
 /* ---- buffers ---- */
@@ -127,6 +124,7 @@ put_buffer(Export *e, BufferId id, int *nnumbers)
 {
     const Buffer *b = &e->program->buffers.at[id];
     int status = 0;
+    bool made = false;
     text_put(&e->out, "    {");
     if (b->kind == BUFFER_INPUT)
         status = put_input(e, b);
@@ -138,14 +136,17 @@ put_buffer(Export *e, BufferId id, int *nnumbers)
         text_printf(&e->out, "OF_NUMBER, %d, 0, 0, 0, 0, ", (*nnumbers)++);
     else if (b->kind == BUFFER_TEMP)
         text_printf(&e->out, "OF_ARENA, 0, %d, 0, %lld, 0, ", b->slot, (long long)b->arena_offset);
-    else
+    else {
+        made = true;
         text_printf(&e->out, "%s, 0, 0, %d, 0, 0, ",
                     b->kind == BUFFER_CHOSEN ? "OF_CHOICE" : "OF_RESULT", b->pooled);
+    }
     put_dtype(e, &b->type);
     text_printf(&e->out, "%d, ", b->type.rank);
-    put_ids(e, b->type.rank, b->type.shape);
-    put_ids(e, b->type.rank, b->type.stride);
-    text_printf(&e->out, "%d},\n", export_placed(e, id));
+    (made ? put_needed : put_ids)(e, b->type.rank, b->type.shape);
+    (made ? put_needed : put_ids)(e, b->type.rank, b->type.stride);
+    bool compact = b->type.form == FORM_ARRAY && type_is_contiguous(e->graph, &b->type);
+    text_printf(&e->out, "%d, %d},\n", compact, export_placed(e, id));
     return status;
 }
 
@@ -155,15 +156,7 @@ put_buffers(Export *e, int *nnumbers)
     text_printf(&e->out, "static const ExportedBuffer %s_buffers[] = {\n", e->wanted->name);
     for (BufferId id = 0; id < e->program->buffers.len; id++)
         if (put_buffer(e, id, nnumbers) < 0) return -1;
-    text_printf(&e->out,
-                "    {0},\n};\nstatic int\n%s_begin_buffers(Run *run)\n{\n"
-                "    char **const data = run->data, **const block = run->block;\n",
-                e->wanted->name);
-    for (BufferId id = 0; id < e->program->buffers.len; id++)
-        text_printf(&e->out,
-                    "    if (buffer_place(run, &%s_buffers[%d], %d, data, block) < 0) return -1;\n",
-                    e->wanted->name, id, id);
-    text_put(&e->out, "    return 0;\n}\n");
+    text_put(&e->out, "    {0},\n};\n");
     return 0;
 }
 
@@ -177,11 +170,13 @@ put_located(Export *e, const Located *at, int offset, const Type *to, int argume
     put_place(e, at->place);
     put_dtype(e, &at->type);
     text_printf(&e->out, "%d, ", at->type.rank);
-    put_ids(e, at->type.rank, at->type.shape);
-    put_ids(e, at->type.rank, at->type.stride);
+    put_needed(e, at->type.rank, at->type.shape);
+    put_needed(e, at->type.rank, at->type.stride);
     text_printf(&e->out, "%d, ", offset);
-    put_ids(e, to != NULL ? to->rank : 0, to != NULL ? to->stride : NULL);
-    text_printf(&e->out, "%d, %d, %d},\n", argument, done, when);
+    export_need(e, offset);
+    put_needed(e, to != NULL ? to->rank : 0, to != NULL ? to->stride : NULL);
+    text_printf(&e->out, "%d, %d, %d, %d},\n", argument, done,
+                type_is_contiguous(e->graph, &at->type), when);
 }
 
 /* The buffer of the bool under which an effect is done, + 1. */
@@ -254,8 +249,8 @@ put_selected(Export *e, const Located *at, const ExternStep *selection)
     put_place(e, (Place){at->place.buffer, NO_SIZE});
     put_dtype(e, &type);
     text_printf(&e->out, "%d, ", type.rank);
-    put_ids(e, type.rank, type.shape);
-    text_put(&e->out, "0, -1, 0, -1, 0, 1},\n");
+    put_needed(e, type.rank, type.shape);
+    text_put(&e->out, "0, -1, 0, -1, 0, 1, 1},\n");
 }
 
 static void
@@ -319,57 +314,148 @@ describe_value(Export *e, BuildId id)
 
 /* ---- the whole ---- */
 
-static void
-put_function(Export *e, int narguments, int nchecks, int nnumbers, int nwrites)
+/* Scratch that kernels have at least, and those of which it grows with a size. */
+static int64_t
+put_scratch(Export *e, int *nrows)
 {
-    const char *name = e->wanted->name;
     const Program *p = e->program;
     int64_t scratch = 0;
-    int nrows = 0;
+    *nrows = 0;
+    text_printf(&e->out, "static const ExportedKernel *const %s_rows[] = {", e->wanted->name);
     for (int i = 0; i < p->steps.len; i++) {
         const KernelStep *step = &p->steps.at[i].kernel;
         if (p->steps.at[i].kind != STEP_KERNEL) continue;
-        nrows += step->scratch_each > 0;
         if (step->scratch_bytes > scratch) scratch = step->scratch_bytes;
+        if (step->scratch_each == 0) continue;
+        text_printf(&e->out, "&%s_kernel%d, ", e->wanted->name, i);
+        ++*nrows;
     }
     for (int i = 0; i < p->commits.len; i++)
         if (p->commits.at[i].kernel.scratch_bytes > scratch)
             scratch = p->commits.at[i].kernel.scratch_bytes;
-    text_printf(&e->out, "int %s_drive(KernelDrive *drive);\n", name);
-    text_printf(&e->out, "static const ExportedKernel *const %s_rows[] = {", name);
-    for (int i = 0; i < p->steps.len; i++)
-        if (p->steps.at[i].kind == STEP_KERNEL && p->steps.at[i].kernel.scratch_each > 0)
-            text_printf(&e->out, "&%s_kernel%d, ", name, i);
     text_put(&e->out, "0};\n");
+    return scratch;
+}
+
+/* Flags of calls are looked at with those of kernels, or put back as they were. */
+static bool
+looks_once(const Export *e)
+{
+    bool once = codegen_looks_once(e->program);
+    for (int i = 0; i < e->program->steps.len; i++) {
+        const Step *step = &e->program->steps.at[i];
+        once = once && (step->kind != STEP_EXTERN || step->external.errors == 0);
+    }
+    return once;
+}
+
+static void
+put_function(Export *e, const Counts *n)
+{
+    const char *name = e->wanted->name;
+    const Program *p = e->program;
+    int nrows;
+    int64_t scratch = put_scratch(e, &nrows);
+    bool once = looks_once(e), again = false;
+    for (int i = 0; i < p->steps.len; i++)
+        again |= p->steps.at[i].kind == STEP_CARRY || p->steps.at[i].kind == STEP_MEASURE;
+    text_printf(&e->out,
+                "int %s_drive(KernelDrive *drive);\n"
+                "static int %s_plan(KernelDrive *drive, int64_t step);\n",
+                name, name);
     text_printf(&e->out,
                 "const ExportedFunction %s_function = {\n"
                 "    \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n"
                 "    %s_arguments, %s_checks, %s_sizes, %s_buffers, %s_steps, %s_results,\n"
                 "    %s_writes, %s_commits, ",
-                name, e->wanted->told, narguments, nchecks, e->graph->sizes.len + e->selected.len,
-                p->buffers.len, p->steps.len, e->results.len, nwrites, p->commits.len,
-                p->slots[DEVICE_HOST].len, nnumbers, name, name, name, name, name, name, name,
-                name);
+                name, e->wanted->told, n->arguments, n->checks,
+                e->graph->sizes.len + e->selected.len, p->buffers.len, p->steps.len, e->results.len,
+                n->writes, p->commits.len, p->slots[DEVICE_HOST].len, n->numbers, name, name, name,
+                name, name, name, name, name);
     put_ids(e, p->slots[DEVICE_HOST].len, p->slots[DEVICE_HOST].at);
+    text_printf(
+        &e->out,
+        "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %d, %d, %s_drive,\n    %s_plan,\n};\n", name,
+        name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name, once, again,
+        name, name);
+}
+
+/* A line of the call for each row of a table, in which $ is the row's number. */
+static void
+put_each(Export *e, int count, const char *line)
+{
+    for (int i = 0; i < count; i++) {
+        text_put(&e->out, "    ");
+        for (const char *at = line; *at != 0; at++)
+            if (*at == '$')
+                text_printf(&e->out, "%d", i);
+            else if (*at == '@')
+                text_put(&e->out, e->wanted->name);
+            else
+                text_printf(&e->out, "%c", *at);
+        text_put(&e->out, "\n");
+    }
+}
+
+/* What a step does. */
+static void
+put_plan(Export *e)
+{
     text_printf(&e->out,
-                "%s_grains, %s_loops, %lld, %lld, %d, %s_rows, %s_begin_sizes,\n"
-                "    %s_begin_buffers, %s_drive,\n};\n",
-                name, name, (long long)p->arena_bytes[DEVICE_HOST], (long long)scratch, nrows, name,
-                name, name, name);
+                "static int\n%s_plan(KernelDrive *drive, int64_t step)\n{\n    switch (step) {\n",
+                e->wanted->name);
+    put_each(e, e->program->steps.len, "case $: return step_run(drive, &@_function, $);");
+    text_put(&e->out, "    }\n    return -1;\n}\n");
+}
+
+/* What a call does, with all rows as constants. */
+static void
+put_call(Export *e, const Counts *n)
+{
+    const Program *p = e->program;
+    text_printf(&e->out,
+                "int\n%s_call(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout)\n{\n"
+                "    Layout layout[%d];\n    char *data[%d], *block[%d];\n"
+                "    int64_t size[%d], slot[%d];\n"
+                "    alignas(NUMBER_BYTES) char numbers[%d] = {0};\n"
+                "    alignas(ALIGNMENT) char frame[FRAME_BYTES];\n    Run run;\n    int exact = 0, "
+                "status;\n",
+                e->wanted->name, n->arguments + e->results.len + 1, p->buffers.len + 1,
+                p->buffers.len + 1, e->graph->sizes.len + e->selected.len + 1,
+                p->slots[DEVICE_HOST].len + 1, 16 * n->numbers + 1);
+    put_each(e, 1, "const ExportedFunction *const f = &@_function;");
+    put_each(e, 1, "if (counts_differ(f, in, nin, out, nout)) goto wrong;");
+    put_each(e, n->arguments,
+             "if (check_argument(&in[$], &@_arguments[$], &layout[$], 0)) goto wrong;");
+    put_each(e, n->checks, "if (check_relation(f, &@_checks[$], in, layout, 0)) goto wrong;");
+    put_each(e, n->arguments,
+             "if (@_arguments[$].written && check_written(f, $, in, layout, 0)) goto wrong;");
+    put_each(e, 1, "again:");
+    put_each(e, 1, "run_begin(&run, f, in, out, layout, data, block, size, numbers, frame);");
+    text_add(&e->out, &e->finds);
+    put_each(e, e->results.len, "if (check_result(&run, f, $, layout, 0)) goto wrong;");
+    put_each(e, 1, "if (memory_begin(&run, f, slot)) return call_give_up(&run);");
+    put_each(e, p->buffers.len,
+             "if (buffer_place(&run, f, &@_buffers[$], $)) return call_give_up(&run);");
+    text_put(&e->out, "    status = call_end(&run, f, exact);\n"
+                      "    if (status != CALL_AGAIN) return status;\n"
+                      "    exact = 1;\n    goto again;\nwrong:\n"
+                      "    return call_refuse(f, in, nin, out, nout);\n}\n");
 }
 
 static int
 put_tables(Export *e)
 {
-    int narguments, nchecks, nnumbers = 0, nwrites = 0;
-    if (export_checks(e, &narguments, &nchecks) < 0) return -1;
-    if (put_sizes(e) < 0 || put_buffers(e, &nnumbers) < 0 || export_steps(e) < 0 ||
-        export_commits(e) < 0)
-        return -1;
+    Counts n = {0};
+    if (export_checks(e, &n.arguments, &n.checks) < 0) return -1;
+    if (put_buffers(e, &n.numbers) < 0 || export_steps(e) < 0 || export_commits(e) < 0) return -1;
     put_results(e);
-    if (put_writes(e, &nwrites) < 0) return -1;
-    put_function(e, narguments, nchecks, nnumbers, nwrites);
-    return text_finish(&e->out);
+    if (put_writes(e, &n.writes) < 0) return -1;
+    put_sizes(e);
+    put_function(e, &n);
+    put_plan(e);
+    put_call(e, &n);
+    return text_finish(&e->finds) < 0 ? -1 : text_finish(&e->out);
 }
 
 /* The generated function drive0 does all steps. */
@@ -428,6 +514,9 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
     PyObject *made = NULL, *value = NULL, *tables = NULL;
     if (e.reasons == NULL || e.loops == NULL || e.arguments == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
+    int nsizes = e.graph->sizes.len + e.selected.len;
+    e.needed = arena_alloc(e.graph->arena, (size_t)nsizes + 1);
+    if (e.needed == NULL) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
     program->quiet = true;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
@@ -442,5 +531,6 @@ done:
     Py_XDECREF(value);
     Py_XDECREF(tables);
     text_free(&e.out);
+    text_free(&e.finds);
     return made;
 }

@@ -131,7 +131,9 @@ put_kernel(Export *e, const Step *step, const char *what, int number)
         text_put(&e->out, "0, ");
     text_printf(&e->out, "%d, %d, ", s->nplaces, s->nsizes);
     put_places(e, s->nplaces, s->places);
-    put_ids(e, s->nsizes, s->sizes);
+    put_needed(e, s->nsizes, s->sizes);
+    export_need(e, s->units);
+    if (s->scratch_each > 0) export_need(e, s->scratch_row);
     text_printf(&e->out, "%s_%s%d_loops, %d, %lld, %lld, %lld, %lld, %d,\n    %d, %d, %d, %d, %d, ",
                 name, what, number, s->units, (long long)(s->grain > 0 ? s->grain : 1),
                 (long long)s->unit_ps, (long long)s->scratch_bytes, (long long)s->scratch_each,
@@ -151,10 +153,23 @@ put_choose(Export *e, const ChooseStep *c)
 {
     text_put(&e->out, "    {STEP_CHOOSE, 0, ");
     put_place(e, c->condition);
-    text_put(&e->out, "2, 0, 0, 0, ");
+    text_put(&e->out, "2, 0, 0, 0, 0, ");
     put_places(e, 2, c->of);
     put_ids(e, 1, &c->to);
     text_put(&e->out, "0, 0, 0, 0, 0},\n");
+}
+
+static bool
+pool_is_alike(const Export *e, const CarryStep *c)
+{
+    const Buffer *buffers = e->program->buffers.at;
+    bool alike = true;
+    for (int i = 0; i < c->nfresh * c->npool; i++) {
+        const Type *one = &buffers[c->fresh[i % c->nfresh]].type;
+        const Type *other = &buffers[c->pool[i / c->nfresh]].type;
+        alike &= one->dtype == other->dtype && type_same_layout(one, other);
+    }
+    return alike;
 }
 
 static void
@@ -162,7 +177,8 @@ put_carry(Export *e, const CarryStep *c)
 {
     text_put(&e->out, "    {STEP_CARRY, 0, ");
     put_place(e, c->condition);
-    text_printf(&e->out, "%d, %d, %d, %d, ", c->nmoves, c->nfresh, c->npool, c->ndropped);
+    text_printf(&e->out, "%d, %d, %d, %d, %d, ", c->nmoves, c->nfresh, c->npool, c->ndropped,
+                pool_is_alike(e, c));
     put_places(e, c->nmoves, c->from);
     put_ids(e, c->nmoves, c->to);
     put_ids(e, c->nfresh, c->fresh);
@@ -186,14 +202,17 @@ put_measure(Export *e, const MeasureStep *m)
         if (!is && !(size->kind >= SIZE_ADD && (has[size->a] || has[size->b]))) continue;
         has[id] = true;
         ids[count++] = id;
+        if (is) continue;
+        export_need(e, size->a);
+        export_need(e, size->b);
     }
     text_put(&e->out, "    {STEP_MEASURE, 0, {-1, -1}, ");
-    text_printf(&e->out, "1, %d, 0, 0, ", m->fresh.len);
+    text_printf(&e->out, "1, %d, 0, 0, 0, ", m->fresh.len);
     put_places(e, 1, &m->from);
     text_put(&e->out, "0, ");
     put_ids(e, m->fresh.len, m->fresh.at);
     text_printf(&e->out, "0, 0, %d, ", count);
-    put_ids(e, count, ids);
+    put_needed(e, count, ids);
     text_put(&e->out, "},\n");
     return 0;
 }

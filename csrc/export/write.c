@@ -96,6 +96,19 @@ put_ids(Export *e, int count, const int32_t *ids)
 }
 
 void
+export_need(Export *e, SizeId size)
+{
+    if (size != NO_SIZE) e->needed[size] = true;
+}
+
+void
+put_needed(Export *e, int count, const SizeId *sizes)
+{
+    for (int i = 0; i < count; i++) export_need(e, sizes[i]);
+    put_ids(e, count, sizes);
+}
+
+void
 put_bytes(Export *e, const char *bytes, size_t count)
 {
     text_put(&e->out, "(const uint64_t[]){");
@@ -124,5 +137,6 @@ put_dtype(Export *e, const Type *type)
 void
 put_place(Export *e, Place place)
 {
+    if (place.buffer != NO_BUFFER) export_need(e, place.offset);
     text_printf(&e->out, "{%d, %d}, ", place.buffer, place.buffer == NO_BUFFER ? -1 : place.offset);
 }

@@ -15,7 +15,9 @@ typedef struct {
     VEC(int32_t)
     results; /* builds of kind BUILD_BOX, in the order in which the library gives them */
     VEC(int32_t) selected; /* steps that select by a mask */
-    Text out;              /* the tables */
+    Text out;              /* the tables, and the call */
+    bool *needed;          /* by size: the call keeps it in memory */
+    Text finds;            /* the sizes that a call begins with */
 } Export;
 
 /* ---- write.c ---- */
@@ -31,6 +33,9 @@ bool export_is_passed(const Export *e, int32_t source);
 int export_note_loop(Export *e, const Step *step, const char *name);
 void put_place(Export *e, Place place);
 void put_ids(Export *e, int count, const int32_t *ids);
+/* Sizes that a call needs. */
+void put_needed(Export *e, int count, const SizeId *sizes);
+void export_need(Export *e, SizeId size);
 void put_dtype(Export *e, const Type *type);
 void put_text(Export *e, const char *text);
 /* The bytes as a constant's address. */

@@ -1,79 +1,9 @@
-/* What a status says, and what is checked before anything is done. */
-/* ---- what a status says ---- */
+/* What is checked before anything is done.
 
-static const struct {
-    unsigned flag;
-    const char *text;
-} flag_texts[] = {{FLAG_DIVIDE, "divide by zero"},
-                  {FLAG_OVERFLOW, "overflow"},
-                  {FLAG_UNDERFLOW, "underflow"},
-                  {FLAG_INVALID, "invalid value"}};
-
-static int
-may_divide(const char *operation)
-{
-    static const char *const names[] = {"divide", "floor_divide", "reciprocal", "power",
-                                        "float_power", "log", "log2", "log10", "log1p", "arctanh",
-                                        "remainder", "fmod", NULL};
-    for (int i = 0; names[i] != NULL; i++)
-        if (strcmp(names[i], operation) == 0) return 1;
-    return 0;
-}
-
-/* "divide by zero encountered in divide (file.py:12)": where several operations of the kernel may
-   have raised it, all are named. */
-static int
-warn(const Run *run)
-{
-    const ExportedKernel *kernel = run->warned_kernel;
-    size_t at = 0, room = sizeof error_text;
-    const char *file = run->warned_call ? run->warned_call->file : NULL;
-    int line = file != NULL ? run->warned_call->line : 0;
-    for (int i = 0; i < 4; i++) {
-        if (!(run->warned & flag_texts[i].flag) || at >= room) continue;
-        at += (size_t)snprintf(error_text + at, room - at, "%s%s encountered",
-                               at > 0 ? "; " : "", flag_texts[i].text);
-        const char *before = " in ";
-        int lines[2] = {0, 0};
-        for (const ExportedOrigin *o = kernel ? kernel->origins : NULL; o && o->operation; o++) {
-            int named = 0;
-            if (flag_texts[i].flag == FLAG_DIVIDE && !may_divide(o->operation)) continue;
-            for (const ExportedOrigin *p = kernel->origins; p < o; p++)
-                named |= strcmp(p->operation, o->operation) == 0;
-            if (lines[0] == 0 || o->line < lines[0]) lines[0] = o->line;
-            if (o->line > lines[1]) lines[1] = o->line;
-            if (named || at >= room) continue;
-            at += (size_t)snprintf(error_text + at, room - at, "%s%s", before, o->operation);
-            before = " or ";
-        }
-        if (at < room && file != NULL)
-            at += (size_t)snprintf(error_text + at, room - at, " in %s (%s:%d)",
-                                   run->warned_call->operation, file, line);
-        if (at < room && lines[0] > 0)
-            at += (size_t)snprintf(error_text + at, room - at,
-                                   lines[0] == lines[1] ? " (%s:%d)" : " (%s:%d-%d)", kernel->file,
-                                   lines[0], lines[1]);
-    }
-    return CALL_WARNED;
-}
-
-static int
-raised(const Run *run)
-{
-    if (run->status != CALL_DONE) return run->status; /* of memory */
-    const ExportedStep *step = run->drive.step < 0 ? NULL : &run->f->steps[run->drive.step];
-    const ExportedKernel *kernel = step != NULL ? step->kernel : NULL;
-    if (step != NULL && step->call != NULL)
-        return fail(CALL_RAISED, "%s:%d: what NumPy raises here, of an index out of bounds, an array without "
-                                 "elements, or a matrix that is singular or not positive",
-                    step->call->file, (int)step->call->line);
-    return fail(CALL_RAISED,
-                "%s:%d: what the program raises here: an exception, an index out of bounds, a "
-                "division by zero or an int beyond 64 bits",
-                kernel != NULL ? kernel->file : "?", kernel != NULL ? (int)kernel->line : 0);
-}
-
-/* ---- checks ---- */
+   A check is one function for two uses. Where a call begins it is inlined, with its row of a table
+   as constants, and says only that the call is wrong. Then, and where only shapes are asked for, all
+   checks are done by their tables, and `tell` what is wrong. */
+#define WRONG(...) (tell ? fail(CALL_WRONG, __VA_ARGS__) : CALL_WRONG)
 
 /* "argument x", or where it has no name "result 3". */
 static const char *
@@ -87,8 +17,42 @@ told(const char *argument, int result)
     return text;
 }
 
-/* Reads how the tensor lies, and checks that it can be read. */
-static int
+/* ---- how a tensor lies ---- */
+
+/* Has it elements, in C order, and the lengths that are `known` (a bit per axis)?  Then its layout is
+   set. If not, or if something is wrong, layout_read says more. */
+static ROW_KNOWN int
+layout_is_plain(Layout *layout, const DLTensor *tensor, ExportedDType dtype, int rank,
+                unsigned known, const int64_t *lengths)
+{
+    const struct {
+        int32_t ndim;
+        DLDataType dtype;
+    } wanted = {rank, {dtype.code, dtype.bits, 1}};
+    const int64_t *stride = tensor->strides;
+    int64_t count = 1;
+    int aligned_to = dtype.code == 5 ? dtype.bytes / 2 : dtype.bytes; /* complex: as its parts */
+    if (memcmp(&tensor->ndim, &wanted, sizeof wanted) != 0 || tensor->device.device_type != 1 ||
+        (rank > 0 && tensor->shape == NULL) || tensor->data == NULL)
+        return 0;
+#pragma GCC unroll 8
+    for (int i = rank; i-- > 0;) {
+        int64_t length = known >> i & 1 ? lengths[i] : tensor->shape[i];
+        if (known >> i & 1 ? tensor->shape[i] != length : (uint64_t)length > FAR) return 0;
+        if (stride != NULL && stride[i] != count) return 0;
+        layout->stride[i] = count * dtype.bytes;
+        if (__builtin_mul_overflow(count, length, &count)) return 0;
+    }
+    layout->data = (char *)tensor->data + tensor->byte_offset;
+    layout->low = layout->data;
+    layout->high = layout->data + count * dtype.bytes;
+    layout->compact = 1;
+    return count > 0 && count <= FAR / dtype.bytes &&
+           !((uintptr_t)layout->data & (uintptr_t)(aligned_to - 1));
+}
+
+/* Reads how it lies, and checks that it can be read. */
+static __attribute__((noinline)) int
 layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number, ExportedDType dtype,
             int rank)
 {
@@ -106,7 +70,7 @@ layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number
     int64_t bytes = dtype.bytes, below = 0, above = dtype.bytes;
     layout->data = (char *)tensor->data + tensor->byte_offset;
     layout->compact = 1;
-    layout->empty = 0;
+    int empty = 0;
     for (int i = rank; i-- > 0;) {
         int64_t length = tensor->shape[i], reach;
         int64_t step = tensor->strides != NULL ? tensor->strides[i] : 0;
@@ -115,7 +79,7 @@ layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number
         if (is_far(step))
             return fail(CALL_WRONG, "%s has a stride of %lld", told(name, number), (long long)step);
         layout->stride[i] = tensor->strides != NULL ? step * dtype.bytes : bytes;
-        layout->empty |= length == 0;
+        empty |= length == 0;
         if (length <= 1) continue;
         layout->compact &= layout->stride[i] == bytes;
         if (__builtin_mul_overflow(layout->stride[i], length - 1, &reach) || is_far(reach) ||
@@ -123,19 +87,19 @@ layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number
             return fail(CALL_WRONG, "%s has more elements than memory can have", told(name, number));
         *(reach < 0 ? &below : &above) += reach;
     }
-    layout->low = layout->high = layout->data;
-    if (layout->empty) return CALL_DONE;
+    layout->low = layout->high = NULL; /* it shares memory with nothing */
+    if (empty) return CALL_DONE;
     if (tensor->data == NULL) return fail(CALL_WRONG, "%s has no data: NULL", told(name, number));
     int aligned_to = dtype.code == 5 ? dtype.bytes / 2 : dtype.bytes; /* complex: as its parts */
     if ((uintptr_t)layout->data & (uintptr_t)(aligned_to - 1))
         return fail(CALL_WRONG, "%s is not aligned", told(name, number));
-    layout->low += below;
-    layout->high += above;
+    layout->low = layout->data + below;
+    layout->high = layout->data + above;
     return CALL_DONE;
 }
 
 /* Axes of one element lie anyhow. */
-static int
+static __attribute__((noinline)) int
 check_strides(const DLTensor *tensor, const ExportedArgument *a, const Layout *layout)
 {
     int64_t bytes = a->dtype.bytes;
@@ -149,33 +113,71 @@ check_strides(const DLTensor *tensor, const ExportedArgument *a, const Layout *l
     return CALL_DONE;
 }
 
-static int
-check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout)
+/* Elements at one address would be written twice. */
+static __attribute__((noinline)) int
+meets_itself(const DLTensor *tensor, const Layout *layout)
 {
-    int status = layout_read(layout, tensor, a->name, 0, a->dtype, a->rank);
-    if (status != CALL_DONE) return status;
-    for (int i = 0; (a->fixed | a->least) >> i; i++) {
-        if (a->fixed >> i & 1 && tensor->shape[i] != a->length[i])
-            return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, not %lld",
-                        a->name, (long long)tensor->shape[i], i, (long long)a->length[i]);
-        if (a->least >> i & 1 && tensor->shape[i] < a->length[i])
-            return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, not %lld at least",
-                        a->name, (long long)tensor->shape[i], i, (long long)a->length[i]);
+    const int64_t *stride = layout->stride;
+    int64_t reach = tensor->dtype.bits / 8;
+    int done = 0;
+    if (layout->low == layout->high) return 0;
+    for (int n = 0; n < tensor->ndim; n++) { /* axes by their strides */
+        int next = -1;
+        for (int i = 0; i < tensor->ndim; i++)
+            if (!(done >> i & 1) && (next < 0 || llabs(stride[i]) < llabs(stride[next]))) next = i;
+        done |= 1 << next;
+        if (tensor->shape[next] <= 1) continue;
+        if (llabs(stride[next]) < reach) return 1;
+        reach += (tensor->shape[next] - 1) * llabs(stride[next]);
     }
-    int lies = (!a->compact || layout->compact) && a->strided == 0;
-    return lies ? CALL_DONE : check_strides(tensor, a, layout);
+    return 0;
 }
 
-static int64_t
+static ROW_KNOWN int
+share_memory(const Layout *a, const Layout *b)
+{
+    return (a->low < b->high) & (b->low < a->high);
+}
+
+/* ---- arguments ---- */
+
+static ROW_KNOWN int
+check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout, int tell)
+{
+    int plain = !a->strided &&
+                layout_is_plain(layout, tensor, a->dtype, a->rank, a->fixed, a->length);
+    if (!plain) {
+        int status = layout_read(layout, tensor, a->name, 0, a->dtype, a->rank);
+        if (status == CALL_DONE && (a->strided || (a->compact && !layout->compact)))
+            status = check_strides(tensor, a, layout);
+        if (status != CALL_DONE) return status;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < a->rank; i++) {
+        if (!plain && a->fixed >> i & 1 && tensor->shape[i] != a->length[i])
+            return WRONG("argument %s has the length %lld along axis %d, not %lld", a->name,
+                         (long long)tensor->shape[i], i, (long long)a->length[i]);
+        if (a->least >> i & 1 && tensor->shape[i] < a->length[i])
+            return WRONG("argument %s has the length %lld along axis %d, not %lld at least", a->name,
+                         (long long)tensor->shape[i], i, (long long)a->length[i]);
+    }
+    return CALL_DONE;
+}
+
+static ROW_KNOWN int64_t
 number_of(const DLTensor *tensor)
 {
+    const char *data = (const char *)tensor->data + tensor->byte_offset;
     int64_t number = 0;
-    memcpy(&number, (const char *)tensor->data + tensor->byte_offset, tensor->dtype.bits / 8);
+    if (tensor->dtype.bits == 64)
+        memcpy(&number, data, sizeof number);
+    else
+        memcpy(&number, data, tensor->dtype.bits / 8);
     return number;
 }
 
 /* The length, or the number. */
-static int64_t
+static ROW_KNOWN int64_t
 size_from(const ExportedSize *size, const DLTensor *in)
 {
     return size->b < 0 ? number_of(&in[size->a]) : in[size->a].shape[size->b];
@@ -200,13 +202,7 @@ terms_value(const ExportedCheck *check, const DLTensor *in)
     return stack[0];
 }
 
-static int
-share_memory(const Layout *a, const Layout *b)
-{
-    return a->low < b->high && b->low < a->high && !a->empty && !b->empty;
-}
-
-static int
+static ROW_KNOWN int
 check_holds(const ExportedCheck *check, const DLTensor *in, const Layout *layout)
 {
     int64_t value;
@@ -227,105 +223,97 @@ check_holds(const ExportedCheck *check, const DLTensor *in, const Layout *layout
     return 0;
 }
 
-/* Elements at one address would be written twice. */
-static int
-meets_itself(const DLTensor *tensor, const Layout *layout)
+static ROW_KNOWN int
+check_relation(const ExportedFunction *f, const ExportedCheck *check, const DLTensor *in,
+               const Layout *layout, int tell)
 {
-    const int64_t *stride = layout->stride;
-    int64_t reach = tensor->dtype.bits / 8;
-    int done = 0;
-    if (layout->compact || layout->empty) return 0;
-    for (int n = 0; n < tensor->ndim; n++) { /* axes by their strides */
-        int next = -1;
-        for (int i = 0; i < tensor->ndim; i++)
-            if (!(done >> i & 1) && (next < 0 || llabs(stride[i]) < llabs(stride[next]))) next = i;
-        done |= 1 << next;
-        if (tensor->shape[next] <= 1) continue;
-        if (llabs(stride[next]) < reach) return 1;
-        reach += (tensor->shape[next] - 1) * llabs(stride[next]);
-    }
-    return 0;
+    const char *name = f->arguments[check->argument].name;
+    if (check_holds(check, in, layout)) return CALL_DONE;
+    if (check->kind == CHECK_SAME_LENGTH || check->kind == CHECK_APART)
+        return WRONG("%s and %s: %s", name, f->arguments[check->other].name, check->text);
+    return WRONG("%s: %s", check->kind == CHECK_SIZES ? f->name : name, check->text);
 }
 
-static int
-check_written(const ExportedFunction *f, const DLTensor *in, const Layout *layout, int written)
+static ROW_KNOWN int
+check_written(const ExportedFunction *f, int written, const DLTensor *in, const Layout *layout,
+              int tell)
 {
     const char *name = f->arguments[written].name;
-    if (meets_itself(&in[written], &layout[written]))
-        return fail(CALL_WRONG, "argument %s, which is written, has elements in the same place", name);
+    if (!layout[written].compact && meets_itself(&in[written], &layout[written]))
+        return WRONG("argument %s, which is written, has elements in the same place", name);
+#pragma GCC unroll 16
     for (int i = 0; i < f->narguments; i++)
         if (i != written && share_memory(&layout[written], &layout[i]))
-            return fail(CALL_WRONG, "argument %s, which is written, shares memory with %s", name,
-                        f->arguments[i].name);
+            return WRONG("argument %s, which is written, shares memory with %s", name,
+                         f->arguments[i].name);
     return CALL_DONE;
 }
 
-/* `layout` is set. */
-static int
+/* All of them, by the tables. `layout` is set. */
+static __attribute__((noinline)) int
 check_arguments(const ExportedFunction *f, const DLTensor *in, int32_t nin, Layout *layout)
 {
+    int status = CALL_DONE;
     if (nin != f->narguments)
         return fail(CALL_WRONG, "%s takes %d arguments, not %d", f->name, (int)f->narguments,
                     (int)nin);
     if (in == NULL && nin > 0) return fail(CALL_WRONG, "the arguments of %s are NULL", f->name);
-    for (int i = 0; i < nin; i++) {
-        int status = check_argument(&in[i], &f->arguments[i], &layout[i]);
-        if (status != CALL_DONE) return status;
-    }
-    for (int i = 0; i < f->nchecks; i++) {
-        const ExportedCheck *check = &f->checks[i];
-        if (check_holds(check, in, layout)) continue;
-        const char *name = f->arguments[check->argument].name;
-        if (check->kind == CHECK_SAME_LENGTH || check->kind == CHECK_APART)
-            return fail(CALL_WRONG, "%s and %s: %s", name, f->arguments[check->other].name,
-                        check->text);
-        return fail(CALL_WRONG, "%s: %s", check->kind == CHECK_SIZES ? f->name : name, check->text);
-    }
-    for (int i = 0; i < nin; i++) {
-        int status = f->arguments[i].written ? check_written(f, in, layout, i) : CALL_DONE;
-        if (status != CALL_DONE) return status;
-    }
-    return CALL_DONE;
+    for (int i = 0; i < nin && status == CALL_DONE; i++)
+        status = check_argument(&in[i], &f->arguments[i], &layout[i], 1);
+    for (int i = 0; i < f->nchecks && status == CALL_DONE; i++)
+        status = check_relation(f, &f->checks[i], in, layout, 1);
+    for (int i = 0; i < nin && status == CALL_DONE; i++)
+        if (f->arguments[i].written) status = check_written(f, i, in, layout, 1);
+    return status;
 }
 
-static int
-check_result(const Run *run, int number, Layout *layout)
+/* ---- results ---- */
+
+/* `layout`: of the arguments, and of results behind them; that of this one is set. */
+static ROW_KNOWN int
+check_result(const Run *run, const ExportedFunction *f, int number, Layout *layout, int tell)
 {
-    const ExportedFunction *f = run->f;
     const ExportedResult *r = &f->results[number];
-    DLTensor *out = &run->out[number];
-    int status = layout_read(layout, out, NULL, number, r->dtype, r->rank);
-    if (status != CALL_DONE) return status;
-    for (int axis = 0; axis < r->rank; axis++)
-        if (out->shape[axis] != run_size(run, r->length[axis]))
-            return fail(CALL_WRONG, "result %d has the length %lld along axis %d, not %lld", number,
-                        (long long)out->shape[axis], axis,
-                        (long long)run_size(run, r->length[axis]));
-    if (meets_itself(out, layout))
-        return fail(CALL_WRONG, "result %d has elements in the same place", number);
+    const DLTensor *out = &run->out[number];
+    Layout *own = &layout[f->narguments + number];
+    int64_t lengths[MOST_AXES];
+#pragma GCC unroll 8
+    for (int axis = 0; axis < r->rank; axis++) lengths[axis] = run_size(run, r->length[axis]);
+    int plain = layout_is_plain(own, out, r->dtype, r->rank, (1u << r->rank) - 1, lengths);
+    if (!plain) {
+        int status = layout_read(own, out, NULL, number, r->dtype, r->rank);
+        if (status != CALL_DONE) return status;
+        if (!own->compact && meets_itself(out, own))
+            return WRONG("result %d has elements in the same place", number);
+    }
+#pragma GCC unroll 8
+    for (int axis = 0; axis < r->rank && !plain; axis++)
+        if (out->shape[axis] != lengths[axis])
+            return WRONG("result %d has the length %lld along axis %d, not %lld", number,
+                         (long long)out->shape[axis], axis, (long long)lengths[axis]);
     if (r->when && out->strides != NULL)
-        return fail(CALL_WRONG, "result %d, whose length the call tells, has strides", number);
+        return WRONG("result %d, whose length the call tells, has strides", number);
+#pragma GCC unroll 16
     for (int i = 0; i < f->narguments; i++)
-        if (share_memory(layout, &run->argument[i]))
-            return fail(CALL_WRONG, "result %d shares memory with argument %s", number,
-                        f->arguments[i].name);
+        if (share_memory(own, &layout[i]))
+            return WRONG("result %d shares memory with argument %s", number, f->arguments[i].name);
+#pragma GCC unroll 16
     for (int i = 0; i < number; i++)
-        if (share_memory(layout, &run->result[i]))
-            return fail(CALL_WRONG, "results %d and %d share memory", i, number);
+        if (share_memory(own, &layout[f->narguments + i]))
+            return WRONG("results %d and %d share memory", i, number);
     return CALL_DONE;
 }
 
-/* `layout` is set. */
-static int
+/* All of them, by the tables. `layout` is set. */
+static __attribute__((noinline)) int
 check_results(const Run *run, int32_t nout, Layout *layout)
 {
     const ExportedFunction *f = run->f;
+    int status = CALL_DONE;
     if (nout != f->nresults)
         return fail(CALL_WRONG, "%s has %d results, not %d", f->name, (int)f->nresults, (int)nout);
     if (run->out == NULL && nout > 0) return fail(CALL_WRONG, "the results of %s are NULL", f->name);
-    for (int i = 0; i < nout; i++) {
-        int status = check_result(run, i, &layout[i]);
-        if (status != CALL_DONE) return status;
-    }
-    return CALL_DONE;
+    for (int i = 0; i < nout && status == CALL_DONE; i++)
+        status = check_result(run, f, i, layout, 1);
+    return status;
 }

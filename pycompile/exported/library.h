@@ -1,9 +1,10 @@
 /* What the tables of an exported function are made of; csrc/export/ writes them.
 
-   Sizes are evaluated once a call, in their order; a buffer's address is found before the first
-   step, or by the step that makes it; steps are done by the generated function drive, which leaves
-   those that it does not know to step_run (csrc/runtime/plan.c does the same for Python).  The
-   types that generated functions have are in front of this text (codegen_abi). */
+   A call is a function of its own, with rows of the tables as constants.  Sizes are evaluated once,
+   in their order; a buffer's address is found before the first step, or by the step that makes it;
+   steps are done by the generated function drive, which leaves those that it does not know to
+   step_run (csrc/runtime/plan.c does the same for Python).  The types that generated functions have
+   are in front of this text (codegen_abi). */
 #include <stdint.h>
 
 /* Of what is done for a row of a table, with the row's fields as constants. */
@@ -63,6 +64,7 @@ typedef struct {
     ExportedDType dtype;
     int32_t rank;
     const int32_t *length, *stride; /* sizes */
+    int32_t compact;                /* in C order */
     int32_t placed;                 /* 1 + the result whose memory it is; 0: the library's own */
 } ExportedBuffer;
 
@@ -111,6 +113,7 @@ typedef struct {
     /* STEP_CHOOSE: condition, of[0], of[1] -> to[0].  STEP_CARRY: from -> to, all at once */
     ExportedPlace condition;
     int32_t nmoves, nfresh, npool, ndropped;
+    int32_t alike; /* all of the pool have the layout of those that are fresh */
     const ExportedPlace *from;
     const int32_t *to, *fresh, *pool, *dropped;
     int32_t nsizes; /* STEP_MEASURE: the size that is known now at `from`, and those of it */
@@ -128,6 +131,7 @@ typedef struct {
     int32_t argument; /* that is written; -1: it is a result */
     int32_t done;     /* of a write: it is there already.  Of a result: it is in an argument, and is
                          read when that is written */
+    int32_t compact;  /* in C order */
     int32_t when;     /* of a write: 1 + the buffer of the bool under which it is done, or 0.  Of a
                          result: the call tells its length */
 } ExportedResult;
@@ -149,7 +153,8 @@ typedef struct ExportedFunction {
     int64_t arena, scratch;
     int32_t nrows; /* kernels whose scratch grows with a size: */
     const ExportedKernel *const *rows;
-    void (*begin_sizes)(struct Run *run); /* before the steps */
-    int (*begin_buffers)(struct Run *run);
+    int32_t once;  /* flags of all steps mean the same: they may be looked at behind the last */
+    int32_t again; /* steps may make a buffer more than once */
     int (*drive)(KernelDrive *drive);
+    int (*plan)(KernelDrive *drive, int64_t step); /* does a step */
 } ExportedFunction;

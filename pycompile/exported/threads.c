@@ -8,16 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64 };
+enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64, MOST_TURNS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
-enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID }; /* as NumPy warns by default */
+enum { CALL_AGAIN = 2 }; /* within the library */
+/* As NumPy warns by default; and those of known modes, which are four bits higher. */
+enum { TOLD = FLAG_DIVIDE | FLAG_OVERFLOW | FLAG_INVALID, TOLD_EACH = TOLD | 0xf0 };
 
 static _Thread_local char error_text[512];
+static _Atomic int error_told; /* has any thread's text been set? */
+
+/* Nothing is wrong yet.  Mostly no text was ever set, and the thread's need not be looked for. */
+static ROW_KNOWN void
+error_clear(void)
+{
+    if (atomic_load_explicit(&error_told, memory_order_relaxed)) error_text[0] = 0;
+}
 
 static int __attribute__((format(printf, 2, 3)))
 fail(int status, const char *format, ...)
 {
     va_list args;
+    error_told = 1;
     va_start(args, format);
     vsnprintf(error_text, sizeof error_text, format, args);
     va_end(args);
@@ -34,7 +45,6 @@ typedef struct Block {
     struct Block *next;
     int64_t bytes;
     int swept; /* it may be freed before the call ends */
-    int own;   /* from the allocator; else it is in the call's frame */
     alignas(ALIGNMENT) char data[];
 } Block;
 
@@ -104,13 +114,19 @@ flags_clear(void)
     if (x87_flags()) __asm__ volatile("fnclex");
 }
 
-/* No flag is raised, and none traps; what the caller has comes back at the end. */
 static void
-environment_begin(Environment *before)
+environment_read(Environment *before)
 {
     *before = __builtin_ia32_stmxcsr();
+}
+
+/* No flag is raised, and none traps; what the caller has comes back at the end. */
+static ROW_KNOWN void
+environment_begin(Environment *before)
+{
+    environment_read(before);
     __builtin_ia32_ldmxcsr((*before | CSR_MASKS) & ~(unsigned)CSR_FLAGS);
-    if (x87_flags()) __asm__ volatile("fnclex");
+    if (USES_X87 && x87_flags()) __asm__ volatile("fnclex");
 }
 
 static void
@@ -139,6 +155,12 @@ static void
 flags_clear(void)
 {
     feclearexcept(FE_ALL_EXCEPT);
+}
+
+static void
+environment_read(Environment *before)
+{
+    fegetenv(before);
 }
 
 static void
