@@ -2,7 +2,6 @@
    state and the checks of a call, which take a microsecond or two each.  It is NumPy's own code
    that computes, called with the arguments that NumPy would give it.  */
 #include "numpy_api.h"
-#include "bare_kinds.h"
 
 static inline void
 copy_items(const char *data, int64_t stride, int64_t n, size_t item, char *to)
@@ -162,7 +161,6 @@ matrices_loop(DType dtype, UfuncLoop *out)
 Answer
 bare_loop(Bare bare, DType dtype, UfuncLoop *out)
 {
-    if (bare > BARE_TAKE) return bare_number_loop(bare, dtype, out);
     PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(numpy_descr[dtype]);
     bool real = dtype == DT_F64 || dtype == DT_F32;
     *out = (UfuncLoop){.call = call_find, .auxdata = (void *)(uintptr_t)dtype_size(dtype)};
@@ -180,7 +178,6 @@ bare_loop(Bare bare, DType dtype, UfuncLoop *out)
     case BARE_ARGMIN: out->context = &functions->argmin; break;
     case BARE_SELECT: out->call = call_select; break;
     case BARE_TAKE: out->call = call_take; break;
-    default: break;
     }
     return ANSWER_YES;
 }

@@ -1,8 +1,8 @@
 /* What functions of NumPy that go through elements do on bare memory (bare.c), where that gives
    NumPy's bits in any order: medians, largest and smallest ones, running sums.  Where it would not,
-   since zeros of both signs or several kinds of NaN are there, the call fails, and NumPy does it. */
-#include "numpy_api.h"
-#include "bare_kinds.h"
+   since zeros of both signs or several kinds of NaN are there, the call fails, and NumPy does it.
+ */
+#include "bare.h"
 
 #include <float.h>
 #include <math.h>
@@ -188,8 +188,7 @@ call_median(void *Py_UNUSED(context), char *const *data, const int64_t *dimensio
             const int64_t *strides, void *auxdata)
 {
     DType dtype = (DType)(uintptr_t)auxdata;
-    const Elements e = {
-        data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
+    const Elements e = {data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
     double *x = (double *)(void *)data[2];
     int64_t n = e.n[0] * e.n[1];
     if (n == 0) return 1;
@@ -231,8 +230,7 @@ call_max(void *Py_UNUSED(context), char *const *data, const int64_t *dimensions,
          const int64_t *strides, void *auxdata)
 {
     DType dtype = (DType)(uintptr_t)auxdata;
-    const Elements e = {
-        data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
+    const Elements e = {data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
     return dtype == DT_F64 ? call_extreme(&e, DT_F64, 1, data[1])
                            : call_extreme(&e, DT_F32, 1, data[1]);
 }
@@ -242,8 +240,7 @@ call_min(void *Py_UNUSED(context), char *const *data, const int64_t *dimensions,
          const int64_t *strides, void *auxdata)
 {
     DType dtype = (DType)(uintptr_t)auxdata;
-    const Elements e = {
-        data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
+    const Elements e = {data[0], {dimensions[0], dimensions[1]}, {strides[0], strides[1]}, dtype};
     return dtype == DT_F64 ? call_extreme(&e, DT_F64, -1, data[1])
                            : call_extreme(&e, DT_F32, -1, data[1]);
 }
@@ -274,17 +271,15 @@ call_scan(void *Py_UNUSED(context), char *const *data, const int64_t *dimensions
 }
 
 Answer
-bare_number_loop(Bare bare, DType dtype, UfuncLoop *out)
+bare_number_loop(BareNumber bare, DType dtype, UfuncLoop *out)
 {
     bool real = dtype == DT_F64 || dtype == DT_F32;
     *out = (UfuncLoop){.auxdata = (void *)(uintptr_t)dtype};
-    switch ((int)bare) {
+    switch (bare) {
     case BARE_MEDIAN: out->call = call_median; break;
     case BARE_MAX: out->call = call_max; break;
     case BARE_MIN: out->call = call_min; break;
-    default:
-        out->call = call_scan;
-        return real || dtype == DT_I64 ? ANSWER_YES : ANSWER_NO;
+    case BARE_SCAN: out->call = call_scan; break;
     }
-    return real ? ANSWER_YES : ANSWER_NO;
+    return real || (bare == BARE_SCAN && dtype == DT_I64) ? ANSWER_YES : ANSWER_NO;
 }

@@ -370,13 +370,17 @@ is_bare_product(const Scale *scale, const Node *node)
     return type_elements(g, a) <= BARE_WORK / Py_MAX(columns, 1);
 }
 
+bool
+node_is_median(const Node *node)
+{
+    return node->op == OP_extern && node->attrs.object == numpy_object("median");
+}
+
 static bool
 is_bare_median(const Scale *scale, const Node *node)
 {
-    return scale->repeats > 0 && node->op == OP_extern &&
-           node->attrs.object == numpy_object("median") &&
-           type_elements(scale->graph, &graph_node(scale->graph, node->args[0])->type) <=
-               BARE_WORK;
+    return scale->repeats > 0 && node_is_median(node) &&
+           type_elements(scale->graph, &graph_node(scale->graph, node->args[0])->type) <= BARE_WORK;
 }
 
 static int
