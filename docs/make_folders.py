@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "Functions",
                 "foreign gufunc elementary short special libm_tables findings",
             ),
-            ("Memory", "copy overlap select bare pool rows series streams"),
+            ("Memory", "copy overlap select bare bare_number pool rows series streams"),
             ("What a program may see", "errors warnings elision ends"),
             ("CuPy", "cupy cupy_oracle cupy_blocks"),
             ("The rest", "module_arrays"),

@@ -158,8 +158,9 @@ class Writer:
                 depth, self.one(f"o = d[{i}]", f"o, h = h, d[{i}]", "o = h", f"h = d[::-1][{i}]")
             )
         elif kind == 30:
-            of = f"{self.one('np.median', 'np.linalg.norm', 'np.std', 'np.ptp')}(c[{bounds}])"
-            self.put(depth, f"s = {of} + np.cumsum(e[{bounds}])[-1]")
+            of = self.one("np.median", "np.linalg.norm", "np.std", "np.ptp", "np.max", "np.min")
+            part = self.one(f"c[{bounds}]", f"d[{bounds}]", f"d[{bounds}, 1:]")
+            self.put(depth, f"s = {of}({part}) + np.cumsum(e[{bounds}])[-1]")
         elif kind == 31:
             self.put(
                 depth,

@@ -5,21 +5,25 @@
    A call of much work stays one by Python: it may use threads, and lets others run. */
 #include "nest.h"
 
+#include "../arrays/bare.h"
+
 enum { MOST_WORK = 1 << 18 }; /* products and elements; beyond, the objects do not matter */
 
 typedef struct {
     Bare bare;
     int nloops;
     SizeId size[3];
-    int axis[3][3]; /* by operand, the result last, and loop: the axis, or -1 */
-    int copied;     /* so many of its vectors are perhaps copied */
+    int axis[3][3];    /* by operand, the result last, and loop: the axis, or -1 */
+    int copied;        /* so many of its vectors are perhaps copied */
+    BareNumber number; /* … in the place of `bare`; or 0 */
     UfuncLoop loop;
 } BareCall;
 
 static bool
-bare_multiplies(Bare bare)
+bare_multiplies(const BareCall *c)
 {
-    return bare == BARE_DOT || bare == BARE_VECTORS || bare == BARE_MATMUL;
+    return c->number == 0 &&
+           (c->bare == BARE_DOT || c->bare == BARE_VECTORS || c->bare == BARE_MATMUL);
 }
 
 static const Type *
@@ -29,12 +33,12 @@ argument(const Graph *g, const Node *node, int i)
 }
 
 static bool
-calls_dot(const Node *node)
+calls(const Node *node, const char *name)
 {
-    PyObject *dot = module_object("numpy", "dot");
-    if (dot == NULL) PyErr_Clear();
-    Py_XDECREF(dot); /* NumPy has it */
-    return dot != NULL && node->attrs.object == dot;
+    PyObject *function = node->op == OP_extern ? module_object("numpy", name) : NULL;
+    if (function == NULL) PyErr_Clear();
+    Py_XDECREF(function); /* NumPy has it */
+    return function != NULL && node->attrs.object == function;
 }
 
 static bool
@@ -42,7 +46,7 @@ is_dot(const Graph *g, const Node *node, BareCall *c)
 {
     const Type *a = argument(g, node, 0), *b = argument(g, node, 1);
     if (a->rank != 1 || b->rank != 1) return false;
-    *c = (BareCall){BARE_DOT, 1, {a->shape[0]}, {{0}, {0}, {-1}}, 2, {0}};
+    *c = (BareCall){BARE_DOT, 1, {a->shape[0]}, {{0}, {0}, {-1}}, 2, 0, {0}};
     return true;
 }
 
@@ -53,7 +57,7 @@ is_matmul(const Graph *g, const Node *node, BareCall *c)
     if (a->rank > 2 || b->rank > 2 || a->rank == 0 || b->rank == 0) return false;
     bool rows = a->rank == 2, columns = b->rank == 2;
     if (!rows && !columns) {
-        *c = (BareCall){BARE_VECTORS, 1, {a->shape[0]}, {{0}, {0}, {-1}}, 0, {0}};
+        *c = (BareCall){BARE_VECTORS, 1, {a->shape[0]}, {{0}, {0}, {-1}}, 0, 0, {0}};
         return true;
     }
     SizeId one = size_const((Graph *)g, 1);
@@ -63,6 +67,7 @@ is_matmul(const Graph *g, const Node *node, BareCall *c)
                     {{rows ? 0 : -1, a->rank - 1, -1},
                      {-1, 0, columns ? 1 : -1},
                      {rows ? 0 : -1, -1, columns ? rows : -1}},
+                    0,
                     0,
                     {0}};
     return one != NO_SIZE;
@@ -74,7 +79,7 @@ is_find(const Graph *g, const Node *node, BareCall *c)
     const Type *a = argument(g, node, 0);
     if (a->rank != 1 || node->attrs.keepdims || a->dtype == DT_F16) return false;
     Bare bare = node->op == OP_argmax ? BARE_ARGMAX : BARE_ARGMIN;
-    *c = (BareCall){bare, 1, {a->shape[0]}, {{0}, {-1}}, 1, {0}};
+    *c = (BareCall){bare, 1, {a->shape[0]}, {{0}, {-1}}, 1, 0, {0}};
     return true;
 }
 
@@ -85,7 +90,7 @@ is_select(const Graph *g, const Node *node, BareCall *c)
     if (node->type.form != FORM_ARRAY || a->rank != 1 || mask->rank != 1) return false;
     if (!type_is_contiguous(g, a) || !type_is_contiguous(g, mask)) return false;
     *c = (BareCall){
-        BARE_SELECT, 2, {a->shape[0], node->type.shape[0]}, {{0, -1}, {0, -1}, {-1, 0}}, 0, {0}};
+        BARE_SELECT, 2, {a->shape[0], node->type.shape[0]}, {{0, -1}, {0, -1}, {-1, 0}}, 0, 0, {0}};
     return true;
 }
 
@@ -100,8 +105,34 @@ is_take(const Graph *g, const Node *node, BareCall *c)
                     {a->shape[0], type_count((Graph *)g, index)},
                     {{0, -1}, {-1, last}, {-1, last}},
                     0,
+                    0,
                     {0}};
     return c->size[1] != NO_SIZE;
+}
+
+/* Of all elements of one axis or two. */
+static bool
+is_number(const Graph *g, const Node *node, BareNumber number, BareCall *c)
+{
+    const Type *a = argument(g, node, 0);
+    int rows = a->rank == 2 ? 0 : -1, columns = a->rank - 1;
+    if (a->rank == 0 || a->rank > 2 || node->type.form != FORM_SCALAR) return false;
+    if (node->op != OP_extern && node->attrs.nints != a->rank) return false;
+    SizeId outer = rows < 0 ? size_const((Graph *)g, 1) : a->shape[0];
+    *c = (BareCall){.number = number,
+                    .nloops = 2,
+                    .size = {outer, a->shape[columns]},
+                    .axis = {{rows, columns}, {-1, -1}}};
+    return outer != NO_SIZE;
+}
+
+static bool
+is_scan(const Graph *g, const Node *node, BareCall *c)
+{
+    const Type *a = argument(g, node, 0);
+    if (a->rank != 1 || a->dtype != node->type.dtype) return false;
+    *c = (BareCall){.number = BARE_SCAN, .nloops = 1, .size = {a->shape[0]}, .axis = {{0}, {0}}};
+    return true;
 }
 
 static bool
@@ -113,9 +144,13 @@ find_call(const Graph *g, const Node *node, BareCall *c)
     case OP_argmin: return is_find(g, node, c);
     case OP_compress: return is_select(g, node, c);
     case OP_take: return is_take(g, node, c);
-    default:
-        return node->op == OP_extern && node->nargs == 2 && calls_dot(node) && is_dot(g, node, c);
+    case OP_max: return is_number(g, node, BARE_MAX, c);
+    case OP_min: return is_number(g, node, BARE_MIN, c);
+    case OP_cumsum: return is_scan(g, node, c);
+    default: break;
     }
+    if (node->nargs == 1 && calls(node, "median")) return is_number(g, node, BARE_MEDIAN, c);
+    return node->nargs == 2 && calls(node, "dot") && is_dot(g, node, c);
 }
 
 /* Is it, in a loop, with arrays of one dtype, and of a length that has a bound? */
@@ -130,17 +165,20 @@ suits(const Lowering *lw, NodeId id, BareCall *c)
     for (int i = 0; i < node->nargs; i++)
         if (argument(g, node, i)->form != FORM_ARRAY) return false;
     if (!find_call(g, node, c)) return false;
-    bool multiplies = bare_multiplies(c->bare);
+    bool multiplies = bare_multiplies(c);
+    bool apart = c->number == 0 && (c->bare == BARE_SELECT || c->bare == BARE_TAKE);
     for (int i = 0; i < c->nloops; i++) {
         int64_t length = Py_MAX(size_value(g, c->size[i]), 1);
         product *= length;
         sum += length;
-        work = multiplies ? product : sum;
+        work = apart ? sum : product;
         if (!size_upper(g, c->size[i], &most) || work > MOST_WORK) return false;
     }
     for (int i = 0; i < node->nargs && multiplies; i++)
         if (argument(g, node, i)->dtype != node->type.dtype) return false;
-    Answer answer = bare_loop(c->bare, (DType)argument(g, node, 0)->dtype, &c->loop);
+    DType dtype = (DType)argument(g, node, 0)->dtype;
+    Answer answer = c->number != 0 ? bare_number_loop(c->number, dtype, &c->loop)
+                                   : bare_loop(c->bare, dtype, &c->loop);
     if (answer == ANSWER_ERROR) PyErr_Clear();
     return answer == ANSWER_YES;
 }
@@ -193,12 +231,15 @@ add_instrs(Nest *n, const BareCall *c, NodeId id)
 static int
 add_loop(Nest *n, const BareCall *c, DType dtype)
 {
-    int64_t most;
+    int64_t most, columns = 1;
     int32_t at = program_add_loop(n->lw, &c->loop);
     if (at < 0 || VEC_PUSH(n->lw->arena, &n->loops, at) < 0) return -1;
-    n->kernel->partial = c->copied > 0 ? n->places.len : -1;
-    if (c->copied == 0 || !size_upper(n->lw->graph, c->size[0], &most)) return 0;
-    SizeId bytes = size_const(n->lw->graph, most * c->copied * (int64_t)dtype_size(dtype));
+    bool gathers = c->number == BARE_MEDIAN, copies = gathers || c->copied > 0;
+    n->kernel->partial = copies ? n->places.len : -1;
+    if (!copies || !size_upper(n->lw->graph, c->size[0], &most)) return 0;
+    if (gathers && !size_upper(n->lw->graph, c->size[1], &columns)) return 0;
+    int64_t each = gathers ? 8 : c->copied * (int64_t)dtype_size(dtype);
+    SizeId bytes = size_const(n->lw->graph, most * columns * each);
     return nest_add_memory(n, bytes, DEVICE_HOST);
 }
 
@@ -215,7 +256,7 @@ bare_build(Lowering *lw, Group *g)
     n.kernel->kind = KERNEL_CALL;
     n.kernel->nstages = 1;
     n.fallible = true;
-    n.flags = bare_multiplies(c.bare);
+    n.flags = bare_multiplies(&c) || c.number == BARE_MEDIAN || c.number == BARE_SCAN;
     g->ndims = n.nloops = n.kernel->nloops = c.nloops;
     for (int i = 0; i < n.nloops; i++) {
         n.first[i] = i;

@@ -257,6 +257,11 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     if (result == ATTEMPT_DONE) {
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
+        Answer turns = capture->useful ? ANSWER_NO : repeat_learn_unrolled(&in);
+        if (turns != ANSWER_NO) {
+            capture_free(capture);
+            return turns == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+        }
         capture->saves = capture->useful ? capture_saves(capture, request) : 0;
         if (!capture->useful) tell_left_loop(capture);
         capture->recurses = marks->recurses;

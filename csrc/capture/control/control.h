@@ -154,6 +154,8 @@ Answer repeat_learn(Interp *in);
 Answer repeat_learn_kept(Interp *in, const LoopShape *shape);
 /* The same where unrolling the loop around the Instr has come to an end. */
 Answer repeat_learn_turns(Interp *in, int at);
+/* The same where a plan of unrolled loops would gain nothing. */
+Answer repeat_learn_unrolled(Interp *in);
 /* Capture broke at an Instr of the bottom activation, by a number that a turn of a loop around it
    may take as it comes. */
 Answer repeat_learn_break(Interp *in);

@@ -20,6 +20,8 @@
    without. */
 #include "repeat.h"
 
+#include "worth.h"
+
 /* ---- before the body ---- */
 
 /* Is it an array with memory of its own, or one of such arrays?  A view is another object. */
@@ -253,7 +255,7 @@ computes_array(const Graph *g, const Node *node)
     case KIND_UFUNC:
     case KIND_SCAN:
     case KIND_COPY: return node->type.rank > 0;
-    default: return node->op == OP_loop || node->op == OP_repeat;
+    default: return node->op == OP_loop || node->op == OP_repeat || node_is_median(node);
     }
 }
 

@@ -120,6 +120,19 @@ repeat_learn_turns(Interp *in, int at)
 }
 
 Answer
+repeat_learn_unrolled(Interp *in)
+{
+    const Marks *marks = in->attempt.marks;
+    for (int i = 0; i < marks->no_loop.len; i++) {
+        const LoopName *loop = &marks->no_loop.at[i].loop;
+        if (loop->code != in->bottom->decoded->code) continue;
+        Answer answer = repeat_learn_turns(in, loop->number);
+        if (answer != ANSWER_NO) return answer;
+    }
+    return ANSWER_NO;
+}
+
+Answer
 repeat_learn_break(Interp *in)
 {
     switch (in->told.code) {

@@ -370,6 +370,19 @@ is_bare_product(const Scale *scale, const Node *node)
     return type_elements(g, a) <= BARE_WORK / Py_MAX(columns, 1);
 }
 
+bool
+node_is_median(const Node *node)
+{
+    return node->op == OP_extern && node->attrs.object == numpy_object("median");
+}
+
+static bool
+is_bare_median(const Scale *scale, const Node *node)
+{
+    return scale->repeats > 0 && node_is_median(node) &&
+           type_elements(scale->graph, &graph_node(scale->graph, node->args[0])->type) <= BARE_WORK;
+}
+
 static int
 node_weight(Scale *scale, NodeId id)
 {
@@ -397,7 +410,7 @@ node_weight(Scale *scale, NodeId id)
         if ((node->op == OP_compress || node->op == OP_pick) && !scale->read[id]) return 0;
         if (node->op == OP_store && !scale->live[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
-        if (node->op == OP_take) {
+        if (node->op == OP_take || is_bare_median(scale, node)) {
             scale->works = true;
             return BARE_CALLED;
         }

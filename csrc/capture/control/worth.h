@@ -12,6 +12,8 @@ int capture_gain(Capture *capture, const CaptureRequest *request);
 int capture_saves(const Capture *capture, const CaptureRequest *request);
 /* What its loops alone save in this call, as far as it is known how often they turn. */
 int capture_certain(Capture *capture);
+/* A call of np.median in a turn: no more than that, and arrays/bare_number.c does it. */
+bool node_is_median(const Node *node);
 /* How many items of a list may be read for that: half of it, at most. */
 int64_t capture_most_items(const Capture *capture);
 

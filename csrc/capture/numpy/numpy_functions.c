@@ -167,10 +167,31 @@ decompose(const Call *call, PyObject *function)
     return break_unless(in, answer, &note);
 }
 
+/* In turns np.median of all elements is one node, which needs no array objects
+   (arrays/bare_number.c). */
+static Answer
+median_in_turns(const Call *call)
+{
+    Interp *in = call->in;
+    NodeId node;
+    if (call->object != numpy_object("median") || call->nargs != 1 || call->kwnames != NULL ||
+        !sizes_may_vary(in) || !value_is_array(in, call->args[0]))
+        return ANSWER_NO;
+    TRY(array_operand(in, call->args[0], &node));
+    Type type = node_type(in, node);
+    bool real = type.dtype == DT_F64 || type.dtype == DT_F32;
+    if (type.device != DEVICE_HOST || !real || type.rank == 0 || type.rank > 2) return ANSWER_NO;
+    Type number = type_scalar((DType)type.dtype, FORM_SCALAR);
+    TRY(node_extern(in, call->object, 1, &node, &number, &node));
+    return push_node(in, node, call->out);
+}
+
 Answer
 follow_decomposed(const Call *call, const void *function)
 {
     PyObject *object = call->object, *ours = (PyObject *)function;
+    Answer answer = median_in_turns(call);
+    if (answer != ANSWER_NO) return answer;
     if (!any_opaque(call->in, call->nargs, call->args)) return decompose(call, ours);
     bool plain = PyFunction_Check(object) || PyType_Check(object) || !is_from_numpy(object);
     if (!plain || is_dispatcher(object) || !PyFunction_Check(ours)) return ANSWER_NO;
