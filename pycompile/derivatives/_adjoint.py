@@ -249,6 +249,8 @@ class Adjoint(Writer):
             return f"({expr}).sum()"
         if not extra:
             ones = tuple(i for i, n in enumerate(thin) if n == 1 and wide[i] != 1)
+            if any(n not in (1, wide[i]) for i, n in enumerate(thin)):
+                return self.unspread(expr, to)  # the run tells
             return f"({expr}).sum(axis={ones!r}, keepdims=True)"
         if 1 in thin:
             return self.unspread(expr, to)
