@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 class Atom(NamedTuple):
     text: str
     value: int
+    parts: tuple[Any, ...] = ()  # of a minimum
 
 
 Terms = dict[tuple[Atom, ...], int]  # products, and their factors
@@ -114,16 +115,31 @@ def value_of(length: Any) -> int:
 
 
 def divided(length: Any, by: Any) -> tuple[Any, Any]:
-    """Quotient and rest of a division by a product, term by term; of one by a sum all is rest."""
-    ((below, divisor), *more) = terms_of(by).items()
-    quotient: Terms = {}
-    if not more and divisor:
-        for atoms, factor in terms_of(length).items():
-            left = list(atoms)
-            if all(atom in left and (left.remove(atom) or True) for atom in below):
-                quotient[tuple(left)] = factor // divisor
-    whole = made(quotient)
-    return whole, length - whole * by
+    """Quotient and rest of a division, term by term, by the first term of `by`."""
+    below, divisor = next(iter(terms_of(by).items()))
+    quotient: Any = 0
+    rest: Any = length
+    done: Any = 0
+    while not (isinstance(rest, int) and rest == 0) and divisor:
+        atoms, factor = next(iter(terms_of(rest).items()))
+        left, times = without(atoms, below), factor // divisor
+        if left is None or not times:
+            term = made({atoms: factor})
+            rest, done = rest - term, done + term
+            continue
+        more = made({left: times})
+        quotient, rest = quotient + more, rest - more * by
+    return quotient, rest + done
+
+
+def without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+    """The product divided by another one."""
+    left = list(atoms)
+    for atom in others:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
 
 
 def floor(length: Any, by: Any) -> Any:
@@ -145,7 +161,18 @@ def _extreme(name: str, a: Any, b: Any) -> Any:
     choose = min if name == "min" else max
     if isinstance(a, int) and isinstance(b, int):
         return choose(a, b)
-    return Length({(Atom(f"{name}({a}, {b})", choose(value_of(a), value_of(b))),): 1})
+    parts = (a, b) if name == "min" else ()
+    return Length({(Atom(f"{name}({a}, {b})", choose(value_of(a), value_of(b)), parts),): 1})
+
+
+def end(stop: Any, length: Any) -> Any:
+    """The end of a slice of an axis, which NumPy makes no more than its length."""
+    for atoms, factor in terms_of(stop).items():
+        parts = atoms[0].parts if len(atoms) == factor == 1 else ()
+        for one, other in (parts, parts[::-1]) if parts else ():
+            if stop - made({atoms: 1}) + other == length:
+                return stop - made({atoms: 1}) + one
+    return stop
 
 
 # What sizes in a graph are written with.

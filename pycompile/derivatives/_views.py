@@ -165,7 +165,7 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
         elif start == 0 and step == 1 and length == n:
             index[j] = slice(None)
         else:
-            stop = start + step * length
+            stop = _lengths.end(start + step * length, n)
             index[j] = slice(start, stop if stop >= 0 else None, step)
     if offset:
         return None
