@@ -366,6 +366,16 @@ part_is_steady(PyObject *const *values, StepPart part)
     return ANSWER_YES;
 }
 
+/* Is it the same object in all trials: a dtype, say? */
+static Answer
+constant_is_steady(PyObject *const *values)
+{
+    for (int k = 1; k < TRIALS; k++)
+        if (step_part(values[0], PART_sample) != step_part(values[k], PART_sample))
+            return ANSWER_NO;
+    return ANSWER_YES;
+}
+
 static Answer
 value_follows(Trials *t, PyObject *const *values, PyObject **out)
 {
@@ -387,6 +397,7 @@ value_follows(Trials *t, PyObject *const *values, PyObject **out)
     case STEP_OPAQUE:
     case STEP_HOLE:
     case STEP_NONE: return ANSWER_YES;
+    case STEP_CONSTANT: return constant_is_steady(values);
     default: return ANSWER_NO;
     }
 }
