@@ -238,7 +238,7 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
     activity = Activity(graph.nodes, given)
     (out,) = graph.outputs
     names = Names()
-    back = _Whole(names, _lengths.symbols(graph.symbols), activity, {})
+    back = _Whole(names, _lengths.symbols(_lengths.named(graph.text, graph.symbols)), activity, {})
     back.most = most
     try:
         back.run(graph.nodes, {out.id: "one"} if out in activity else {})
@@ -249,7 +249,7 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
         for node in given
     ]
     back.text.put(f"return [{', '.join(results)}]")
-    sizes = _lengths.named(back.text.lines, graph.symbols)
+    sizes = _lengths.named("".join(back.text.lines), back.sizes, "size_")
     params = [Writer.ref(back, node) for node in back.kept.values()]
     params += [*(f"size_{name}" for name in sizes), "one"]
     objects = names.objects

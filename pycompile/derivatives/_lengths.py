@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -184,7 +183,7 @@ NAMES: dict[str, Any] = {
 
 _PRIMES = [n for n in range(101, 2000) if all(n % k for k in range(2, 45))]
 _DIVISIBLE = 720720 * 64  # by small numbers
-_WORD = re.compile(r"\bsize_\w+")
+_WORD = re.compile(r"\w+")
 
 
 def symbols(hints: dict[str, int]) -> dict[str, Any]:
@@ -197,7 +196,7 @@ def symbols(hints: dict[str, int]) -> dict[str, Any]:
     return out
 
 
-def named(lines: Iterable[str], hints: Iterable[str]) -> list[str]:
-    """Those of the symbols that a text names."""
-    words = {word for line in lines for word in _WORD.findall(line)}
-    return [name for name in hints if f"size_{name}" in words]
+def named(text: str, values: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Those of which a text has the names, with something in front of them."""
+    words = set(_WORD.findall(text))
+    return {name: value for name, value in values.items() if before + name in words}

@@ -204,6 +204,7 @@ class Plan:
         self.graph = graph
         self.cases: dict[Any, Case] = {}
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
+        self.symbols = _lengths.named(graph.text, graph.symbols)
         self.unseen_writes = 0  # the runtime tells these five: see compile_backend.c
         self.effects = 0
         self.fixed_values: list[tuple[Any, int]] = []
@@ -215,10 +216,11 @@ class Plan:
     def sizes(self, inputs: Sequence[Any]) -> dict[str, int]:
         values = {node.id: value for node, value in zip(self.graph.inputs, inputs, strict=True)}
         out = {}
-        for name in self.graph.symbols:
+        for name in self.symbols:
             node, axis = map(int, name[1:].split("_"))
-            array = values[node]
-            out[name] = (array.shape if name[0] == "d" else array.strides)[axis]
+            value = values[node]  # which may be the length
+            lengths = getattr(value, "shape" if name[0] == "d" else "strides", (value,))
+            out[name] = int(lengths[axis])
         return out
 
     def __call__(self, *inputs: Any) -> list[Any]:
@@ -286,7 +288,7 @@ class Plan:
         """For all sizes where there is such a text, or else for these."""
         if active not in self.cases:
             try:
-                self.cases[active] = Case(self.graph, active, _lengths.symbols(self.graph.symbols))
+                self.cases[active] = Case(self.graph, active, _lengths.symbols(self.symbols))
             except (DerivativeError, NoRule):
                 self.cases[active] = None
         key = (active, tuple(sizes.values()))
