@@ -235,9 +235,12 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
     symbols of sizes, before the cotangent; a text tells why there is none."""
     inputs = {node.id: node for node in graph.inputs}
     given = [inputs[number] for number in leaves]
-    activity = Activity(graph.nodes, given)
     (out,) = graph.outputs
     names = Names()
+    try:
+        activity = Activity(graph.nodes, given)
+    except DerivativeError as error:
+        return str(error)
     back = _Whole(names, _lengths.symbols(_lengths.named(graph.text, graph.symbols)), activity, {})
     back.most = most
     try:
