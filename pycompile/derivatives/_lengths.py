@@ -41,7 +41,9 @@ class Length:
 
     def __repr__(self) -> str:
         parts = [
-            " * ".join(([str(factor)] if factor != 1 or not atoms else []) + [a.text for a in atoms])
+            " * ".join(
+                ([str(factor)] if factor != 1 or not atoms else []) + [a.text for a in atoms]
+            )
             for atoms, factor in self.terms.items()
         ]
         return parts[0] if parts[0].isidentifier() and len(parts) == 1 else f"({' + '.join(parts)})"

@@ -180,8 +180,7 @@ call_text(Interp *in, PyObject *told, Value *one, Value **out)
     if (args == NULL) return ANSWER_ERROR;
     for (int i = 0; i < n; i++)
         TRY(value_then(in, (NodeId)PyLong_AsLong(PyTuple_GET_ITEM(ids, i)), &args[i]));
-    for (int i = n; i < all; i++)
-        TRY(symbol_named(in, PyTuple_GET_ITEM(symbols, i - n), &args[i]));
+    for (int i = n; i < all; i++) TRY(symbol_named(in, PyTuple_GET_ITEM(symbols, i - n), &args[i]));
     args[all] = one;
     Value *callable = value_const(in, function);
     return callable == NULL ? ANSWER_ERROR : call_value(in, callable, all + 1, args, NULL, out);
@@ -203,9 +202,9 @@ forward_pass(Interp *in, NodeId mark, int nleaves, const NodeId *leaves, NodeId 
     return part == NULL || simplified(part) < 0 ? NULL : graph_view(part);
 }
 
-/* The text of the pullback from `out` to the leaves; a str tells why there is none.  A graph for any
-   length is worth more than the gradient in it: a plan for each length would be made of all that is
-   around. */
+/* The text of the pullback from `out` to the leaves; a str tells why there is none.  A graph for
+   any length is worth more than the gradient in it: a plan for each length would be made of all
+   that is around. */
 static PyObject *
 text_of(Interp *in, NodeId mark, const Value *leaves, NodeId out)
 {

@@ -439,8 +439,7 @@ scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out)
     bool ratio = strcmp(name, "as_integer_ratio") == 0;
     if (ratio && config != NULL && config->backend_lengths) /* a derivative refuses it */
         return call_simple(in, method, 1, &self, out);
-    if (ratio)
-        return scalar_pure(in, &PyTuple_Type, method, self, out);
+    if (ratio) return scalar_pure(in, &PyTuple_Type, method, self, out);
     const Function *found = function_of(type_name, name, 1);
     if (found == NULL) return ANSWER_NO;
     if (found->gives[0] == 's') return scalar_pure(in, &PyUnicode_Type, method, self, out);

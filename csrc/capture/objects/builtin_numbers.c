@@ -203,8 +203,8 @@ is_python_number(Interp *in, Value *value, bool *inexact)
     return exact || *inexact;
 }
 
-/* From 3.12 on, sum() adds floats with compensation, unlike +; but from the first item on that is no
-   number of Python's it adds. */
+/* From 3.12 on, sum() adds floats with compensation, unlike +; but from the first item on that is
+   no number of Python's it adds. */
 static Answer
 sum_of_python(Interp *in, Value *items, int *first, Value **total)
 {
