@@ -202,7 +202,9 @@ class Plan:
 
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
-        self.cases: dict[Any, Case] = {}
+        self.cases: dict[
+            Any, Any
+        ] = {}  # by active inputs; by sizes, too, where these have to be numbers
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
         self.symbols = _lengths.named(graph.text, graph.symbols)
         self.unseen_writes = 0  # the runtime tells these five: see compile_backend.c
