@@ -16,6 +16,7 @@ typedef struct Config {
 #define OPTION(name, type, ...) OPTION_##type(name)
 #include "config.def"
     PyObject *backend_call; /* owned; a Python backend, or NULL */
+    bool backend_lengths;   /* does it take graphs with lengths that are symbols? */
     PyObject *dims;         /* owned; declared lengths, see capture/core/dims.c, or NULL */
 } Config;
 

@@ -687,6 +687,8 @@ void type_print(const Graph *g, const Type *type, Text *out);
 void size_print(const Graph *g, SizeId size, Text *out);
 /* NULL with ValueError (line and reason) or MemoryError set.  `@n` in the text is keep[n]. */
 Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
+/* A size of which the graph has the symbols; NO_SIZE with the error set. */
+SizeId size_parse(Graph *g, const char *text);
 /* 0, or -1 with SystemError naming the node and the broken rule. */
 int graph_verify(const Graph *g);
 

@@ -264,6 +264,12 @@ size(Parser *p)
     return number(p, &value) < 0 ? NO_SIZE : size_const(p->g, value);
 }
 
+SizeId
+size_parse(Graph *g, const char *text)
+{
+    return size(&(Parser){.g = g, .at = text});
+}
+
 /* Sizes up to `close`, behind the opening bracket; returns how many, or -1. */
 static int
 sizes(Parser *p, SizeId *out, const char *close)

@@ -124,6 +124,7 @@ set_option(Config *config, const char *name, PyObject *value)
     if (strcmp(name, "backend") == 0 && PyCallable_Check(value) && !PyUnicode_Check(value)) {
         config->backend = "python";
         config->backend_call = value;
+        config->backend_lengths = PyObject_HasAttrString(value, "takes_lengths");
         return 0;
     }
     if (strcmp(name, "dynamic") == 0 && PyDict_Check(value)) {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pycompile.derivatives._called import is_flat
+from pycompile.derivatives._called import is_flat, is_ratio
 from pycompile.derivatives._elementwise import DISCRETE
-from pycompile.derivatives._text import Node
+from pycompile.derivatives._text import Node, no_rule
 
 
 def is_real_valued(node: Node) -> bool:
@@ -45,6 +45,8 @@ class Activity:
             )
         if node.op == "extern" and is_flat(node):
             return False
+        if node.op == "extern" and is_ratio(node) and any(x.id in self.ids for x in node.args):
+            raise no_rule(node, "as_integer_ratio, whose integers are all of the number")
         if node.form != "object" and not is_real_valued(node):
             return False
         args = node.args

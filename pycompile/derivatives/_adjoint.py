@@ -116,7 +116,8 @@ class Adjoint(Writer):
         """Is a value of the graph computed again, from what is kept anyway?"""
         return self.cost(node) <= MOST_AGAIN
 
-    def cost(self, node: Node) -> int:
+    def cost(self, node: Node, most: int = MOST_AGAIN) -> int:
+        """What computing it again costs, or more than `most`: chains are long."""
         if node.id in self.kept or node.op == "const":
             return 0
         if node.op == "input":
@@ -126,19 +127,21 @@ class Adjoint(Writer):
         cost = 2 * MOST_AGAIN
         if node.kind == "view" or (node.op == "copy" and node.form != "array"):
             # A view is never kept: its array is.
-            cost = 0 if node.kind == "view" else self.leaf(node.args[0])
-        elif node.op in CHEAP and node.form != "object":
-            cost = 1 + sum(map(self.leaf, node.args))
-        elif node.op == "full":
-            cost = 1 + self.leaf(node.args[0])
-        self.again[node.id] = cost
+            cost = 0 if node.kind == "view" else self.leaf(node.args[0], most)
+        elif (node.op in CHEAP and node.form != "object") or node.op == "full":
+            cost = 1
+            for arg in node.args:
+                if cost <= most:
+                    cost += self.leaf(arg, most - cost)
+        if cost <= most or most == MOST_AGAIN:
+            self.again[node.id] = cost
         return cost
 
-    def leaf(self, node: Node) -> int:
+    def leaf(self, node: Node, most: int) -> int:
         """An input costs nothing: it is there anyway."""
         while node.kind == "view":
             node = node.args[0]
-        return 0 if node.op == "input" else self.cost(node)
+        return 0 if node.op == "input" else self.cost(node, most)
 
     def is_again(self, node: Node) -> bool:
         """Is a value of a turn computed again from others of the turn?  What exp and its like give is
@@ -249,6 +252,8 @@ class Adjoint(Writer):
             return f"({expr}).sum()"
         if not extra:
             ones = tuple(i for i, n in enumerate(thin) if n == 1 and wide[i] != 1)
+            if any(n not in (1, wide[i]) for i, n in enumerate(thin)):
+                return self.unspread(expr, to)  # the run tells
             return f"({expr}).sum(axis={ones!r}, keepdims=True)"
         if 1 in thin:
             return self.unspread(expr, to)

@@ -546,7 +546,7 @@ def is_slice(call: Called, key: Any) -> bool:
 class _Gathered:
     """Stands for a node: the array that NumPy makes of a list or tuple."""
 
-    op, kind, form, dtype = "gathered", "gathered", "object", "object"
+    op, kind, form, dtype, type = "gathered", "gathered", "object", "object", "object"
     regions = args = shape = ()
 
     def __init__(self, id: str, places: Places) -> None:

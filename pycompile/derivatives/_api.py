@@ -228,23 +228,16 @@ def _on_device(args: Sequence[Any]) -> bool:
     return any(_trees.is_on_device(value) for arg in args for _, value in _trees.leaves(arg))
 
 
-_compiled: dict[Any, Any] = {}
-_OF_LENGTHS = {"recompile_limit": 1 << 20, "accumulated_recompile_limit": 1 << 20}
+_UNLIMITED = {"recompile_limit": 1 << 20, "accumulated_recompile_limit": 1 << 20}
 
 
 def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Of arrays on a device no tape tells views and writes: the gradient is part of a graph."""
-    key = (id(asked.function), asked.argnums, asked.has_aux)
-    if key not in _compiled or _compiled[key][0] is not asked.function:
-        if len(_compiled) > 256:
-            _compiled.clear()
-        rest = "*args, **kwargs"
-        made = _run.caller(_followed.derivative(*asked), rest, rest, asked.function)
-        # A length that varies would end the graph: each has a plan of its own.
-        made = _api.compile(made, dynamic=False, fullgraph=True, mode="wait", options=_OF_LENGTHS)
-        _compiled[key] = asked.function, made
+    rest = "*args, **kwargs"
+    made = _run.caller(_followed.derivative(*asked), rest, rest, asked.function)
+    made = _api.compile(made, fullgraph=True, mode="wait", options=_UNLIMITED)
     try:
-        return _compiled[key][1](*args, **kwargs)
+        return made(*args, **kwargs)
     except GraphBreakError as error:
         raise DerivativeError(f"a gradient of CuPy's arrays has to be one graph: {error}") from None
 
@@ -322,18 +315,9 @@ def _cotangents(ran: Pass, cotangent: Any) -> list[Any]:
     return out
 
 
-_made: dict[Any, _run.Derived] = {}
-
-
 def _derived(f: Any) -> _run.Derived:
-    """The same function is made ready once."""
-    f = _unwrapped(f)
-    key = id(f)
-    if key not in _made or _made[key].function is not f:
-        if len(_made) > 256:
-            _made.clear()
-        _made[key] = _run.Derived(f)
-    return _made[key]
+    """Made anew at each call: that is cheap, and what is kept would keep what is in the function's cells."""
+    return _run.Derived(_unwrapped(f))
 
 
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

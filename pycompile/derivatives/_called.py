@@ -101,6 +101,11 @@ def is_flat(node: Node) -> bool:
     return function in rules.ZERO_SET
 
 
+def is_ratio(node: Node) -> bool:
+    """Does it give a number as two integers?"""
+    return getattr(called(node).function, "__name__", "") == "as_integer_ratio"
+
+
 def holes_in(template: Any) -> Iterable[int]:
     if type(template) is _calls.Hole:
         yield template.number

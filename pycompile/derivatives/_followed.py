@@ -17,7 +17,7 @@ import numpy as np
 from pycompile import _told, derivatives
 from pycompile._C import DisabledFunction, Graph
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _pieces, _trees
+from pycompile.derivatives import _lengths, _pieces, _trees
 from pycompile.derivatives._activity import Activity
 from pycompile.derivatives._backward import Backward
 from pycompile.derivatives._text import Function, Names, Node
@@ -231,21 +231,27 @@ OWN = ("pycompile.derivatives._pieces", "pycompile.derivatives.rules")
 
 
 def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
-    """The pullback from the graph's output to the leaves, as a function, and the nodes that it takes
-    before the cotangent; a text tells why there is none."""
+    """The pullback from the graph's output to the leaves, as a function, the nodes that it takes, and the
+    symbols of sizes, before the cotangent; a text tells why there is none."""
     inputs = {node.id: node for node in graph.inputs}
     given = [inputs[number] for number in leaves]
-    activity = Activity(graph.nodes, given)
     (out,) = graph.outputs
+<<<<<<< HEAD
     if out not in activity:
         return "the result depends on nothing that is differentiated"
     if any("@cuda:" in node.type for node in graph.nodes):
         return "arrays of several devices"
+=======
+>>>>>>> grad8
     names = Names()
-    back = _Whole(names, {}, activity, {})
+    try:
+        activity = Activity(graph.nodes, given)
+    except DerivativeError as error:
+        return str(error)
+    back = _Whole(names, _lengths.symbols(_lengths.named(graph.text, graph.symbols)), activity, {})
     back.most = most
     try:
-        back.run(graph.nodes, {out.id: "one"})
+        back.run(graph.nodes, {out.id: "one"} if out in activity else {})
     except (DerivativeError, NoRule) as error:
         return str(error)
     results = [
@@ -253,7 +259,9 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
         for node in given
     ]
     back.text.put(f"return [{', '.join(results)}]")
-    params = [*(Writer.ref(back, node) for node in back.kept.values()), "one"]
+    sizes = _lengths.named("".join(back.text.lines), back.sizes, "size_")
+    params = [Writer.ref(back, node) for node in back.kept.values()]
+    params += [*(f"size_{name}" for name in sizes), "one"]
     objects = names.objects
     if any(map(is_on_device, graph.nodes)):
         objects = of_device(objects | {"np": np} | vars(_pieces))
@@ -262,4 +270,4 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
             back.text.places.insert(0, None)
     function = Function("backward", params, back.text, objects)
     _told.followed(graph, list(back.kept.values()), function.source)
-    return function.plain, tuple(back.kept)
+    return function.plain, tuple(back.kept), tuple(sizes)

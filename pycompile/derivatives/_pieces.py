@@ -46,12 +46,13 @@ def prod_back(g, x, axes):
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     turned = x.transpose(rest + axes)
     shape = tuple(x.shape[i] for i in rest)
-    flat = turned.reshape((*shape, math.prod(x.shape[i] for i in axes)))
-    if not x.size:
-        return np.zeros(x.shape, x.dtype)
+    count = 1
+    for i in axes:
+        count = count * x.shape[i]
+    flat = turned.reshape((*shape, count))
     ones = np.ones((*shape, 1), x.dtype)
-    left = np.concatenate((ones, np.cumprod(flat, axis=-1)[..., :-1]), axis=-1)
-    right = np.concatenate((ones, np.cumprod(flat[..., ::-1], axis=-1)[..., :-1]), axis=-1)
+    left = np.concatenate((ones, np.cumprod(flat, axis=-1)), axis=-1)[..., :-1]
+    right = np.concatenate((ones, np.cumprod(flat[..., ::-1], axis=-1)), axis=-1)[..., :-1]
     each = (left * right[..., ::-1] * np.reshape(g, (*shape, 1))).reshape(turned.shape)
     return each.transpose(order_of(rest + axes))
 

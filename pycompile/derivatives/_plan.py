@@ -18,7 +18,7 @@ import numpy as np
 
 from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _tape, _views
+from pycompile.derivatives import _lengths, _tape, _views
 from pycompile.derivatives._activity import Activity, free_nodes, is_real_valued
 from pycompile.derivatives._backward import Backward
 from pycompile.derivatives._text import Function, Names, Node, Text, no_rule, where
@@ -114,16 +114,17 @@ def written_input(node: Node) -> Node | None:
 
 
 class Case:
-    """One set of active inputs and sizes: the texts."""
+    """One set of active inputs: the texts, for sizes that are numbers or lengths."""
 
     def __init__(
         self,
         graph: _C.Graph,
         active: tuple[bool, ...],
-        sizes: dict[str, int],
+        sizes: dict[str, Any],
         names: Names | None = None,
     ) -> None:
         self.graph, self.sizes = graph, sizes
+        self.open = [name for name, size in sizes.items() if not isinstance(size, int)]
         self.inputs = [node for node, is_it in zip(graph.inputs, active, strict=True) if is_it]
         self.activity = Activity(graph.nodes, self.inputs)
         self.names = names or Names()
@@ -144,14 +145,19 @@ class Case:
             for node in self.kept.values()
         )
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
-        params = [f"v{node.id}" for node in graph.inputs]
+        params = [f"v{node.id}" for node in graph.inputs] + self.lengths
         self.forward = Function("forward", params, forward.text, self.names.objects)
 
-    def laid_out(self, node: Node, value: Any) -> Any:
+    @property
+    def lengths(self) -> list[str]:
+        """What the texts call those that only the run tells."""
+        return [f"size_{name}" for name in self.open]
+
+    def laid_out(self, sizes: dict[str, int], node: Node, value: Any) -> Any:
         """An output in the layout that the graph promises."""
         if node.form != "array" or node.kind == "view" or not isinstance(value, np.ndarray):
             return value
-        writer = Writer(self.names, self.sizes, Text())
+        writer = Writer(self.names, sizes, Text())
         shape, strides = writer.shape(node), writer.strides(node)
         if value.shape != shape or all(
             n == 1 or a == b for n, a, b in zip(shape, value.strides, strides, strict=True)
@@ -185,7 +191,7 @@ class Case:
             results = ", ".join(back.ct.get(node.id, "None") for node in self.inputs)
             back.text.put(f"return ({results}{',' if self.inputs else ''})")
             names = (Writer.ref(back, node) for node in self.kept.values())
-            params = [*names, *(f"ct{i}" for i in mask)]
+            params = [*names, *self.lengths, *(f"ct{i}" for i in mask)]
             self.backs[mask] = Function("backward", params, back.text, self.names.objects)
             self.again[mask] = back.recomputed
         return self.backs[mask]
@@ -196,8 +202,11 @@ class Plan:
 
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
-        self.cases: dict[Any, Case] = {}
+        self.cases: dict[
+            Any, Any
+        ] = {}  # by active inputs; by sizes, too, where these have to be numbers
         self.batches: dict[Any, Any] = {}  # for many items: _batch.py
+        self.symbols = _lengths.named(graph.text, graph.symbols)
         self.unseen_writes = 0  # the runtime tells these five: see compile_backend.c
         self.effects = 0
         self.fixed_values: list[tuple[Any, int]] = []
@@ -209,10 +218,11 @@ class Plan:
     def sizes(self, inputs: Sequence[Any]) -> dict[str, int]:
         values = {node.id: value for node, value in zip(self.graph.inputs, inputs, strict=True)}
         out = {}
-        for name in self.graph.symbols:
+        for name in self.symbols:
             node, axis = map(int, name[1:].split("_"))
-            array = values[node]
-            out[name] = (array.shape if name[0] == "d" else array.strides)[axis]
+            value = values[node]  # which may be the length
+            lengths = getattr(value, "shape" if name[0] == "d" else "strides", (value,))
+            out[name] = int(lengths[axis])
         return out
 
     def __call__(self, *inputs: Any) -> list[Any]:
@@ -258,22 +268,35 @@ class Plan:
                 f"condition, in the code around {where(node)}: let the function write into a copy of it"
             )
         sizes = self.sizes(inputs)
-        key = (active, tuple(sizes.values()))
-        if key not in self.cases:
-            self.cases[key] = Case(self.graph, active, sizes)
-        case = self.cases[key]
-        outputs, kept = tape.call(case.forward, inputs, True)
-        outputs = list(map(case.laid_out, self.graph.outputs, outputs))
+        case = self.case(active, sizes)
+        lengths = [sizes[name] for name in case.open]
+        outputs, kept = tape.call(case.forward, [*inputs, *lengths], True)
+        outputs = [
+            case.laid_out(sizes, node, out)
+            for node, out in zip(self.graph.outputs, outputs, strict=True)
+        ]
         if self.followed is not False:
             kept = owned(kept, [x for x in inputs if id(x) not in tape.known])
         _told.forward(case, kept)
-        self.record(tape, case, inputs, slots, outputs, kept)
+        self.record(tape, case, sizes, inputs, slots, outputs, (*kept, *lengths))
         tape.plans.append(self)
         if self.followed is not False:
             tape.watch([*inputs, *outputs], [inputs[i] for _, _, i in self.writes])
             tape.prints.update(self.after)
             self.note_store(tape, inputs, outputs)
         return list(outputs)
+
+    def case(self, active: tuple[bool, ...], sizes: dict[str, int]) -> Case:
+        """For all sizes where there is such a text, or else for these."""
+        if active not in self.cases:
+            try:
+                self.cases[active] = Case(self.graph, active, _lengths.symbols(self.symbols))
+            except (DerivativeError, NoRule):
+                self.cases[active] = None
+        key = (active, tuple(sizes.values()))
+        if self.cases[active] is None and key not in self.cases:
+            self.cases[key] = Case(self.graph, active, sizes)
+        return self.cases[active] or self.cases[key]
 
     def note_store(self, tape: _tape.Tape, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Behind the plan comes container[key] = value: what was there may have been the same numbers."""
@@ -290,6 +313,7 @@ class Plan:
         self,
         tape: _tape.Tape,
         case: Case,
+        sizes: dict[str, int],
         inputs: Sequence[Any],
         slots: Sequence[int | None],
         outputs: Sequence[Any],
@@ -325,7 +349,7 @@ class Plan:
             target = inputs[storage]
             view = None
             if node.op == "commit":
-                writer = Writer(case.names, case.sizes, Text())
+                writer = Writer(case.names, sizes, Text())
                 base = self.graph.inputs[storage]
                 view = _views.find(writer.place(base), writer.written_place(node))
             tape.write(target, outs[i] if i in case.outputs else None, view)
@@ -373,6 +397,9 @@ def _pull(case: Case, mine: Sequence[int], tape: _tape.Tape, kept: Any, cts: Seq
 
 def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Any:
     return Plan(graph)
+
+
+backend.takes_lengths = True  # type: ignore[attr-defined]
 
 
 def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -46,13 +47,17 @@ def of_arrays(function: Any, count: int, numbers: dict[int, str]) -> Any:
 
 def caller(function: Any, params: str, given: str, like: Any = None) -> Any:
     """A function of `params` that calls the function with `given`.  Those that call the same function, or
-    one that was made anew of the same code and cells, have one code, and so the plans of one; `like`: the
-    function that counts there."""
-    like = function if like is None else like
-    of: Any = id(like)
-    if isinstance(like, types.FunctionType):
-        of = like.__code__, *map(id, _contents(like))
+    one that was made anew of the same code, with the same code in its cells and other data perhaps, have
+    one code, and so the plans of one; `like`: the function that counts there."""
+    of = _identity(function if like is None else like)
     return _maker(of, params, given)(function)
+
+
+def _identity(thing: Any, depth: int = 3) -> Any:
+    """Equal for what plans are likely to be the same for."""
+    if isinstance(thing, types.FunctionType) and depth:
+        return thing.__code__, *(_identity(each, depth - 1) for each in _contents(thing))
+    return id(thing) if callable(thing) or isinstance(thing, types.ModuleType) else type(thing)
 
 
 def _contents(function: types.FunctionType) -> Iterator[Any]:
@@ -138,6 +143,9 @@ class Reached:
                 yield function.__globals__[name]
 
 
+_one_plan: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+
+
 class Derived:
     """A function made ready for derivatives, with the wrappers that Python's floats need."""
 
@@ -147,8 +155,18 @@ class Derived:
         self.function = function
         self.fullgraph = fullgraph
         self.compiled: dict[bool, Any] = {}  # whole graphs only, or not
-        self.is_one_plan = False  # was it, when it last ran?
         self.wrappers: dict[Any, Any] = {}
+
+    @property
+    def is_one_plan(self) -> bool:
+        """Was it, or another function of its code, when that last ran?"""
+        return getattr(self.function, "__code__", None) in _one_plan
+
+    @is_one_plan.setter
+    def is_one_plan(self, is_it: bool) -> None:
+        code = getattr(self.function, "__code__", None)
+        if code is not None:
+            (_one_plan.add if is_it else _one_plan.discard)(code)
 
     def target(self) -> Any:
         whole = self.is_whole()

@@ -8,10 +8,13 @@ reshape; or `.real` and `.imag`.  Its adjoint adds into zeros of the array's sha
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from pycompile.derivatives import _lengths
 
 Lengths = tuple[int, ...]
 
@@ -87,7 +90,7 @@ def index_text(index: tuple[Any, ...]) -> str:
         start, stop = ("" if end is None else str(end) for end in (item.start, item.stop))
         return f"{start}:{stop}" + ("" if item.step in (None, 1) else f":{item.step}")
 
-    if index and all(isinstance(item, int) for item in index):
+    if index and not any(isinstance(item, slice) for item in index):
         return ", ".join([*map(one, index), "..."])  # an array of no axis, not a number
     while len(index) > 1 and index[-1] == slice(None):
         index = index[:-1]
@@ -152,7 +155,7 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
         length = part.shape[axis] if axis is not None else 1
         step = part.strides[axis] // along[j] if axis is not None else 1
         walk = step * (length - 1)
-        start = offset // along[j] if along[j] else 0
+        start = _lengths.floor(offset, along[j]) if along[j] else 0
         start = min(max(start, max(0, -walk)), n - 1 - max(0, walk))
         offset -= start * along[j]
         if back[j]:
@@ -162,7 +165,7 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
         elif start == 0 and step == 1 and length == n:
             index[j] = slice(None)
         else:
-            stop = start + step * length
+            stop = _lengths.end(start + step * length, n)
             index[j] = slice(start, stop if stop >= 0 else None, step)
     if offset:
         return None
@@ -175,7 +178,11 @@ def _indexed(base: Place, part: Place, name: str, offset: int) -> View | None:
 
 
 def _reshaped(base: Place, part: Place, name: str, offset: int) -> View | None:
-    if offset or int(np.prod(base.shape)) != int(np.prod(part.shape)):
+    if offset:
+        return None
+    if has_lengths(base, part):
+        return View(name, part.shape, True, (), (), (), ()) if _are_packed(base, part) else None
+    if math.prod(base.shape) != math.prod(part.shape):
         return None
     # No memory is touched: the strides say whether a reshape needs a copy.
     dummy = np.lib.stride_tricks.as_strided(np.empty(1, part.dtype), base.shape, base.strides)
@@ -189,9 +196,37 @@ def _reshaped(base: Place, part: Place, name: str, offset: int) -> View | None:
     return View(name, part.shape, True, (), (), (), ()) if same else None
 
 
+def has_lengths(*places: Place) -> bool:
+    """Does only the run tell where they lie?"""
+    return any(
+        isinstance(n, _lengths.Length) for x in places for n in (*x.shape, *x.strides, x.offset)
+    )
+
+
+def packed(shape: Lengths, dtype: Any, order: str) -> Lengths:
+    """The strides of a fresh array."""
+    step, out = np.dtype(dtype).itemsize, []
+    for n in reversed(shape) if order == "C" else shape:
+        out.append(step)
+        step *= n
+    return tuple(reversed(out)) if order == "C" else tuple(out)
+
+
+def _are_packed(base: Place, part: Place) -> bool:
+    """Are both in order, without gaps, and of one size?"""
+    sizes = [_lengths.value_of(math.prod(x.shape)) for x in (base, part)]
+    return sizes[0] == sizes[1] and all(
+        n == 1 or a == b
+        for x in (base, part)
+        for n, a, b in zip(x.shape, x.strides, packed(x.shape, x.dtype, "C"), strict=True)
+    )
+
+
 def places(base: Place, part: Place) -> np.ndarray[Any, Any] | None:
     """Which elements of the array, in C order, those of the part are: for views that overlap
     themselves, and those along several axes at once."""
+    if has_lengths(base, part):
+        return None
     size, count = base.dtype.itemsize, int(np.prod(base.shape))
     if base.dtype != part.dtype or not count or (part.offset - base.offset) % size:
         return None

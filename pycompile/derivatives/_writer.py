@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _calls, _eager, _steps
-from pycompile.derivatives import _views
+from pycompile.derivatives import _lengths, _views
 from pycompile.derivatives._called import Called, called, holes_in, plain_results
 from pycompile.derivatives._text import UFUNCS, Names, Node, Text, no_rule
 
@@ -58,8 +58,8 @@ class Writer:
         self.nest = 0  # loops over elements around what is written
         self.stored: set[int] = set()  # versions of an array that a loop writes in place
 
-    def size(self, size: int | str) -> int:
-        return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
+    def size(self, size: int | str) -> Any:
+        return size if isinstance(size, int) else eval(size, _lengths.NAMES, self.sizes)
 
     def shape(self, node: Node) -> tuple[int, ...]:
         return tuple(map(self.size, node.shape))
@@ -237,8 +237,8 @@ class Writer:
             return f"np.array({x})"
         shape, strides = self.shape(node), self.strides(node)
         order = "C"
-        if strides != packed(shape, node.dtype, "C"):
-            order = "F" if strides == packed(shape, node.dtype, "F") else "K"
+        if strides != _views.packed(shape, node.dtype, "C"):
+            order = "F" if strides == _views.packed(shape, node.dtype, "F") else "K"
         return f"{x}.copy(order={order!r})"
 
     def op_concatenate(self, node: Node) -> str:
@@ -571,15 +571,6 @@ def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:
             index[axis] = f"stretch({start}, {step}, {length})"
         out.append(f"{ref(array)}[{', '.join(index)}]")
     return out
-
-
-def packed(shape: tuple[int, ...], dtype: str, order: str) -> tuple[int, ...]:
-    """The strides of a fresh array."""
-    step, out = np.dtype(dtype).itemsize, []
-    for n in reversed(shape) if order == "C" else shape:
-        out.append(step)
-        step *= n
-    return tuple(reversed(out)) if order == "C" else tuple(out)
 
 
 def dtype_text(dtype: str) -> str:

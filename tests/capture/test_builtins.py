@@ -42,3 +42,18 @@ def test_wrong_arguments_of_an_object(call):
 
     function = eval(f"lambda x, Number: (x * 2.0, {call}(Number(), 1, 2, 3))")
     assert isinstance(check(function, X, Number, captured=False).raised, TypeError)
+
+
+SUMS = """
+[1.0, x[0], x[1]] | [x[0], 1.0, x[1], 1e16] | [1, 2.0, float(x[0]), x[1], 0.1] | [0.1] * 9 + [x[0], 0.1, 1e-17]
+[1e16, 1.0, x[0], 1.0] | [True, x[0], 1j, x[1]] | [float(x[0]), 1e16, 1.0, x[1]] | [0.1, x, 0.2]
+"""
+
+
+@pytest.mark.parametrize(
+    "items", [one.strip() for one in SUMS.replace("\n", "|").split("|") if one.strip()]
+)
+@pytest.mark.parametrize("start", ["", ", 0.5", ", x[2]", ", 2"])
+def test_sums_of_numbers_of_two_kinds(items, start):
+    """The compensation of Python's sum ends where NumPy's numbers begin."""
+    check(eval(f"lambda x: (sum({items}{start}), x + 1)", {"np": np}), X)

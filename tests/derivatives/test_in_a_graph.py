@@ -150,6 +150,9 @@ def branch(x):
 
 
 ONE_PLAN = {
+    "nothing": (lambda w: grad(lambda w: np.ones(3).sum())(w), (S,)),
+    "rolled": (lambda x: grad(lambda x: (np.roll(x, 1, axis=0) * x**2).sum())(x), (X,)),
+    "list": (lambda v: grad(lambda v: np.einsum("i,i", [v[0], v[1] * v[1]], [1.0, 2.0]))(v), (V,)),
     "made before": (descents, (S, X, Y)),
     "arguments": (lambda *a: value_and_grad(squares, (0, -1))(*a), (S, X, Y)),
     "float": (lambda s: value_and_grad(lambda s: (s * X).sum() * s)(s), (2.5,)),
@@ -191,6 +194,64 @@ ONE_PLAN = {
 def test_one_plan(name):
     step, args = ONE_PLAN[name]
     check(step, *args)
+
+
+# What is summed, of x (n, m), v (m,), y (n,), s (n, n): each of any length in one plan.
+OF_ANY_LENGTH = [
+    "np.tanh(x @ v - y) ** 2 / len(x)",
+    "(x[1:] @ v)[::-1] - y[:-1]",
+    "x - x.mean(axis=0)",
+    "x.std(axis=1) + x.max(axis=1) + x.var()",
+    "x.T.reshape(-1) ** 2",
+    "x[:3] * x[-3:]",
+    "x[0, ::-2] ** 2",
+    "np.concatenate([x.ravel(), y])",
+    "np.stack([y, y * 2]).T @ np.array([1.0, 2.0])",
+    "x[:, None, :] - x[None]",
+    "v * x + y[:, None]",
+    "np.prod(x, axis=0) + np.cumprod(v)",
+    "np.cumsum(x, axis=1) ** 2",
+    "x[np.array([0, 1, 0])] ** 2",
+    "np.take(v, np.array([0, 1])) ** 2",
+    "np.einsum('ij,j->i', x, v) ** 2",
+    "np.pad(x, 1) ** 2",
+    "np.diff(x, 2, axis=1) ** 2",
+    "np.where(x > 0.5, x, x * x)",
+    "np.maximum.accumulate(v[::-1])",
+    "np.repeat(v, 2) ** 2",
+    "np.interp(v, np.sort(v), v * 2)",
+    "np.linalg.solve(s + 9 * np.eye(len(y)), y)",
+    "np.fft.rfft2(x).real",
+    "np.roll(x, 1, axis=0) * x",
+    "s[np.arange(len(y)), np.arange(len(y))] ** 2",
+]
+
+
+def of_lengths(n, m):
+    rng = np.random.default_rng(n)
+    return rng.random((n, m)), rng.random(m), rng.random(n), rng.random((n, n))
+
+
+@pytest.mark.parametrize("expression", OF_ANY_LENGTH)
+def test_of_any_length(expression):
+    scope = {"np": np, "grad": value_and_grad}
+    text = f"lambda x, v, y, s: grad(lambda x, v, y, s: np.sum({expression}), (0, 1, 2, 3))(x, v, y, s)"
+    step = eval(text, scope)
+    compiled = pycompile.compile(step, dynamic=True, fullgraph=True)
+    for n, m in ((5, 4), (6, 5), (9, 3), (4, 7)):
+        agree(compiled(*of_lengths(n, m)), step(*of_lengths(n, m)))
+    assert compiled.stats()["plans"] == 1
+
+
+def test_lengths_that_vary_take_two_plans():
+    def step(w, x, y):
+        loss, g = value_and_grad(squares)(w, x, y)
+        return loss, w - 0.1 * g
+
+    compiled = pycompile.compile(step, fullgraph=True)
+    for n in (5, 9, 2, 17, 4, 20, 6, 7, 8, 10):
+        agree(compiled(S, X[:1].repeat(n, 0), Y[:n].copy()), step(S, X[:1].repeat(n, 0), Y[:n]))
+    assert compiled.stats()["plans"] == 2
 
 
 def test_gradients_are_arrays_of_their_own():
@@ -298,7 +359,6 @@ BY_A_TAPE = {
         (S,),
         "the base of",
     ),
-    "flags": (lambda w: grad(lambda w: w.flags.owndata * (w * w).sum())(w), (S,), "the flags of"),
     "writes": (lambda w: (grad(in_place)(w), w), (S,), "writes into an array"),
     "container": (lambda w: (p := {"w": w}, grad(renamed)(p), p)[1:], (S,), "changes a container"),
     "stopped": (
@@ -306,7 +366,6 @@ BY_A_TAPE = {
         (S,),
         "pycompile.disable",
     ),
-    "nothing": (lambda w: grad(lambda w: np.ones(3).sum())(w), (S,), "depends on nothing"),
 }
 
 

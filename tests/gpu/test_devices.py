@@ -24,13 +24,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cuda"))
 from device_pairs import Program  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def _first_device(_device):
+    """The programs are written for the first one as the current device."""
+    with cp.cuda.Device(0):
+        yield
+
+
 def arrays(number, dtype="f4"):
     with cp.cuda.Device(number):
         rng = np.random.default_rng(number)
         made = [cp.asarray(rng.standard_normal((64, 64)).astype(dtype)) for _ in range(3)]
-        cp.cuda.Device(
-            number
-        ).synchronize()  # the other device's stream does not wait for these copies
+        cp.cuda.Device(number).synchronize()  # the other device's stream does not wait for it
         return made
 
 

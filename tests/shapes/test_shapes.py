@@ -189,6 +189,14 @@ def distances(a, b):
     return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))
 
 
+def changed_by_calls(x, y):
+    out, rest = np.zeros(x.shape), y * 2
+    np.add.at(out, np.array([0, 1, 0]), x[:1])
+    np.put(rest, [0, 1], 3.0)
+    np.copyto(out[1:], x[:-1] * 3)
+    return out, rest, np.zeros(x.shape, np.result_type(x))
+
+
 def of_ints(x):
     return (x * 3 + 1).sum(), x // 2, x % 3
 
@@ -218,6 +226,7 @@ CASES = [
     (either, (vector,)),
     (distances, (floats, floats)),
     (of_ints, (integers,)),
+    (changed_by_calls, (matrix, vector)),
 ]
 
 
@@ -506,3 +515,13 @@ def test_one_complex_number_in_place_has_a_plan_of_its_own():
         for n in (first, 8, *(2, 3) * 8, 9):
             args = (vector(n, 0),)
             assert outcome(squared, args) == outcome(compiled, args), (first, n)
+
+
+def test_a_length_that_follows_one_argument_is_no_multiple_of_another():
+    compiled = pycompile.compile(spectrum, **PLANS)
+    agree(spectrum, compiled, (matrix,), [(3, 4), (4, 5), (5, 6), (6, 7), (9, 4)])
+    assert compiled.stats()["plans"] == 2 and compiled.stats()["deopts"] == 0
+
+
+def spectrum(x):
+    return np.fft.rfft2(x) * 2

@@ -58,16 +58,6 @@ follow_mark(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, value_const_new(c->in, mark));
 }
 
-/* The text has lengths as numbers.  A graph for any length is worth more than the gradient in it: a
-   plan for each length would be made of all that is around. */
-static Answer
-size_is_known(Interp *in, NodeId node)
-{
-    if (type_is_known(in->graph, &graph_node(in->graph, node)->type)) return ANSWER_YES;
-    in->attempt.learn->left_open = true;
-    return interp_break(in, BREAK_DERIVATIVE, "a length in a gradient that changes");
-}
-
 static Answer
 no_leaf(Interp *in, Value *value)
 {
@@ -92,7 +82,6 @@ follow_leaf(const Call *c, const void *Py_UNUSED(row))
         return interp_break(in, BREAK_DERIVATIVE, "a gradient in a loop over elements");
     VARYING(in, answer, number_or_array(in, c->args[0], &node));
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? no_leaf(in, c->args[0]) : answer;
-    TRY(size_is_known(in, node));
     Type type = graph_node(in->graph, node)->type;
     bool real = dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype);
     if (!real || type.form == FORM_OBJECT) return no_leaf(in, c->args[0]);
@@ -173,20 +162,28 @@ value_then(Interp *in, NodeId node, Value **out)
     return now == NO_NODE ? ANSWER_ERROR : push_node(in, now, out);
 }
 
-/* Calls the text, `told`: a function, and the nodes that it takes before `one`. */
+static Answer
+symbol_named(Interp *in, PyObject *name, Value **out)
+{
+    SizeId size = size_parse(in->graph, PyUnicode_AsUTF8(name));
+    return size == NO_SIZE ? ANSWER_ERROR : number_of_size(in, size, out);
+}
+
+/* Calls the text, `told`: a function, and the nodes and symbols that it takes before `one`. */
 static Answer
 call_text(Interp *in, PyObject *told, Value *one, Value **out)
 {
-    PyObject *function = PyTuple_GetItem(told, 0), *ids = PyTuple_GetItem(told, 1);
-    if (ids == NULL) return ANSWER_ERROR;
-    int n = (int)PyTuple_GET_SIZE(ids);
-    Value **args = arena_alloc(in->arena, ((size_t)n + 1) * sizeof(Value *));
+    PyObject *function, *ids, *symbols;
+    if (!PyArg_ParseTuple(told, "OOO", &function, &ids, &symbols)) return ANSWER_ERROR;
+    int n = (int)PyTuple_GET_SIZE(ids), all = n + (int)PyTuple_GET_SIZE(symbols);
+    Value **args = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
     if (args == NULL) return ANSWER_ERROR;
     for (int i = 0; i < n; i++)
         TRY(value_then(in, (NodeId)PyLong_AsLong(PyTuple_GET_ITEM(ids, i)), &args[i]));
-    args[n] = one;
+    for (int i = n; i < all; i++) TRY(symbol_named(in, PyTuple_GET_ITEM(symbols, i - n), &args[i]));
+    args[all] = one;
     Value *callable = value_const(in, function);
-    return callable == NULL ? ANSWER_ERROR : call_value(in, callable, n + 1, args, NULL, out);
+    return callable == NULL ? ANSWER_ERROR : call_value(in, callable, all + 1, args, NULL, out);
 }
 
 static int (*simplified)(Graph *graph);
@@ -205,7 +202,9 @@ forward_pass(Interp *in, NodeId mark, int nleaves, const NodeId *leaves, NodeId 
     return part == NULL || simplified(part) < 0 ? NULL : graph_view(part);
 }
 
-/* The text of the pullback from `out` to the leaves; a str tells why there is none. */
+/* The text of the pullback from `out` to the leaves; a str tells why there is none.  A graph for
+   any length is worth more than the gradient in it: a plan for each length would be made of all
+   that is around. */
 static PyObject *
 text_of(Interp *in, NodeId mark, const Value *leaves, NodeId out)
 {
@@ -234,9 +233,9 @@ follow_pullback(const Call *c, const void *Py_UNUSED(row))
     NodeId out;
     TRY(known_mark(in, c->args[0], &mark));
     TRY(number_or_array(in, c->args[2], &out));
-    for (NodeId id = mark.nodes; id < in->graph->nodes.len; id++) TRY(size_is_known(in, id));
     PyObject *told = text_of(in, mark.nodes, c->args[1], out);
     if (told == NULL) return ANSWER_ERROR;
+    in->attempt.learn->left_open = PyUnicode_Check(told);
     if (PyUnicode_Check(told))
         return interp_break(in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(told));
     return call_text(in, told, c->args[3], c->out);

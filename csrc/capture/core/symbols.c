@@ -21,7 +21,8 @@ bool
 symbols_in_use(const Interp *in)
 {
     const Config *config = in->request->config;
-    return config != NULL && !in->request->known && config->backend_call == NULL &&
+    return config != NULL && !in->request->known &&
+           (config->backend_call == NULL || config->backend_lengths) &&
            config->dynamic != DYNAMIC_NEVER && in->attempt.marks->symbol_tries < MOST_TRIES;
 }
 

@@ -5,6 +5,8 @@
    numbers (mostly text) are V_PURE: not in the graph, made when the plan commits. */
 #include "numbers.h"
 
+#include "../../config.h"
+
 enum { MOST_ARGS = 8 };
 
 typedef struct {
@@ -433,8 +435,11 @@ scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out)
         return ANSWER_NO;
     }
     if (keep(in, method) == NULL) return ANSWER_ERROR;
-    if (strcmp(name, "as_integer_ratio") == 0)
-        return scalar_pure(in, &PyTuple_Type, method, self, out);
+    const Config *config = in->request->config;
+    bool ratio = strcmp(name, "as_integer_ratio") == 0;
+    if (ratio && config != NULL && config->backend_lengths) /* a derivative refuses it */
+        return call_simple(in, method, 1, &self, out);
+    if (ratio) return scalar_pure(in, &PyTuple_Type, method, self, out);
     const Function *found = function_of(type_name, name, 1);
     if (found == NULL) return ANSWER_NO;
     if (found->gives[0] == 's') return scalar_pure(in, &PyUnicode_Type, method, self, out);

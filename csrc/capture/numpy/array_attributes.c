@@ -312,7 +312,7 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     if (strcmp(name, "flat") == 0 && (opaque || value_is_array(in, array)))
         return part_attribute(in, array, "flat", out);
     if (strcmp(name, "flags") == 0 && value_is_array(in, array) && node_is_leaf(in, array->node))
-        return interp_break(in, BREAK_DERIVATIVE, "the flags of what is differentiated");
+        TRY(push_node(in, graph_node(in->graph, array->node)->args[0], &array));
     if (strcmp(name, "flags") == 0 && value_is_array(in, array))
         return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);

@@ -128,7 +128,11 @@ Answer
 node_write(Interp *in, Value *target, NodeId value)
 {
     NodeId node;
-    TRY(array_operand(in, target, &node));
+    uint8_t outer = in->memory.varies;
+    if (outer == VARIES_NOT) in->memory.varies = VARIES_SYMBOLS;
+    Answer answer = array_operand(in, target, &node);
+    in->memory.varies = outer;
+    TRY(answer);
     Type place = node_type(in, node), have = node_type(in, value);
     /* An output is never broadcast: neither may it grow. */
     if (have.rank > place.rank)

@@ -51,7 +51,7 @@ Answer trial_array_type(Interp *in, PyObject *value, Type *out);
 Answer trial_type(Interp *in, PyObject *value, Type *out);
 
 /* ---- trial_sizes.c: results whose lengths follow from symbols ---- */
-enum { TRIALS = 3, MOST_KNOWN = 24 };
+enum { TRIALS = 4, MOST_KNOWN = 24 };
 typedef struct {
     SizeId size;
     int64_t at[TRIALS];

@@ -22,7 +22,8 @@ another_length(const Graph *g, const Size *symbol, int64_t length, int i, int tr
 {
     int64_t least = size_value(g, symbol->a);
     if (length > LARGE && least < MIDDLE) length = MIDDLE;
-    return length + (trial == 1 ? 2 * i + 1 : 5 * i + 2);
+    static const int slope[TRIALS] = {0, 2, 5, 11}, more[TRIALS] = {0, 1, 2, 6};
+    return length + slope[trial] * i + more[trial];
 }
 
 /* The graph's lengths are those of this trial; `kept` are those of the call. */
@@ -105,7 +106,7 @@ follows_two(Lengths *t, const int64_t *wanted, const KnownSize *a, const KnownSi
 Answer
 length_follows(Lengths *t, const int64_t *wanted, SizeId *out)
 {
-    const int64_t same[TRIALS] = {wanted[0], wanted[0], wanted[0]};
+    const int64_t same[TRIALS] = {wanted[0], wanted[0], wanted[0], wanted[0]};
     bool found = is_at(wanted, same);
     if (found) *out = size_const(t->graph, wanted[0]);
     for (int i = 0; i < t->n && !found; i++) {

@@ -194,6 +194,36 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
     return give(call, best);
 }
 
+static bool
+is_python_number(Interp *in, Value *value, bool *inexact)
+{
+    const PyTypeObject *type = value_type(in, value);
+    bool exact = type == &PyLong_Type || type == &PyBool_Type;
+    *inexact = type == &PyFloat_Type || type == &PyComplex_Type;
+    return exact || *inexact;
+}
+
+/* From 3.12 on, sum() adds floats with compensation, unlike +; but from the first item on that is
+   no number of Python's it adds. */
+static Answer
+sum_of_python(Interp *in, Value *items, int *first, Value **total)
+{
+    bool inexact = false, any = false;
+    int n = is_python_number(in, *total, &inexact) ? 0 : items->nitems;
+    while (n < items->nitems && is_python_number(in, items->items[n], &inexact)) {
+        any = any || inexact;
+        n++;
+    }
+    if (!any) return ANSWER_YES;
+    Value *python = value_sequence(in, V_LIST, n, items->items), *start = *total;
+    if (python == NULL) return ANSWER_ERROR;
+    *first = n;
+    Answer answer = numbers_sum(in, python, start, total);
+    if (answer != ANSWER_NO) return answer;
+    Value *args[2] = {python, start};
+    return fold_call(in, python_builtin("sum"), 2, args, total);
+}
+
 Answer
 builtin_sum(const BuiltinCall *call)
 {
@@ -204,19 +234,11 @@ builtin_sum(const BuiltinCall *call)
     if (answer != ANSWER_YES) return answer;
     Value *total = start ? start : value_const_new(in, PyLong_FromLong(0));
     if (total == NULL) return ANSWER_ERROR;
-    /* From 3.12 on, sum() adds floats with compensation, unlike +. */
-    for (int i = 0; i < items->nitems; i++) {
-        PyTypeObject *type = value_type(in, items->items[i]);
-        if (type == &PyFloat_Type || type == &PyComplex_Type) {
-            answer = numbers_sum(in, items, total, call->out);
-            if (answer != ANSWER_NO) return answer;
-            Value *args[2] = {items, total};
-            PyObject *sum = python_builtin("sum");
-            return fold_call(in, sum, 2, args, call->out);
-        }
-    }
+    int first = 0;
+    TRY(sum_of_python(in, items, &first, &total));
+    if (first == items->nitems) return give(call, total);
     in->temporaries.adds_up = true;
-    for (int i = 0; i < items->nitems && answer == ANSWER_YES; i++)
+    for (int i = first; i < items->nitems && answer == ANSWER_YES; i++)
         answer = operate_binary(in, 0, total, items->items[i], &total);
     in->temporaries.adds_up = false;
     if (answer != ANSWER_YES) return answer;

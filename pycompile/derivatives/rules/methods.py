@@ -79,7 +79,8 @@ def _running_most(g, o, array, axis):
     places = np.arange(x.shape[0]).reshape((-1,) + (1,) * (x.ndim - 1))
     from_ = np.maximum.accumulate(np.where(x == top, places, 0), axis=0)
     back = np.zeros(x.shape, x.dtype)
-    others = tuple(np.indices(x.shape)[1:])
+    lengths = tuple(enumerate(x.shape))[1:]
+    others = [np.arange(n).reshape((-1,) + (1,) * (x.ndim - 1 - i)) for i, n in lengths]
     np.add.at(back, (from_, *others), np.moveaxis(g, axis, 0))
     return np.moveaxis(back, 0, axis)
 

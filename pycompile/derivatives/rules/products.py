@@ -162,7 +162,7 @@ def einsum_back(g, o, subscripts, operands, which):
     known = set(out).union(*(set(name) for name, _ in others)) if others else set(out)
     here = "".join(c for c in unique if c in known)
     terms = ",".join([out, *(name for name, _ in others)])
-    part = np.einsum(f"{terms}->{here}", g, *(x for _, x in others))
+    part = g if terms == here else np.einsum(f"{terms}->{here}", g, *(x for _, x in others))
     lengths = dict(zip(mine, array.shape, strict=True))
     part = part.reshape(tuple(lengths[c] if c in known else 1 for c in unique))
     part = np.broadcast_to(part, tuple(lengths[c] for c in unique))
