@@ -261,6 +261,7 @@ class Plan:
         key = (active, tuple(sizes.values()))
         if key not in self.cases:
             self.cases[key] = Case(self.graph, active, sizes)
+            tape.has_new_text = True
         case = self.cases[key]
         outputs, kept = tape.call(case.forward, inputs, True)
         outputs = list(map(case.laid_out, self.graph.outputs, outputs))
