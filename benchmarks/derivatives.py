@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import types
 from collections.abc import Callable, Iterator
@@ -81,8 +82,8 @@ class Jax:
 
     def __init__(self, name: str) -> None:
         words = [sys.executable, "-m", "benchmarks.derivatives", "--jax", name]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(words, text=True, stderr=subprocess.DEVNULL, **pipes)  # type: ignore[call-overload]
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        self.process = subprocess.Popen(words, text=True, stdin=pipe, stdout=pipe, stderr=nowhere)
         ready = select.select([self.process.stdout], [], [], JAX_MOST)[0]
         line = self.process.stdout.readline() if ready else ""
         self.first = float(line) if line else None
@@ -169,7 +170,8 @@ def markdown(rows: list[Row]) -> str:
     table = "\n".join(f"| {line} |" for line in lines)
     load = f"{os.getloadavg()[0]:.0f} on {os.cpu_count()}"
     which = f"NumPy {np.__version__}, {len(os.sched_getaffinity(0))} CPU, a load of {load}"
-    return f"{table}\n\n{said(rows).replace('_', ' ')} ({which}).\n"
+    text = textwrap.fill(f"{said(rows).replace('_', ' ')} ({which}).", 108)
+    return f"{table}\n\n{text}\n"
 
 
 def write(file: Path, rows: list[Row]) -> None:
