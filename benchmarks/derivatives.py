@@ -84,14 +84,15 @@ class Jax:
         words = [sys.executable, "-m", "benchmarks.derivatives", "--jax", name]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         self.process = subprocess.Popen(words, text=True, stdin=pipe, stdout=pipe, stderr=nowhere)
-        ready = select.select([self.process.stdout], [], [], JAX_MOST)[0]
-        line = self.process.stdout.readline() if ready else ""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.asked, self.told = self.process.stdin, self.process.stdout
+        line = self.told.readline() if select.select([self.told], [], [], JAX_MOST)[0] else ""
         self.first = float(line) if line else None
 
     def time(self) -> float:
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return float(self.process.stdout.readline())
+        self.asked.write("\n")
+        self.asked.flush()
+        return float(self.told.readline())
 
 
 @contextlib.contextmanager
