@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · conformance-hips · conformance-jax · conformance-mygrad · bench · bench-picture · bench-table · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · conformance-hips · conformance-jax · conformance-mygrad · bench · bench-picture · bench-table · bench-derivatives · bench-programs · docs · recipes · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy conformance-hips conformance-jax conformance-mygrad bench bench-picture bench-picture-drawn bench-table bench-programs docs recipes fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy conformance-hips conformance-jax conformance-mygrad bench bench-picture bench-picture-drawn bench-table bench-derivatives bench-programs docs recipes fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -144,6 +144,10 @@ bench-picture-drawn: build $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 # docs/speed.md: every program that runs longer than 100 us, against plain NumPy.
 bench-table: build $(STAMP)-demo $(STAMP)-test
 	$(RUN) -m benchmarks.table --write docs/speed.md
+
+# The table of docs/derivatives.md, by one thread.
+bench-derivatives: build $(STAMP)-bench-jax
+	OMP_NUM_THREADS=1 taskset -c 0 $(RUN) -m benchmarks.derivatives --write docs/derivatives.md $(BENCH)
 
 # Whole programs from their first call on: exits with 1 where one is slower than it may be.
 bench-programs: build $(STAMP)-demo

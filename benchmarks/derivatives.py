@@ -1,203 +1,210 @@
-"""Times of gradients: `value_and_grad` over the plain and the compiled primal, and JAX's where it is
-installed and the program has a form for it.  `make bench` ends with it.
+"""Times of gradients: `value_and_grad` over the plain and the compiled primal, and JAX's
+`jit(value_and_grad)` where it is installed and the program has a form for it.  `make bench` ends with it.
 
-    python -m benchmarks.derivatives [NAME ...]
+    python -m benchmarks.derivatives [--write docs/derivatives.md] [NAME ...]
+
+All of them take turns, each for a moment; the least of a call's times counts.  `first` is the first call,
+of pycompile with an empty disk cache.  The programs are in derivative_programs.py.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import math
 import os
+import select
+import statistics
 import subprocess
 import sys
+import tempfile
+import textwrap
 import time
-from collections.abc import Callable
-from typing import Any
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 os.environ.setdefault("PYCOMPILE_WAIT", "1")  # times of plans, not of what comes before them
 
 import pycompile  # noqa: E402
+from benchmarks.derivative_programs import PROGRAMS  # noqa: E402
 
 JAX_MOST = 60  # seconds that it may take to compile a program and run it
-PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
-rng = np.random.default_rng(0)
+WARM_CALLS, WARM = (
+    12,
+    3.0,
+)  # seconds: a gradient that is asked for again and again becomes one graph
+ROUNDS, MOMENT = 6, 0.15  # seconds of each in a round
+BEGIN, END = "<!-- measured -->", "<!-- end -->"
+
+Call = Callable[[], Any]
 
 
-def program(*args: Any) -> Callable[..., Any]:
-    def add(f: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return add
-
-
-def weights(*shapes: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple(rng.normal(size=shape) / max(1, shape[0]) ** 0.5 for shape in shapes)
-
-
-@program(
-    weights((64, 128), (128,), (128, 10), (10,)),
-    rng.normal(size=(512, 64)),
-    rng.integers(10, size=512),
-)
-def mlp(p, x, labels):
-    hidden = np.tanh(x @ p[0] + p[1])
-    scores = hidden @ p[2] + p[3]
-    scores = scores - scores.max(axis=1, keepdims=True)
-    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    return -logs[np.arange(len(x)), labels].mean()
-
-
-@program(rng.normal(size=50), rng.normal(size=(20_000, 50)), rng.integers(2, size=20_000) * 1.0)
-def logistic(w, x, y):
-    z = x @ w
-    return (np.logaddexp(0.0, z) - y * z).mean() + 0.01 * (w * w).sum()
-
-
-@program(weights((8, 4), (8,), (8, 4)), rng.normal(size=(5000, 4)))
-def mixture(p, x):
-    means, logits, spreads = p
-    d = (x[:, None, :] - means) * np.exp(-spreads)
-    each = -0.5 * (d * d).sum(axis=2) - spreads.sum(axis=1) + logits - np.logaddexp.reduce(logits)
-    top = each.max(axis=1, keepdims=True)
-    return -(top[:, 0] + np.log(np.exp(each - top).sum(axis=1))).mean()
-
-
-@program(np.array([0.9, 0.5, 0.3]), rng.normal(size=20_000))
-def kalman(p, y):
-    a, q, r = p[0], p[1], p[2]
-    m, v, total = 0.0, 1.0, 0.0
-    for t in range(len(y)):
-        m = a * m
-        v = a * a * v + q * q
-        s = v + r * r
-        e = y[t] - m
-        total += 0.5 * (np.log(s) + e * e / s)
-        k = v / s
-        m = m + k * e
-        v = (1.0 - k) * v
-    return total / len(y)
-
-
-@program(np.array([1.1, 0.4, 0.4, 0.1]), 20_000)
-def lotka_volterra(p, n):
-    x, y, h = 1.0, 1.0, 0.001
-    for _ in range(n):
-        dx = p[0] * x - p[1] * x * y
-        dy = p[2] * x * y - p[3] * y
-        x = x + h * dx
-        y = y + h * dy
-    return x + y
-
-
-@program(weights((32, 32), (32, 8), (32,)), rng.normal(size=(60, 8)))
-def rnn(p, x):
-    h = np.zeros(32)
-    total = 0.0
-    for t in range(len(x)):
-        h = np.tanh(p[0] @ h + p[1] @ x[t] + p[2])
-        total = total + (h * h).sum()
-    return total
-
-
-@program(rng.random((200, 200)))
-def soft_alignment(cost):
-    n, m = cost.shape
-    d = np.full((n + 1, m + 1), 1e3)
-    d[0, 0] = 0.0
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            a, b, c = d[i - 1, j], d[i, j - 1], d[i - 1, j - 1]
-            low = min(a, b, c)
-            soft = np.exp(low - a) + np.exp(low - b) + np.exp(low - c)
-            d[i, j] = cost[i - 1, j - 1] + low - np.log(soft)
-    return d[n, m]
-
-
-@program(rng.normal(size=100_000), 0.2)
-def smoothed(x, a):
-    y = np.empty(len(x))
-    y[0] = x[0]
-    for i in range(1, len(x)):
-        y[i] = a * x[i] + (1.0 - a) * y[i - 1]
-    return (y * y).sum()
-
-
-@program(rng.normal(size=(256, 256)), 20)
-def heat(u, steps):
-    for _ in range(steps):
-        u = u + 0.1 * (
-            np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1) - 4 * u
-        )
-    return (u * u).mean()
-
-
-@program(rng.normal(size=(60, 60)) / 8 + 2 * np.eye(60), rng.normal(size=60))
-def gaussian_process(a, y):
-    k = a @ a.T + np.eye(60)
-    return 0.5 * (y @ np.linalg.solve(k, y) + np.linalg.slogdet(k)[1])
-
-
-def best(call: Callable[[], Any], seconds: float = 0.6) -> float:
-    call()
-    least, end = np.inf, time.perf_counter() + seconds
-    while time.perf_counter() < end:
+def best(call: Call, seconds: float = MOMENT) -> float:
+    least, end = math.inf, time.perf_counter() + seconds
+    while least == math.inf or time.perf_counter() < end:
         start = time.perf_counter()
         call()
         least = min(least, time.perf_counter() - start)
     return least
 
 
-def jax_of(f: Callable[..., Any], args: tuple[Any, ...]) -> float:
-    """JAX's time on the same source with its own array library."""
-    import types
+# ---- JAX, in a process of its own ----
 
+
+def jax_of(f: Callable[..., Any], args: tuple[Any, ...]) -> Call:
+    """The same source with JAX's array library."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     other = types.FunctionType(f.__code__, {**f.__globals__, "np": jax.numpy})
     static = tuple(i for i, arg in enumerate(args) if isinstance(arg, int))
     compiled = jax.jit(jax.value_and_grad(other), static_argnums=static)
-    return best(lambda: jax.block_until_ready(compiled(*args)))
+    return lambda: jax.block_until_ready(compiled(*args))
 
 
-def jax_time(name: str) -> float | None:
-    """None where JAX is not installed, has no form for the source, or does not compile it in time."""
-    words = [sys.executable, "-m", "benchmarks.derivatives", "--jax", name]
+def serve_jax(name: str) -> None:
+    """Prints how long the first call takes, and a time whenever it is asked for one."""
+    f, args = PROGRAMS[name]
+    call = jax_of(f, args)
+    print(best(call, 0.0), flush=True)
+    for _ in range(WARM_CALLS):
+        best(call, 0.0)
+    for _ in sys.stdin:
+        print(best(call), flush=True)
+
+
+class Jax:
+    """`first` is None where JAX is not installed, has no form for the source, or takes too long."""
+
+    def __init__(self, name: str) -> None:
+        words = [sys.executable, "-m", "benchmarks.derivatives", "--jax", name]
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        self.process = subprocess.Popen(words, text=True, stdin=pipe, stdout=pipe, stderr=nowhere)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.asked, self.told = self.process.stdin, self.process.stdout
+        line = self.told.readline() if select.select([self.told], [], [], JAX_MOST)[0] else ""
+        self.first = float(line) if line else None
+
+    def time(self) -> float:
+        self.asked.write("\n")
+        self.asked.flush()
+        return float(self.told.readline())
+
+
+@contextlib.contextmanager
+def jax(name: str) -> Iterator[Jax]:
+    peer = Jax(name)
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=JAX_MOST, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    return float(done.stdout) if done.returncode == 0 else None
+        yield peer
+    finally:
+        peer.process.kill()
+        peer.process.communicate()
+
+
+# ---- rows ----
+
+
+class Row(NamedTuple):
+    name: str
+    plain: float
+    compiled: float
+    gradient: float
+    first: float
+    jax: float | None
+    jax_first: float | None
+
+    def cells(self) -> list[str]:
+        ours, peer = self.gradient, self.jax
+        times = [milliseconds(x) for x in (self.plain, self.compiled, ours, peer)]
+        ratios = [f"{ours / self.plain:.2f}", f"{ours / self.compiled:.2f}"]
+        over = "-" if peer is None else f"{ours / peer:.2f}"
+        firsts = ["-" if x is None else f"{x:.2f}" for x in (self.first, self.jax_first)]
+        return [self.name, *times, *ratios, over, *firsts]
+
+
+HEAD = ["program", "plain", "compiled", "gradient", "JAX", "/plain", "/compiled", "/JAX"]
+HEAD += ["first", "JAX's"]
+
+
+def milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e3:.3f}"
+
+
+def measure(name: str) -> Row:
+    f, args = PROGRAMS[name]
+    fast, gradient = pycompile.compile(f, mode="wait"), pycompile.value_and_grad(f)
+    first = best(lambda: gradient(*args), 0.0)
+    calls: list[Call] = [lambda: f(*args), lambda: fast(*args), lambda: gradient(*args)]
+    for _ in range(WARM_CALLS):
+        fast(*args)
+    best(calls[-1], min(max(WARM, 5 * first), 4 * WARM))
+    least = [math.inf] * len(calls)
+    peer_least = math.inf
+    with jax(name) as peer:
+        for _ in range(ROUNDS):
+            least = [min(was, best(call)) for was, call in zip(least, calls, strict=True)]
+            if peer.first is not None:
+                peer_least = min(peer_least, peer.time())
+    return Row(name, *least, first, None if peer.first is None else peer_least, peer.first)
+
+
+def said(rows: list[Row]) -> str:
+    """What the rows come to."""
+    over_plain = statistics.geometric_mean(row.gradient / row.plain for row in rows)
+    text = f"{len(rows)} programs: {over_plain:.2f} of the plain primal in the geometric mean"
+    peers = [row for row in rows if row.jax is not None]
+    if peers:
+        over = [row.gradient / row.jax for row in peers if row.jax is not None]
+        slower = [row.name for row, ratio in zip(peers, over, strict=True) if ratio > 1]
+        text += f"; of JAX's time {statistics.geometric_mean(over):.2f} in {len(peers)} that it has"
+        text += f", more than 1 in {', '.join(slower) or 'none'}"
+    return text
+
+
+def markdown(rows: list[Row]) -> str:
+    lines = [" | ".join(HEAD), " | ".join(["---", *["--:"] * (len(HEAD) - 1)])]
+    lines += [" | ".join(row.cells()) for row in rows]
+    table = "\n".join(f"| {line} |" for line in lines)
+    load = f"{os.getloadavg()[0]:.0f} on {os.cpu_count()}"
+    which = f"NumPy {np.__version__}, {len(os.sched_getaffinity(0))} CPU, a load of {load}"
+    text = textwrap.fill(f"{said(rows).replace('_', ' ')} ({which}).", 108)
+    return f"{table}\n\n{text}\n"
+
+
+def write(file: Path, rows: list[Row]) -> None:
+    before, rest = file.read_text().split(BEGIN)
+    file.write_text(f"{before}{BEGIN}\n\n{markdown(rows)}\n{END}{rest.split(END, 1)[1]}")
+
+
+def line(cells: list[str]) -> str:
+    return f"{cells[0]:18}" + "".join(f"{cell:>10}" for cell in cells[1:])
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--jax"]:
-        print(jax_of(*PROGRAMS[sys.argv[2]]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.derivatives", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--write", metavar="FILE", type=Path, help="a page that has the table")
+    parser.add_argument("--jax", metavar="NAME", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.jax:
+        serve_jax(chosen.jax)
         return
-    names = sys.argv[1:] or list(PROGRAMS)
-    print(
-        f"{'':18}{'plain':>10}{'compiled':>10}{'gradient':>10}{'/plain':>8}{'/compiled':>10}{'first':>8}{'JAX':>10}"
-    )
-    for name in names:
-        f, args = PROGRAMS[name]
-        plain = best(lambda: f(*args), 0.3)
-        fast = pycompile.compile(f, mode="wait")
-        compiled = best(lambda: fast(*args))
-        gradient = pycompile.value_and_grad(f)
-        start = time.perf_counter()
-        gradient(*args)
-        first = time.perf_counter() - start
-        both = best(lambda: gradient(*args), 2.0)
-        jax = jax_time(name)
-        print(
-            f"{name:18}{plain * 1e3:8.3f}ms{compiled * 1e3:8.3f}ms{both * 1e3:8.3f}ms"
-            f"{both / plain:8.2f}{both / compiled:10.2f}{first:7.2f}s"
-            + (f"{jax * 1e3:8.3f}ms" if jax is not None else f"{'-':>10}"),
-            flush=True,
-        )
+    rows = []
+    print(line(HEAD))
+    for name in chosen.names or PROGRAMS:
+        rows.append(measure(name))
+        print(line(rows[-1].cells()), flush=True)
+    print(said(rows))
+    if chosen.write:
+        write(chosen.write, rows)
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory(prefix="pycompile-bench-") as folder:
+        if "--jax" not in sys.argv:
+            os.environ["PYCOMPILE_CACHE_DIR"] = folder
+        main()

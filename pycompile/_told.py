@@ -32,6 +32,10 @@ def end() -> list[Record]:
     return [record for _, record in _calls.open.pop()]
 
 
+def is_asked() -> bool:
+    return bool(_calls.open)
+
+
 def forward(case: Any, kept: Sequence[Any]) -> None:
     """A plan ran under a derivative that is active in some of its inputs."""
     if not _calls.open or not case.inputs:

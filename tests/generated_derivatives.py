@@ -1,7 +1,7 @@
 """Programs of the fuzzers of arrays and loops, differentiated, for derivatives/test_fuzz.py: the value has
 plain's bits, and the gradient is right wherever the function is smooth enough around its arguments for
-differences to tell.  In float32 it is that of the same program in float64.  What is refused with a
-DerivativeError is no fault."""
+differences to tell.  In float32 it is that of the same program in float64.  One graph gives the bits that a
+tape gives.  What is refused with a DerivativeError is no fault."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import turn_programs
 from differences import inner, laid_like, same, scalar, weights_of
 
 import pycompile
-from pycompile.derivatives import _trees
+from pycompile.derivatives import _repeated, _trees
 
 LAYOUTS = ("C", "F", "strided", "reversed", "reversed rows")
 
@@ -258,4 +258,35 @@ def narrow_differ(in_single: Any, in_double: Any, args: Sequence[Any], seed: int
         spread = max(apart(one, got), apart(other, got)) + apart(third, right)
         if apart(got, right) > 1e-4 * size + 4 * spread:
             return f"the gradient is {got}, and in double precision {right}"
+    return ""
+
+
+def total_of(f: Any) -> Any:
+    """f, of one real number: the sum of what it gives."""
+
+    def total(*args: Any) -> Any:
+        out = f(*args)
+        value = 0.0
+        for each in out if isinstance(out, (tuple, list)) else (out,):
+            value = value + np.sum(np.real(each)) * 1.0
+        return value
+
+    return total
+
+
+def repeated_differ(f: Any, args: Sequence[Any]) -> str:
+    """Of a gradient by a tape, and as one graph; what is wrong, as `differ` tells it."""
+    active = actives(args)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            by_tape = pycompile.value_and_grad(total_of(f), active)
+            expected = by_tape(*copy.deepcopy(list(args)))
+        except Exception:
+            return "unknown"
+        found = _repeated.Repeated(by_tape.asked).call(copy.deepcopy(list(args)), {})
+    pairs = zip(_trees.leaves(found), _trees.leaves(expected), strict=True)
+    for (place, one), (_, other) in pairs:
+        if not same(one, other):
+            return f"in one graph{place} is {one}, and by the tape {other}"
     return ""

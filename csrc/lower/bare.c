@@ -1,6 +1,6 @@
-/* Calls of NumPy in loops, on bare memory (arrays/bare.c), where the arrays are small: kernels of
-   the kind KERNEL_CALL.  Their results and temporaries are in the arena, and no array object is
-   made.
+/* Calls of NumPy on bare memory (arrays/bare.c), where the arrays are small: kernels of the kind
+   KERNEL_CALL.  Their results and temporaries are in the arena, and no array object is made.
+   Products are such anywhere, the others in loops.
 
    A call of much work stays one by Python: it may use threads, and lets others run. */
 #include "nest.h"
@@ -153,20 +153,20 @@ find_call(const Graph *g, const Node *node, BareCall *c)
     return node->nargs == 2 && calls(node, "dot") && is_dot(g, node, c);
 }
 
-/* Is it, in a loop, with arrays of one dtype, and of a length that has a bound? */
+/* Is it, with arrays of one dtype, and of a length that has a bound? */
 static bool
 suits(const Lowering *lw, NodeId id, BareCall *c)
 {
     Graph *g = lw->graph;
     const Node *node = graph_node(g, id);
     int64_t work, most, product = 1, sum = 0;
-    if (lw->loop[id] == 0 || node->type.device != DEVICE_HOST || node->type.form == FORM_OBJECT)
-        return false;
+    if (node->type.device != DEVICE_HOST || node->type.form == FORM_OBJECT) return false;
     for (int i = 0; i < node->nargs; i++)
         if (argument(g, node, i)->form != FORM_ARRAY) return false;
     if (!find_call(g, node, c)) return false;
     bool multiplies = bare_multiplies(c);
     bool apart = c->number == 0 && (c->bare == BARE_SELECT || c->bare == BARE_TAKE);
+    if (lw->loop[id] == 0 && !multiplies) return false;
     for (int i = 0; i < c->nloops; i++) {
         int64_t length = Py_MAX(size_value(g, c->size[i]), 1);
         product *= length;

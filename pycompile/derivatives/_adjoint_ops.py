@@ -240,6 +240,12 @@ class Ops(Adjoint):
 
     def pull_matmul(self, node: Node, g: str, args: Sequence[Node | str] = ()) -> None:
         x, y = args or node.args
+        if is_turned(y, x):
+            self.add(x, self.typed(f"({g} + {g}.T) @ {self.text_of(x)}", x, node), node)
+            return
+        if is_turned(x, y):
+            self.add(y, self.typed(f"{self.text_of(y)} @ ({g} + {g}.T)", y, node), node)
+            return
         two = all(not isinstance(each, str) and len(self.shape(each)) == 2 for each in (x, y))
         if not isinstance(x, str) and x in self.active:
             left = f"{g} @ {self.text_of(y)}.T" if two else self.product("left", g, x, y)
@@ -253,6 +259,13 @@ class Ops(Adjoint):
 
     def text_of(self, arg: Node | str) -> str:
         return arg if isinstance(arg, str) else self.ref(arg)
+
+
+def is_turned(one: Node | str, other: Node | str) -> bool:
+    """Is it the other's transpose, of two axes?"""
+    if isinstance(one, str) or isinstance(other, str) or one.op != "transpose":
+        return False
+    return one.args[0].id == other.id and tuple(one.ints) == (1, 0)
 
 
 class _Lazy(dict[str, str]):

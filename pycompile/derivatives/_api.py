@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from pycompile import _C, _api
 from pycompile._errors import DerivativeError, GraphBreakError
-from pycompile.derivatives import _batch, _followed, _run, _tape, _trees
+from pycompile.derivatives import _batch, _followed, _repeated, _run, _tape, _trees
 from pycompile.derivatives._tape import Tape
 from pycompile.derivatives._text import Function, Text
 from pycompile.derivatives._whole import Asked
@@ -212,13 +213,21 @@ def value_and_grad(
     def made(*args: Any, **kwargs: Any) -> Any:
         if _on_device(args):
             return _in_one_graph(asked, args, kwargs)
+        if repeated.is_ready():
+            return repeated.call(args, kwargs)
+        began = time.perf_counter()
         ran = Pass(derived, args, kwargs, numbers, has_aux, False)
         _require_number(ran.out, f)
         out = ran.gradients(ran.pull([_one(ran.outs[0][0])]))
+        took = time.perf_counter() - began
+        repeated.note(took, not ran.tape.has_new_text, derived.is_one_plan)
         value = (ran.out, ran.aux) if has_aux else ran.out
         return value, out[0] if single else tuple(out)
 
     asked = Asked(derived.function, numbers[0] if single else numbers, has_aux, True)
+    repeated = _repeated.of_function(
+        asked.function, (asked.argnums, has_aux), lambda: _repeated.Repeated(asked)
+    )
     return _wraps(f, made, "value_and_grad", asked)  # type: ignore[no-any-return]
 
 
@@ -233,11 +242,13 @@ _UNLIMITED = {"recompile_limit": 1 << 20, "accumulated_recompile_limit": 1 << 20
 
 def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Of arrays on a device no tape tells views and writes: the gradient is part of a graph."""
-    rest = "*args, **kwargs"
-    made = _run.caller(_followed.derivative(*asked), rest, rest, asked.function)
-    made = _api.compile(made, fullgraph=True, mode="wait", options=_UNLIMITED)
+    compiled = _repeated.of_function(
+        asked.function,
+        ("device", asked.argnums, asked.has_aux),
+        lambda: _repeated.in_one_graph(asked, True, "wait", _UNLIMITED),
+    )
     try:
-        return made(*args, **kwargs)
+        return compiled(*args, **kwargs)
     except GraphBreakError as error:
         raise DerivativeError(f"a gradient of CuPy's arrays has to be one graph: {error}") from None
 

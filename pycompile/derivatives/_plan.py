@@ -268,7 +268,9 @@ class Plan:
                 f"condition, in the code around {where(node)}: let the function write into a copy of it"
             )
         sizes = self.sizes(inputs)
+        texts = len(self.cases)
         case = self.case(active, sizes)
+        tape.has_new_text = tape.has_new_text or len(self.cases) > texts
         lengths = [sizes[name] for name in case.open]
         outputs, kept = tape.call(case.forward, [*inputs, *lengths], True)
         outputs = [

@@ -122,6 +122,7 @@ class Tape:
         self.prints: dict[int, int] = {}
         self.plans: list[Any] = []  # those that have run, in order
         self.is_text = False  # is what runs one of our texts?
+        self.has_new_text = False  # was one written for this run?
 
     # ---- what is known ----
 

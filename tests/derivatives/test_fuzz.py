@@ -44,6 +44,7 @@ def run(seed: int) -> str:
         told = generated.differ(f, given, seed) if seed % 4 else differ(f, given, seed)
         for each in (told, generated.narrow_differ(in_single, f, given, seed)):
             assert each in ("", "refused", "unknown"), each
+        assert generated.repeated_differ(f, given) in ("", "unknown")
     except Exception as error:
         error.add_note(text)
         raise

@@ -14,7 +14,7 @@ import pytest
 
 import pycompile
 from pycompile import grad, value_and_grad
-from pycompile.derivatives import _trees
+from pycompile.derivatives import _repeated, _trees
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(20, 4)), RNG.normal(size=20)
@@ -406,3 +406,75 @@ def test_what_raises(f, given):
     with pytest.raises(type(expected.value)) as found:
         pycompile.compile(step)(given)
     assert str(found.value) == str(expected.value)
+
+
+# ---- gradients that are asked for again and again (_repeated.py) ----
+
+
+def again(f, *args):
+    """The calls by the tape and, from the third on, as one graph: whether it was one."""
+    asked = value_and_grad(f)
+    expected = asked(*copy.deepcopy(args))
+    repeated = _repeated.of_function(f, (0, False), lambda: None)
+    repeated.cost, repeated.spent = 0.0, 1.0
+    for _ in range(2):
+        agree(asked(*copy.deepcopy(args)), expected)
+    return repeated.spent > 0.0
+
+
+def test_a_graph_takes_the_tapes_place():
+    assert again(net, [W, V], X, Y)
+    assert again(lambda x: (x[::-1] @ x * 2.0).sum(), S)
+    assert again(lambda p: p["a"].sum() * p["b"], {"a": S, "b": 2.0})
+    assert again(lambda x: x.item() ** 2, np.array(3.0))
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_side_effects_happen_once_in_a_call(is_stopped):
+    seen = []
+
+    def noting(x):
+        seen.append(x.shape)
+        return (x * (pycompile.stop_gradient(x) if is_stopped else x)).sum()
+
+    assert again(noting, S) == (not is_stopped)  # the tape stays where there is no graph
+    assert len(seen) == 3
+
+
+def test_a_graph_of_other_sizes_kinds_and_globals():
+    factors = [2.0]
+    asked = value_and_grad(lambda x, k: ((x * factors[0]) ** k).sum())
+    repeated = list(_repeated._kept.values())[-1][1]
+    for x, k in ((S, 2), (S[:3], 2), (S.astype("f4"), 3), (S[::-1], 2)) * 3:
+        value, gradient = asked(x, k)
+        assert value == ((x * factors[0]) ** k).sum()
+        assert np.allclose(gradient, k * (x * factors[0]) ** (k - 1) * factors[0], 1e-5)
+        assert gradient.dtype == x.dtype
+        repeated.cost, repeated.spent = 0.0, 1.0
+        factors[0] += 1.0
+    with pytest.raises(pycompile.DerivativeError, match="int"):
+        asked(np.arange(3), 2)
+
+
+def test_sizes_that_come_only_once_are_the_tapes():
+    asked = value_and_grad(lambda x: (x * x).sum())
+    repeated = list(_repeated._kept.values())[-1][1]
+    asked(S)
+    repeated.cost, repeated.spent = 1.0, 2.0
+    for n, is_graph in ((4, True), (4, True), (5, False), (6, False), (4, False)):
+        asked(np.ones(n))
+        assert repeated.is_graph == is_graph
+    assert repeated.cost == 2.0
+
+
+def test_time_decides_when_a_graph_is_tried():
+    repeated = _repeated.Repeated(None)
+    assert not repeated.is_ready()
+    repeated.note(1.0, False, True)
+    repeated.note(3.0, True, True)
+    repeated.note(9.0, True, False)  # several plans
+    assert not repeated.is_ready()
+    repeated.note(2.0, True, True)
+    assert repeated.is_ready()
+    repeated.note(1.0, False, True)  # another size
+    assert not repeated.is_ready()

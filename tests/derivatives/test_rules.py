@@ -397,3 +397,11 @@ def test_float32_stays() -> None:
         "np.sort(x)",
     ):
         check(function_of(expression, "x"), x, tolerance=3e-3, h=0.02)
+
+
+def test_products_with_their_own_transpose():
+    a, b = rng.normal(size=(4, 4)), rng.normal(size=(3, 3))
+    x = rng.normal(size=(4, 3))
+    check(lambda x: (a * (x @ x.T)).sum(), x)
+    check(lambda x: (b * (x.T @ x)).sum() + x.sum(), x)
+    check(lambda x: (b * (x.T @ x)).sum(), x + 1j * x[::-1])

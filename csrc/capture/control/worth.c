@@ -26,7 +26,7 @@ enum {
     LIBRARY_FOLLOWED = 12, /* Python code of NumPy's that nodes stand for: a call of it, and … */
     CODE_PER_UNIT = 12, /* … code units: it takes much longer than the array work of small calls */
     PRODUCT_CALLED = -30,
-    BARE_CALLED = 10, /* a small product in a turn, without array objects (lower/bare.c) */
+    BARE_CALLED = 10, /* a small product, without array objects (lower/bare.c) */
     BARE_WORK = 1 << 18,
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
@@ -138,7 +138,6 @@ typedef struct {
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
-    int repeats;   /* around the node */
     int arms;      /* of branches around the node */
     int64_t turns; /* expected of a loop of unknown length */
 } Scale;
@@ -357,12 +356,12 @@ loop_weight(Scale *scale, NodeId id)
     return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
 
-/* Is it a product of small arrays of floats, in a turn? */
+/* Is it a product of small arrays of floats? */
 static bool
 is_bare_product(const Scale *scale, const Node *node)
 {
     const Graph *g = scale->graph;
-    if (scale->repeats == 0 || node->nargs != 2) return false;
+    if (node->nargs != 2) return false;
     const Type *a = &graph_node(g, node->args[0])->type, *b = &graph_node(g, node->args[1])->type;
     bool floats = a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_F32);
     if (!floats || a->rank > 2 || b->rank > 2 || a->device != DEVICE_HOST) return false;
@@ -482,9 +481,7 @@ repeat_weight(Scale *scale, const Node *node)
     const Graph *g = scale->graph;
     const Region *body = &g->regions.at[node->region[0]];
     int64_t middle, trips = seen_trips(scale, node, &middle);
-    scale->repeats++;
     int64_t once = region_weight(scale, node->region[0]);
-    scale->repeats--;
     if (trips < 0 || (trips > REPEATED && !makes_all_turns(g, node))) trips = REPEATED;
     int64_t copied = 0;
     for (int i = 3 + node_versions_from(node); i < node->nargs; i++) {
