@@ -321,7 +321,8 @@ typedef struct {
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
     bool again; /* there is a plan of the place, which does not hold */
-    bool known; /* all lengths of arrays are to be known */
+    bool known; /* all lengths of arrays are to be known … */
+    int64_t twin_of; /* … since the plan of this number runs most at these; 0: no */
 } CaptureRequest;
 
 /* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of

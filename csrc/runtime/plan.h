@@ -232,12 +232,16 @@ typedef struct {
     int32_t process;
 } TraceRuns;
 
+typedef struct Twins Twins; /* twins.h */
+void twins_free(Twins *twins);
+
 struct Plan {
     Py_ssize_t references;
     int64_t number; /* in the order in which plans were made; 0: it was made by a test */
     TraceRuns traced;
     Sample sample;
     Balance balance;
+    Twins *twins; /* owned; NULL: its lengths are known */
     GuardProgram *guards;
     Codes codes;
     PlanDrive *drives;

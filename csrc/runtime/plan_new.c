@@ -801,6 +801,7 @@ plan_release(Plan *plan)
     release_objects(plan);
     for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
         targets[chain->device].forget(chain);
+    twins_free(plan->twins);
     codes_release(&plan->codes);
     if (plan->careful != NULL) code_release(plan->careful);
     guards_free(plan->guards);
