@@ -76,13 +76,13 @@ def call_cost() -> None:
         two_axes: (rng.random((5, 4)), rng.random((5, 4)), rng.random(4)),
     }
     for function, args in cases.items():
-        modes = {
-            d: pycompile.compile(copy.copy(function), dynamic=d) for d in (False, True)
-        }
+        modes = {d: pycompile.compile(copy.copy(function), dynamic=d) for d in (False, True)}
         calls = {str(d): lambda f=f: f(*args) for d, f in modes.items()}
         found = interleaved(calls, 40, 0.005, min)
         static, symbolic = found["False"] * 1e9, found["True"] * 1e9
-        print(f"{function.__name__:<20}{static:8.0f} ns{symbolic:8.0f} ns{symbolic - static:8.0f} more")
+        print(
+            f"{function.__name__:<20}{static:8.0f} ns{symbolic:8.0f} ns{symbolic - static:8.0f} more"
+        )
 
 
 def main() -> int:

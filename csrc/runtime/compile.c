@@ -438,11 +438,11 @@ py_compile_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     PyObject *recompiles = counts.recompiles ? PyDict_Copy(counts.recompiles) : PyDict_New();
     PyObject *breaks = counts.breaks ? PyDict_Copy(counts.breaks) : PyDict_New();
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:N,s:N}", "captures",
-                         counts.captures, "instructions", counts.instructions, "plans",
-                         counts.plans, "twins", counts.twins, "postponed", counts.postponed, "seconds", 1e-9 * (double)account_spent(),
-                         "capture_seconds", counts.seconds, "recompiles", recompiles, "breaks",
-                         breaks);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:N,s:N}", "captures", counts.captures,
+                         "instructions", counts.instructions, "plans", counts.plans, "twins",
+                         counts.twins, "postponed", counts.postponed, "seconds",
+                         1e-9 * (double)account_spent(), "capture_seconds", counts.seconds,
+                         "recompiles", recompiles, "breaks", breaks);
 }
 
 PyMethodDef compile_methods[] = {

@@ -252,7 +252,9 @@ struct Plan {
                         */
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
-    PlanSize *dynamic;
+    PlanSize *dynamic;    /* all that are not known */
+    int nneeded, nread;   /* of these: what a run evaluates, of which nread come from outside */
+    PlanSize *needed;
     int32_t *input_source;
     int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
@@ -357,6 +359,13 @@ kernel_scratch(const Run *run, const PlanKernel *kernel)
 {
     return kernel->scratch_bytes + kernel->scratch_each * run_size(run, kernel->scratch_row);
 }
+
+/* ---- plan_sizes.c ---- */
+/* Takes the graph's sizes over; once the plan is made, finds those that its runs need.  0 or -1. */
+int plan_sizes(Plan *plan, const Graph *g);
+int plan_need_sizes(Plan *plan);
+/* The sizes of this run.  The bytes of its arena, of what is behind that, and of scratch; or -1. */
+int64_t run_sizes(Run *run, int64_t *sizes);
 
 enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 

@@ -14,9 +14,9 @@
 #include "twins.h"
 
 enum {
-    LOOK_EVERY = 16,   /* runs: one is timed … */
-    LONG_RUN = 500000, /* … or each, if they take so many ns */
-    RUNS_TIMED = 8,    /* of a twin, until it is judged */
+    LOOK_EVERY = 16,      /* runs: one is timed … */
+    LONG_RUN = 500000,    /* … or each, if they take so many ns */
+    RUNS_TIMED = 8,       /* of a twin, until it is judged */
     SLOWER_PERCENT = 103, /* of the plan's shortest run: a twin that takes more is slower */
     NS_PER_MS = 1000000,
 };

@@ -27,11 +27,12 @@ struct Twins {
     int count, next; /* next: the one that gives way */
     Twin twin[MOST_TWINS];
     HotLengths hot[HOT_LENGTHS];
-    int32_t wait, waited; /* runs until the next that is timed, and how many there are between two */
-    uint64_t wanted;      /* a twin is to be made in a call with these lengths; 0: none is */
-    bool asks;            /* the next call is to have a frame, since that is done there */
-    Waiting *waiting;     /* owned: a twin whose code is compiled, or NULL */
-    uint64_t waits_for;   /* its key */
+    int32_t wait,
+        waited;         /* runs until the next that is timed, and how many there are between two */
+    uint64_t wanted;    /* a twin is to be made in a call with these lengths; 0: none is */
+    bool asks;          /* the next call is to have a frame, since that is done there */
+    Waiting *waiting;   /* owned: a twin whose code is compiled, or NULL */
+    uint64_t waits_for; /* its key */
 };
 
 /* The plan, whose lengths are symbols, was just made. */
