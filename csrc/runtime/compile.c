@@ -299,7 +299,8 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
-    if (native && graph_has_symbols(job->capture->graph)) twins_may_come(*out);
+    bool symbols = graph_has_symbols(job->capture->graph);
+    if (native && symbols && job->request->twin_of == 0) twins_may_come(*out);
     (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");
     record_int(job->record, "plan", (*out)->number);

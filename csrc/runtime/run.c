@@ -316,6 +316,7 @@ try_plans(Runner *r, Entry *entry)
     Roots roots = frame_roots(r);
     r->failed = NULL;
     entry_bury(entry);
+    if (twins_arrive(entry) < 0) return TURN_ERROR;
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
         Plan *plan = entry->plans[i];

@@ -88,6 +88,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
                                  code->co_kwonlyargcount == 0 &&
                                  !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
     PyObject **slots = NULL;
+    if (twins_arrive(entry) < 0) return ANSWER_ERROR;
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
         Plan *of = entry->plans[i], *plan;

@@ -132,19 +132,20 @@ add_twin(Plan *plan, Plan *twin, uint64_t key)
     plan_release(before);
 }
 
-/* The code of the twin that waits may be there. */
-static void
-take_waiting(Plan *plan)
+int
+twins_take(Plan *plan)
 {
     Twins *twins = plan->twins;
     Plan *twin = NULL;
     CompileNote note = {0};
-    if (background_runs(waiting_ticket(twins->waiting))) return;
+    if (background_runs(waiting_ticket(twins->waiting))) return 0;
     uint64_t key = twins->waits_for;
+    plan_acquire(plan); /* a collection may run code that resets all */
     Answer answer = waiting_take(&twins->waiting, &twin, &note);
-    if (answer == ANSWER_ERROR) PyErr_Clear();
     guards_free(note.guards);
     if (twin != NULL) add_twin(plan, twin, key);
+    plan_release(plan);
+    return answer == ANSWER_ERROR ? -1 : 0;
 }
 
 /* ---- what runs take ---- */
@@ -187,11 +188,8 @@ twins_ran(CodeState *state, Plan *plan, const Plan *ran, TwinsLook look)
     HotLengths *hot = hot_lengths(twins, look.key);
     hot->ns += took * runs;
     if (hot->least == 0 || took < hot->least) hot->least = took;
-    if (twins->waiting != NULL) {
-        take_waiting(plan);
-        return;
-    }
-    if (hot->done || after == 0 || hot->ns < after * NS_PER_MS || !stance_is_default()) return;
+    if (hot->done || after == 0 || hot->ns < after * NS_PER_MS) return;
+    if (twins->waiting != NULL || !stance_is_default()) return;
     bool decides = account_decides(state->config);
     if (decides && !account_affords(&state->account, state->decoded->count)) return;
     if (!background_has_room()) return;

@@ -38,6 +38,17 @@ struct Twins {
 /* The plan, whose lengths are symbols, was just made. */
 void twins_may_come(Plan *plan);
 
+/* The code of a twin that waits may be there: takes it.  Before guards are checked, since that may
+   run code of the program.  0, or -1 with the error set. */
+int twins_take(Plan *plan);
+static inline int
+twins_arrive(const Entry *entry)
+{
+    for (int i = 0; i < entry->nplans; i++)
+        if (entry->plans[i]->twins != NULL && entry->plans[i]->twins->waiting != NULL)
+            return twins_take(entry->plans[i]);
+    return 0;
+}
 static inline int
 twins_count(const Plan *plan)
 {
