@@ -299,7 +299,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
-    bool symbols = graph_has_symbols(job->capture->graph);
+    bool symbols = graph_has_symbols(job->capture->graph) && job->config->twin_after > 0;
     if (native && symbols && job->request->twin_of == 0) twins_may_come(*out);
     (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");

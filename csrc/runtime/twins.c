@@ -188,7 +188,7 @@ twins_ran(CodeState *state, Plan *plan, const Plan *ran, TwinsLook look)
     HotLengths *hot = hot_lengths(twins, look.key);
     hot->ns += took * runs;
     if (hot->least == 0 || took < hot->least) hot->least = took;
-    if (hot->done || after == 0 || hot->ns < after * NS_PER_MS) return;
+    if (hot->done || hot->ns < after * NS_PER_MS) return;
     if (twins->waiting != NULL || !stance_is_default()) return;
     bool decides = account_decides(state->config);
     if (decides && !account_affords(&state->account, state->decoded->count)) return;
