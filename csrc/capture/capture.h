@@ -320,9 +320,8 @@ typedef struct {
     int64_t until;  /* by clock_ran_ns, when nothing more is followed; 0: as long as it takes */
     bool recurses;  /* Capture.recurses of an earlier one of this code */
     const struct Config *config;
-    bool again;      /* there is a plan of the place, which does not hold */
-    bool known;      /* all lengths of arrays are to be known … */
-    int64_t twin_of; /* … since the plan of this number runs most at these; 0: no */
+    bool again; /* there is a plan of the place, which does not hold */
+    bool known; /* all lengths of arrays are to be known */
 } CaptureRequest;
 
 /* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of

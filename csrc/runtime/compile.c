@@ -300,7 +300,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
     bool symbols = graph_has_symbols(job->capture->graph) && job->config->twin_after > 0;
-    if (native && symbols && job->request->twin_of == 0) twins_may_come(*out);
+    if (native && symbols && job->patience.twin_of == 0) twins_may_come(*out);
     (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");
     record_int(job->record, "plan", (*out)->number);
@@ -415,7 +415,7 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     note->waited_ns = job.waited_ns;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     counts.captures++;
-    if (request->twin_of == 0)
+    if (patience.twin_of == 0)
         counts.plans += answer == ANSWER_YES;
     else
         counts.twins += answer == ANSWER_YES;

@@ -211,7 +211,7 @@ Answer
 twins_make(Plan *plan, CaptureRequest request)
 {
     Twins *twins = plan->twins;
-    Patience patience = {.later = true};
+    Patience patience = {.later = true, .twin_of = plan->number};
     CompileNote note = {0};
     Plan *twin = NULL;
     uint64_t key = twins->wanted;
@@ -219,7 +219,6 @@ twins_make(Plan *plan, CaptureRequest request)
     twins->asks = false;
     hot_lengths(twins, key)->done = true;
     request.known = true;
-    request.twin_of = plan->number;
     int64_t began = account_clock(CLOCK_THREAD_CPUTIME_ID);
     plan_acquire(plan); /* a collection may run code that resets all */
     Answer answer = compile_plan(&request, NULL, NULL, patience, &twin, &note);
