@@ -9,6 +9,7 @@ what symbols cost in a call of a small function, beyond its kernel."""
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import os
 import statistics
@@ -112,7 +113,7 @@ def call_cost() -> None:
         (parts, matrices),
     ):
         calls = {
-            name: lambda f=compiled_of(function, *how): f(*args)
+            name: functools.partial(compiled_of(function, *how), *args)
             for name, how in zip(("static", "symbols", "twin"), CONTENDERS)
         }
         for _ in range(2000):
