@@ -222,17 +222,17 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Entries and what pays",
-                "entry account prices credit earn sample sample_calls balance turns",
+                "entry twins account prices credit earn sample sample_calls balance turns",
             ),
             (
                 "Guards",
                 "guards guards_reach guards_watch guards_weak guards_strong guards_path guards_text guards_name "
-                "guards_value guards_remedy guards_differ",
+                "guards_value guards_sizes guards_remedy guards_differ",
             ),
             ("Compiles", "compile compile_backend compile_export compile_tell backend"),
             (
                 "Plans",
-                "plan_new plan plan_extern plan_region plan_region_log plan_build plan_undone plan_carry "
+                "plan_new plan_sizes plan plan_extern plan_region plan_region_log plan_build plan_undone plan_carry "
                 "plan_chain plan_batch plan_wave plan_drive spare",
             ),
             (

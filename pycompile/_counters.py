@@ -14,6 +14,7 @@ def _totals() -> dict[str, Any]:
     return {
         "compiles": made["captures"] - made["postponed"],
         "plans": made["plans"],
+        "twins": made["twins"],
         "recompiles": made["recompiles"],
         "graph_breaks": made["breaks"],
         "cache_hits": cache["hits"] + _C.code_info()["memory_hits"],
@@ -36,6 +37,7 @@ class Counters(Mapping[str, Any]):
 
     compiles          attempts to make a plan, those that came to none included
     plans             plans that were made
+    twins             those for the lengths at which another plan runs most (docs/shapes.md)
     recompiles        a dict: how many compiles came of which failed guard, by function and place
     graph_breaks      a dict: how many breaks captures have met, by code and text
     cache_hits        kernels that were found, in memory or on disk

@@ -468,6 +468,8 @@ def describe(number: int, record: Record, hinted: dict[str, str]) -> list[str]:
         "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
     }.get(record.get("kind", "plan"), str(record.get("kind")))
     lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]
+    if record.get("twin_of"):
+        lines.append("  for the lengths at which a plan with symbols runs most")
     if record.get("recompile"):
         lines.append(f"  recompiled because {record['recompile']}")
     if record.get("exit"):

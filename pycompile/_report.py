@@ -331,6 +331,8 @@ def function(row: Function, sources: Sources) -> str:
         }.get(record["kind"], record["kind"])
         from_cache = " (code from the cache)" if record.get("code") in ("memory", "disk") else ""
         again = f" again, since {record['recompile']}" if record.get("recompile") else ""
+        if record.get("twin_of"):
+            again = " for the lengths at which it runs most"
         name = f"{number}. {outcome}{from_cache}, line {record['line']}, {text.seconds(spent(record))}{again}"
         lengths = lengths_met(of_plan.get(id(record), []))
         body.append(attempt(record, sources, esc(name), met=lengths))

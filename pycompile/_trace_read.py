@@ -71,6 +71,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 OPTIONAL: dict[str, dict[str, Any]] = {
     "compile": {
         "plan": int,
+        "twin_of": int,
         "code": str,
         "recompile": str,
         "cause": CAUSE,

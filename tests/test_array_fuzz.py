@@ -2,6 +2,7 @@
 
 python tests/test_array_fuzz.py --examples 20000 --jobs 8     # many; a failing program is printed
 python tests/test_array_fuzz.py --examples 20000 --sizes      # called with other lengths, too
+python tests/test_array_fuzz.py --examples 500 --sizes --twins  # until there are plans for them
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import os
 import random
 import subprocess
 import sys
+import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -30,6 +33,8 @@ IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 CHUNK = 100
 SIZES = False  # programs are called with arrays of other lengths
+TWINS = False  # … until plans whose lengths are symbols have twins for these
+TWIN_CALLS = 12
 OTHER_ARGUMENTS = (1, 2, 3)  # what is added to the seeds of a program's arguments
 OTHER_LENGTHS = (0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31)
 
@@ -126,6 +131,20 @@ def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     return differ_with(text, sets, True) or differ_with(text, sets, None)
 
 
+def with_twins(compiled: Any, sets: list[list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Each set of arguments a few times: at the second call its lengths want a twin, which is there
+    once the C compiler has ended."""
+    for inputs in sets:
+        before = compiled.stats()["twins"]
+        for call in range(TWIN_CALLS):
+            yield inputs
+            stats = compiled.stats()
+            if stats["twins"] > before or stats["plans"] == 0:
+                break
+            time.sleep(0.1 if call > 1 else 0.0)
+        yield inputs
+
+
 def differ_with(text: str, sets: list[list[tuple[Any, ...]]], dynamic: bool | None) -> list[str]:
     file = "array-program.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -133,7 +152,7 @@ def differ_with(text: str, sets: list[list[tuple[Any, ...]]], dynamic: bool | No
     exec(compile(text, file, "exec"), scope)
     limits = {"recompile_limit": 100} if SIZES else None
     compiled = pycompile.compile(scope["f"], dynamic=dynamic, options=limits)
-    for inputs in sets:
+    for inputs in with_twins(compiled, sets) if TWINS else sets:
         plain = observe(scope["f"], programs.arguments(inputs), {})
         ours = observe(compiled, programs.arguments(inputs), {})
         lines = differences(plain, ours, one_nan=True)
@@ -189,6 +208,8 @@ def fuzz(examples: int, number: int, sizes: bool = False) -> None:
     def run(made):
         compare(made)
 
+    if TWINS:
+        _C.test_sample(3 * 10**9, 9 * 10**9)  # runs take that long, it is pretended
     if number // CHUNK % 2:  # kernels over small arrays run as waves, too
         _C.test_wave_sizes(64, 2048)
     SIZES = sizes
@@ -197,6 +218,7 @@ def fuzz(examples: int, number: int, sizes: bool = False) -> None:
     finally:
         SIZES = False
         _C.test_wave_sizes(0, 0)
+        _C.test_sample(0, 0)
         pycompile.reset()
 
 
@@ -256,17 +278,21 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed, one for 100 examples")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--sizes", action="store_true", help="call with other lengths, too")
+    parser.add_argument("--twins", action="store_true", help="with --sizes: until there are twins")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     os.environ.setdefault("PYCOMPILE_WAIT", "1")
     if options.here:
+        global TWINS
+        TWINS = options.twins
         fuzz(options.examples, options.first, options.sizes)
         return 0
 
     def apart(number: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(number)]
         command += ["--examples", str(CHUNK), *["--sizes"] * options.sizes]
+        command += ["--twins"] * options.twins
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
         except subprocess.TimeoutExpired:

@@ -7,13 +7,14 @@
 #include "entry.h"
 #include "hooks.h"
 #include "target.h"
+#include "twins.h"
 
 #include "../export/export.h"
 #include "../passes/passes.h"
 
 static _Thread_local int depth; /* compiles in progress on this thread */
 static struct {
-    long long captures, instructions, plans, postponed, numbered;
+    long long captures, instructions, plans, twins, postponed, numbered;
     double seconds;
     PyObject *recompiles, *breaks; /* dicts of how often, by reason; NULL: none yet */
 } counts;                          /* of the process */
@@ -299,6 +300,8 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
     if (job->config->background || job->patience.later) plan_compile_later(*out);
+    bool symbols = graph_has_symbols(job->capture->graph) && job->config->twin_after > 0;
+    if (native && symbols && job->patience.twin_of == 0) twins_may_come(*out);
     (*out)->number = ++counts.numbered;
     record_string(job->record, "kind", "plan");
     record_int(job->record, "plan", (*out)->number);
@@ -413,7 +416,10 @@ compile_plan(const CaptureRequest *request, const char *reason, PyObject *cause,
     note->waited_ns = job.waited_ns;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     counts.captures++;
-    counts.plans += answer == ANSWER_YES;
+    if (patience.twin_of == 0)
+        counts.plans += answer == ANSWER_YES;
+    else
+        counts.twins += answer == ANSWER_YES;
     if (answer == ANSWER_YES && job.later.ticket != 0) {
         note->waiting = waiting_new(&job, *out, note);
         *out = NULL;
@@ -434,11 +440,11 @@ py_compile_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     PyObject *recompiles = counts.recompiles ? PyDict_Copy(counts.recompiles) : PyDict_New();
     PyObject *breaks = counts.breaks ? PyDict_Copy(counts.breaks) : PyDict_New();
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d,s:d,s:N,s:N}", "captures", counts.captures,
-                         "instructions", counts.instructions, "plans", counts.plans, "postponed",
-                         counts.postponed, "seconds", 1e-9 * (double)account_spent(),
-                         "capture_seconds", counts.seconds, "recompiles", recompiles, "breaks",
-                         breaks);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:N,s:N}", "captures", counts.captures,
+                         "instructions", counts.instructions, "plans", counts.plans, "twins",
+                         counts.twins, "postponed", counts.postponed, "seconds",
+                         1e-9 * (double)account_spent(), "capture_seconds", counts.seconds,
+                         "recompiles", recompiles, "breaks", breaks);
 }
 
 PyMethodDef compile_methods[] = {

@@ -56,6 +56,7 @@ begin_record(Job *job)
     record_int(job->record, "entry", job->request->number);
     record_object(job->record, "earned", PyBool_FromLong(job->request->effort > 0));
     report_hold((PyObject *)code);
+    if (job->patience.twin_of != 0) record_int(job->record, "twin_of", job->patience.twin_of);
     if (job->reason != NULL) record_string(job->record, "recompile", job->reason);
     if (job->cause != NULL) record_object(job->record, "cause", Py_NewRef(job->cause));
 }

@@ -5,7 +5,7 @@
    A CompiledFunction that was made while PYCOMPILE_DISABLE is set has all that others have and
    calls its function.  A DisabledFunction does so always, and capture breaks where one is called.
  */
-#include "entry.h"
+#include "twins.h"
 #include "hooks.h"
 #include "recompile.h"
 
@@ -314,14 +314,17 @@ compiled_stats(PyObject *object, PyObject *none)
         self->options != NULL && self->vectorcall != plain_vectorcall ? current_state(self) : NULL;
     PyObject *dict = PyDict_New();
     if (dict == NULL) return NULL;
-    long long entries = 0, plans = 0;
+    long long entries = 0, plans = 0, twins = 0;
     for (int i = 0; state != NULL && i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
         entries++;
         plans += state->entries[i]->nplans;
+        for (int k = 0; k < state->entries[i]->nplans; k++)
+            twins += twins_count(state->entries[i]->plans[k]);
     }
     record_int(dict, "entries", entries);
     record_int(dict, "plans", plans);
+    record_int(dict, "twins", twins);
     hints_record(state, dict);
     return dict;
 }

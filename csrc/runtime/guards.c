@@ -77,7 +77,8 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         size_t terms = sizeof(SizeTerm) * (size_t)from->nsizes;
         out->nsizes = from->nsizes;
         out->sizes = arena_copy(program->memory, from->sizes, terms);
-        if (out->sizes == NULL || guard_group(program, out, from->group, from->ngroup) < 0)
+        if (out->sizes == NULL || guard_group(program, out, from->group, from->ngroup) < 0 ||
+            guard_sum(program, out) < 0)
             return -1;
     }
     if (from->kind != GUARD_ARRAY) return 0;
@@ -429,9 +430,11 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
     for (int i = 0; i < program->nrun; i++) {
         const GuardCheck *check = &program->checks[program->run[i]];
         PyObject *object = reached[check->source];
-        if (check->kind == GUARD_ARRAY ? object != NULL && array_agrees(object, &check->array)
-                                       : guard_holds(check, reached))
-            continue;
+        bool holds =
+            check->kind == GUARD_ARRAY       ? object != NULL && array_agrees(object, &check->array)
+            : check->kind == GUARD_SAME_SIZE ? guard_same_size(check, object, reached[check->other])
+                                             : guard_holds(check, reached);
+        if (holds) continue;
         *failed = program->run[i];
         return false;
     }

@@ -26,6 +26,12 @@ struct MemoryRange {
     int32_t member; /* index into the group */
 };
 
+/* A length of a member of the group, or an int (axis 0), times a constant. */
+typedef struct {
+    int32_t member, axis;
+    int64_t factor;
+} SizeLength;
+
 typedef struct {
     GuardKind kind;
     int32_t source, other;
@@ -35,6 +41,9 @@ typedef struct {
     int32_t ngroup, nwritten, *group; /* DISJOINT, DIFFERENT, SIZES */
     int32_t nsizes;
     const SizeTerm *sizes;      /* SIZES */
+    int32_t nlengths;           /* the same as a sum … */
+    const SizeLength *lengths;  /* … of these, or NULL: it is none … */
+    int64_t constant;           /* … and of this */
     struct MemoryRange *ranges; /* of them: buffer, with the order of the last check */
     const void **parts;         /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;
@@ -92,6 +101,12 @@ bool guard_holds(const GuardCheck *check, PyObject *const *reached);
 /* The object at the source of check `number`; NULL: none, or no memory.  A new reference, since
    making its text may run Python code.  Sets no error. */
 PyObject *guard_reach(const GuardProgram *program, int number, const Roots *roots);
+
+/* ---- guards_sizes.c ---- */
+/* Of a check of sizes: finds whether they are a sum.  0 or -1. */
+int guard_sum(GuardProgram *program, GuardCheck *check);
+bool guard_same_size(const GuardCheck *check, PyObject *a, PyObject *b);
+bool guard_sizes_agree(const GuardCheck *check, PyObject *const *reached);
 
 /* ---- guards_value.c ---- */
 enum { LONGEST_VALUE = 60 }; /* bytes of a text that are shown */

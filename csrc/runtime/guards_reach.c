@@ -208,42 +208,6 @@ repeats_agree(PyObject *array, bool wanted)
 }
 
 static bool
-same_size(const GuardCheck *check, PyObject *a, PyObject *b)
-{
-    int rank_a, rank_b;
-    const int64_t *shape_a = a != NULL ? array_lengths(a, &rank_a) : NULL;
-    const int64_t *shape_b = b != NULL ? array_lengths(b, &rank_b) : NULL;
-    return shape_a != NULL && shape_b != NULL && check->low < rank_a && check->high < rank_b &&
-           shape_a[check->low] == shape_b[check->high];
-}
-
-static bool
-sizes_agree(const GuardCheck *check, PyObject *const *reached)
-{
-    const int64_t *shapes[MOST_SIZED];
-    int64_t ints[MOST_SIZED];
-    for (int i = 0; i < check->ngroup; i++) {
-        int rank;
-        PyObject *array = reached[check->group[i]];
-        if (array != NULL && PyLong_CheckExact(array)) {
-            int overflow;
-            ints[i] = PyLong_AsLongLongAndOverflow(array, &overflow);
-            shapes[i] = &ints[i];
-            if (overflow) return false;
-            continue;
-        }
-        shapes[i] = array != NULL ? array_lengths(array, &rank) : NULL;
-        if (shapes[i] == NULL) return false;
-        for (int k = 0; k < check->nsizes; k++) {
-            const SizeTerm *term = &check->sizes[k];
-            if (term->kind == SIZE_DIM && term->value == i && term->axis >= rank) return false;
-        }
-    }
-    int64_t value = size_terms_value(check->sizes, check->nsizes, shapes);
-    return check->low ? value == 0 : value >= 0;
-}
-
-static bool
 is_readonly(PyObject *object)
 {
     ArrayHeader header;
@@ -358,8 +322,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_SCALAR: return scalar_is(object, check->array.dtype);
     case GUARD_SAME: return object == other;
     case GUARD_NOT_SAME: return object != other;
-    case GUARD_SAME_SIZE: return same_size(check, object, other);
-    case GUARD_SIZES: return sizes_agree(check, reached);
+    case GUARD_SAME_SIZE: return guard_same_size(check, object, other);
+    case GUARD_SIZES: return guard_sizes_agree(check, reached);
     case GUARD_NO_OVERLAP: return apart(object, other);
     case GUARD_RANGES_APART: return ranges_apart(object, other);
     case GUARD_RANGES_MEET: return ranges_meet(object, other);

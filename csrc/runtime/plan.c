@@ -19,65 +19,7 @@ enum {
     STACK_ARENA_BYTES = 4096 /* an arena up to this is on the stack */
 };
 
-/* ---- sizes and inputs ---- */
-
-/* ANSWER_NO where it is no int of 64 bits: the program's ints may be that large. */
-static Answer
-compute_size(const PlanSize *size, int64_t *value)
-{
-    int64_t a = value[size->a], b = value[size->b], *out = &value[size->id];
-    bool large = size->kind == SIZE_ADD   ? __builtin_add_overflow(a, b, out)
-                 : size->kind == SIZE_MUL ? __builtin_mul_overflow(a, b, out)
-                                          : false;
-    if (size->kind != SIZE_ADD && size->kind != SIZE_MUL) *out = size_apply(size->kind, a, b);
-    return large ? ANSWER_NO : ANSWER_YES;
-}
-
-static Answer
-read_dynamic_sizes(Run *run, int64_t *value)
-{
-    const Plan *plan = run->plan;
-    memcpy(value, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
-    for (int i = 0; i < plan->ndynamic; i++) {
-        const PlanSize *size = &plan->dynamic[i];
-        Answer answer = ANSWER_YES; /* a SIZE_NUMBER: a step makes it known */
-        if (size->kind >= SIZE_ADD)
-            answer = compute_size(size, value);
-        else if (size->kind != SIZE_NUMBER)
-            answer = plan_size_read(plan, size, run->reached, &value[size->id]);
-        if (answer != ANSWER_YES) return ANSWER_NO;
-    }
-    return ANSWER_YES;
-}
-
-/* The sizes of this run.  The bytes of its arena, of what is behind that, and of scratch; or -1. */
-static int64_t
-begin_sizes(Run *run, int64_t *sizes)
-{
-    enum { MOST_BITS = 46 }; /* of a size in bytes */
-    const Plan *plan = run->plan;
-    int64_t *slot = sizes + plan->nsizes, scratch = plan->scratch_bytes;
-    int64_t end[DEVICE_COUNT] = {[DEVICE_HOST] = plan->arena_bytes};
-    memcpy(&end[DEVICE_CUDA], plan->device_bytes, sizeof plan->device_bytes);
-    if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return -1;
-    run->size = run->measured = sizes;
-    for (int on = 0; on < DEVICE_COUNT; on++) {
-        run->slot[on] = slot;
-        for (int i = 0; i < plan->nslots[on]; i++) {
-            int64_t own = sizes[plan->slots[on][i]];
-            if (own < 0 || own >> MOST_BITS != 0) return -1;
-            *slot++ = end[on];
-            end[on] += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        }
-    }
-    for (int i = 0; i < plan->nreaches; i++)
-        if (sizes[plan->reaches[i]] > MOST_REACH) return -1;
-    for (int i = 0; i < plan->nrows; i++)
-        scratch = Py_MAX(scratch, kernel_scratch(run, plan->rows[i]));
-    memcpy(run->device_bytes, &end[DEVICE_CUDA], sizeof run->device_bytes);
-    run->scratch_at = end[DEVICE_HOST];
-    return end[DEVICE_HOST] + scratch;
-}
+/* ---- inputs ---- */
 
 void
 run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride)
@@ -922,7 +864,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     memcpy(run.device_bytes, plan->device_bytes, sizeof run.device_bytes);
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     if (plan->ndynamic != 0 &&
-        (arena_bytes = begin_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {
+        (arena_bytes = run_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {
         if (on_heap) state_give(plan, state);
         return deopt_or_error(NULL);
     }

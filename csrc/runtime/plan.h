@@ -233,12 +233,16 @@ typedef struct {
     int32_t process;
 } TraceRuns;
 
+typedef struct Twins Twins; /* twins.h */
+void twins_free(Twins *twins);
+
 struct Plan {
     Py_ssize_t references;
     int64_t number; /* in the order in which plans were made; 0: it was made by a test */
     TraceRuns traced;
     Sample sample;
     Balance balance;
+    Twins *twins; /* owned; NULL: its lengths are known */
     GuardProgram *guards;
     Codes codes;
     PlanDrive *drives;
@@ -249,7 +253,9 @@ struct Plan {
                         */
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
-    PlanSize *dynamic;
+    PlanSize *dynamic;    /* all that are not known */
+    int nneeded, nread;   /* of these: what a run evaluates, of which nread come from outside */
+    PlanSize *needed;
     int32_t *input_source;
     int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
@@ -355,6 +361,13 @@ kernel_scratch(const Run *run, const PlanKernel *kernel)
 {
     return kernel->scratch_bytes + kernel->scratch_each * run_size(run, kernel->scratch_row);
 }
+
+/* ---- plan_sizes.c ---- */
+/* Takes the graph's sizes over; once the plan is made, finds those that its runs need.  0 or -1. */
+int plan_sizes(Plan *plan, const Graph *g);
+int plan_need_sizes(Plan *plan);
+/* The sizes of this run.  The bytes of its arena, of what is behind that, and of scratch; or -1. */
+int64_t run_sizes(Run *run, int64_t *sizes);
 
 enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 

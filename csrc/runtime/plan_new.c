@@ -28,45 +28,6 @@ copy_of(Plan *plan, const void *data, size_t size)
     return arena_copy(plan->memory, data, size);
 }
 
-/* ---- sizes ---- */
-
-/* Is the size known while compiling?  For an array whose shape and strides are guarded, every
-   dimension and stride is, and so are sizes computed from them. */
-static bool
-size_is_fixed(const Graph *g, const Size *size, const bool *fixed)
-{
-    if (size->kind == SIZE_CONST) return true;
-    if (size->kind == SIZE_NUMBER) return false;
-    if (size->kind >= SIZE_ADD) return fixed[size->a] && fixed[size->b];
-    const Type *type = &graph_node(g, size->node)->type;
-    return type->form == FORM_ARRAY &&
-           size_is_const(g, (size->kind == SIZE_DIM ? type->shape : type->stride)[size->axis]);
-}
-
-static int
-make_sizes(Maker *m)
-{
-    Plan *plan = m->plan;
-    const Graph *g = m->capture->graph;
-    plan->nsizes = g->sizes.len;
-    plan->size_values = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)(g->sizes.len + 1));
-    plan->dynamic = arena_alloc(plan->memory, sizeof(PlanSize) * (size_t)(g->sizes.len + 1));
-    bool *fixed = arena_alloc(plan->memory, (size_t)(g->sizes.len + 1));
-    if (plan->size_values == NULL || plan->dynamic == NULL || fixed == NULL) return -1;
-    for (int i = 0; i < g->sizes.len; i++) {
-        const Size *size = &g->sizes.at[i];
-        plan->size_values[i] = size->value;
-        if ((fixed[i] = size_is_fixed(g, size, fixed))) continue;
-        PlanSize *out = &plan->dynamic[plan->ndynamic++];
-        *out =
-            (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a, .b = size->b};
-        out->node = size->node;
-        if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
-            out->input = (int32_t)graph_node(g, size->node)->attrs.index;
-    }
-    return 0;
-}
-
 static int
 make_inputs(Maker *m)
 {
@@ -774,12 +735,13 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     memcpy(plan->device_bytes, &program->arena_bytes[DEVICE_CUDA], sizeof plan->device_bytes);
     Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
-        make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
-        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_waves(&maker) < 0 ||
-        plan_drives(plan, program) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
-        plan_chains(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
-        make_exit(&maker) < 0 || make_slots(&maker) < 0 || make_careful(&maker, origin) < 0 ||
-        make_told(&maker) < 0 || (!sequence && guards_verify_kept(guards) < 0) ||
+        make_device(&maker) < 0 || plan_sizes(plan, capture->graph) < 0 ||
+        make_inputs(&maker) < 0 || make_buffers(&maker) < 0 || make_steps(&maker) < 0 ||
+        make_waves(&maker) < 0 || plan_drives(plan, program) < 0 || make_commits(&maker) < 0 ||
+        make_lifetimes(plan) < 0 || plan_chains(plan) < 0 || make_boxes(&maker) < 0 ||
+        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_slots(&maker) < 0 ||
+        plan_need_sizes(plan) < 0 || make_careful(&maker, origin) < 0 || make_told(&maker) < 0 ||
+        (!sequence && guards_verify_kept(guards) < 0) ||
         (codes.on[DEVICE_HOST] != NULL && link_all(plan) < 0)) {
         plan_release(plan);
         return NULL;
@@ -821,6 +783,7 @@ plan_release(Plan *plan)
     release_objects(plan);
     for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
         targets[device_target(chain->device)].forget(chain);
+    twins_free(plan->twins);
     codes_release(&plan->codes);
     if (plan->careful != NULL) code_release(plan->careful);
     guards_free(plan->guards);

@@ -231,8 +231,10 @@ leaves_turns(Runner *r, Entry *entry, int number)
                      frame_slots(r->frame) + r->decoded->nlocalsplus, frame_depth(r->frame));
 }
 
+/* `of`: the plan, or the one that it is a twin of. */
 static Turn
-run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
+run_plan(Runner *r, Entry *entry, Plan *of, Plan *plan, const Roots *roots,
+         PyObject *const *reached)
 {
     const Exit *leave = plan_exit(plan);
     PlanOutcome outcome = {.roots = roots,
@@ -255,8 +257,12 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
         plan->balance.repeats = true;
     else if (r->watched == NULL && way == SAMPLE_WATCHED && !r->held->covered)
         watch(r, plan, began);
+    plan_acquire(of);
+    TwinsLook look = twins_look(of, plan, reached);
     PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
     int64_t took = sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
+    if (look.began != 0 && done == PLAN_DONE) twins_ran(r->state, of, plan, look);
+    plan_release(of);
     switch (done) {
     case PLAN_DONE:
         r->state->plan_runs++;
@@ -284,25 +290,49 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
     return turn;
 }
 
+/* What a capture here looks at. */
+static CaptureRequest
+request_here(const Runner *r, const Entry *entry)
+{
+    return (CaptureRequest){
+        .decoded = r->decoded,
+        .globals = frame_globals(r->frame),
+        .builtins = frame_builtins(r->frame),
+        .function = frame_function(r->frame),
+        .slots = frame_slots(r->frame),
+        .depth = frame_depth(r->frame),
+        .number = r->number,
+        .varied = entry->varied,
+        .nvaried = entry->nvaried,
+        .recurses = r->state->recurses,
+        .config = r->state->config,
+        .again = entry->nplans > 0,
+    };
+}
+
 static Turn
 try_plans(Runner *r, Entry *entry)
 {
     Roots roots = frame_roots(r);
     r->failed = NULL;
     entry_bury(entry);
+    if (twins_arrive(entry) < 0) return TURN_ERROR;
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
         Plan *plan = entry->plans[i];
         int failed;
-        if (!guards_check(plan_guards(plan), &roots, reached, &failed)) {
+        Plan *holds = plan_that_holds(plan, &roots, reached, &failed);
+        if (holds == NULL) {
             if (i > 0) continue;
             r->failed = plan;
             r->failed_guard = failed;
             continue;
         }
         if (i > 0) entry_to_front(entry, i);
-        entry_hit(entry, plan);
-        return run_plan(r, entry, plan, &roots, reached);
+        entry_hit(entry, holds);
+        if (holds == plan && twins_wanted(plan, reached))
+            return twins_make(plan, request_here(r, entry)) == ANSWER_ERROR ? TURN_ERROR : TURN_GO;
+        return run_plan(r, entry, plan, holds, &roots, reached);
     }
     return TURN_NONE;
 }
@@ -425,20 +455,7 @@ pass_started(Runner *r, const CompileNote *note)
 static Answer
 make_plan(Runner *r, Entry *entry, const Reason *reason, Plan **plan, CompileNote *note)
 {
-    CaptureRequest request = {
-        .decoded = r->decoded,
-        .globals = frame_globals(r->frame),
-        .builtins = frame_builtins(r->frame),
-        .function = frame_function(r->frame),
-        .slots = frame_slots(r->frame),
-        .depth = frame_depth(r->frame),
-        .number = r->number,
-        .varied = entry->varied,
-        .nvaried = entry->nvaried,
-        .recurses = r->state->recurses,
-        .config = r->state->config,
-        .again = entry->nplans > 0,
-    };
+    CaptureRequest request = request_here(r, entry);
     Patience patience = {0};
     CodeNote *earned = r->patient ? code_note_peek(r->state->code) : NULL;
     if (earned != NULL) {

@@ -2,7 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_RUN_H
 #define PYCOMPILE_RUNTIME_RUN_H
 
-#include "entry.h"
+#include "twins.h"
 
 enum { DEOPT_COST = 10 }; /* in the units of capture/control/worth.c */
 
@@ -31,7 +31,7 @@ most_sources(const Entry *entry)
 {
     int most = 0;
     for (int i = 0; i < entry->nplans; i++) {
-        int sources = guards_sources(plan_guards(entry->plans[i]));
+        int sources = plan_sources(entry->plans[i]);
         if (sources > most) most = sources;
     }
     return most;

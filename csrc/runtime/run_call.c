@@ -88,10 +88,11 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
                                  code->co_kwonlyargcount == 0 &&
                                  !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
     PyObject **slots = NULL;
+    if (twins_arrive(entry) < 0) return ANSWER_ERROR;
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
-        Plan *plan = entry->plans[i];
-        GuardProgram *guards = plan_guards(plan);
+        Plan *of = entry->plans[i], *plan;
+        GuardProgram *guards = plan_guards(of);
         if (!direct || guards_last_slot(guards) >= nargs) {
             if (!bound) {
                 slots = alloca(sizeof(PyObject *) * (size_t)(code->co_nlocalsplus + 1));
@@ -101,27 +102,31 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
             }
         }
         int failed;
-        if (!guards_check(guards, &roots, reached, &failed)) continue;
-        if (!plan_is_whole(plan)) return ANSWER_NO;
+        if ((plan = plan_that_holds(of, &roots, reached, &failed)) == NULL) continue;
+        if (!plan_is_whole(plan) || twins_asks(of)) return ANSWER_NO;
         if (i > 0) entry_to_front(entry, i);
         entry_hit(entry, plan);
         SampleWay way = sample_way(plan, state->config);
         if (sample_is_plain(way))
             return run_plain(held, plan, way, function, args, nargsf, kwnames, result);
         PlanOutcome outcome = {.roots = &roots, .value = result};
+        plan_acquire(of);
         plan_acquire(plan);
         int64_t began = sample_begin(way);
+        TwinsLook look = twins_look(of, plan, reached);
         PlanResult done = plan_run_told(state, plan, reached, &outcome);
         int64_t took = sample_end(plan, code, way, began, done == PLAN_DONE);
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);
             credit_run(state, entry, plan);
+            if (look.began != 0) twins_ran(state, of, plan, look);
         } else if (done == PLAN_DEOPT) {
             *result =
                 run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
         }
         plan_release(plan);
+        plan_release(of);
         return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     *missed = true;

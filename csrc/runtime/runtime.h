@@ -322,6 +322,7 @@ typedef struct {
     bool later;       /* the C compiler is not waited for … */
     bool unless_paid; /* … but where this call alone pays for it */
     bool waits;       /* it is waited for, whatever the options say */
+    int64_t twin_of;  /* the number of the plan that a twin is made of (twins.c); 0: none is */
     struct ExportWanted *exports; /* no plan is made: the program is exported; NULL: it is not */
 } Patience;
 /* `reason` is the failed guard's text, `cause` what records tell of it; both may be NULL.
