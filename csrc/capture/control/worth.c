@@ -138,6 +138,7 @@ typedef struct {
     NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
     int64_t middle[8];  /* … what is in the middle of them */
     int nvariables;
+    int repeats;   /* around the node */
     int arms;      /* of branches around the node */
     int64_t turns; /* expected of a loop of unknown length */
 } Scale;
@@ -481,7 +482,9 @@ repeat_weight(Scale *scale, const Node *node)
     const Graph *g = scale->graph;
     const Region *body = &g->regions.at[node->region[0]];
     int64_t middle, trips = seen_trips(scale, node, &middle);
+    scale->repeats++;
     int64_t once = region_weight(scale, node->region[0]);
+    scale->repeats--;
     if (trips < 0 || (trips > REPEATED && !makes_all_turns(g, node))) trips = REPEATED;
     int64_t copied = 0;
     for (int i = 3 + node_versions_from(node); i < node->nargs; i++) {
