@@ -408,6 +408,7 @@ static PyMethodDef compiled_methods[] = {
      "0.\n\n"
      "entries     places of the code at which a plan was looked for\n"
      "plans       plans that there are now, at all entries\n"
+     "twins       those for the lengths at which another plan runs most, which plans leaves out\n"
      "given_up    entries that are Python's for now: recompile_limit\n"
      "slower      plans and kinds of calls left to Python for now: it was faster when both were "
      "timed\n"

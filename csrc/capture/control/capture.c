@@ -257,7 +257,8 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     if (result == ATTEMPT_DONE) {
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
-        Answer turns = capture->useful ? ANSWER_NO : repeat_learn_unrolled(&in);
+        bool left = capture->useful || marks->effort <= LEAST_EFFORT; /* or else the last try */
+        Answer turns = left ? ANSWER_NO : repeat_learn_unrolled(&in);
         if (turns != ANSWER_NO) {
             capture_free(capture);
             return turns == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
