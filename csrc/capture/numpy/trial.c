@@ -414,7 +414,6 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     Graph *g = in->graph;
     Trials t = {.in = in, .attempt = attempt, .lengths.graph = g};
     Answer answer = ANSWER_YES;
-    if (PyTuple_GET_SIZE(attempt->changed) > 0) return ANSWER_NO;
     if (note_lengths(&t) < 0) return ANSWER_ERROR;
     int nsizes = g->sizes.len;
     int64_t *kept = arena_alloc(in->arena, sizeof(int64_t) * (size_t)nsizes);
