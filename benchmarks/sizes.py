@@ -1,10 +1,11 @@
 """How many plans functions need for a hundred sizes, and whether each size has NumPy's bits:
-python -m benchmarks.sizes [--only NAME] [--first SEED] [--why] [--steady CALLS].
+python -m benchmarks.sizes [--calls] [--only NAME] [--first SEED] [--why] [--steady CALLS].
 
 The sizes are the same for all functions: 0, 1, primes, powers of two and random ones, two for each
 call.  Columns: plans with `dynamic=None`, plans with `dynamic=True`, and how many of the calls ran
-one.  A plan more than 2 and 1 is listed with what it was made for.  With --steady, calls of random
-sizes after 30 others, of which none may compile anything."""
+one.  With --why, a plan more than 2 and 1 is listed with what it was made for.  With --calls, one-line
+functions (size_calls.py).  With --steady, calls of random sizes after 30 others, of which none may
+compile anything."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ os.environ.setdefault("PYCOMPILE_RECOMPILE_LIMIT", "1000")
 import numpy as np
 
 import pycompile
-from benchmarks import cases
+from benchmarks import cases, size_calls
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 import network
@@ -214,12 +215,13 @@ def _cases() -> dict[str, tuple[Callable[..., Any], Make]]:
 
 
 def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    arrays = [arg for arg in args if isinstance(arg, np.ndarray | list)]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return function(*args), args
+            return function(*args), arrays
         except Exception as error:
-            return repr(error), args
+            return repr(error), arrays
 
 
 def tried(name: str, dynamic: bool | None, pairs: list[tuple[int, int]]) -> tuple[Any, int]:
@@ -276,11 +278,16 @@ CASES = _cases()
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=list(CASES))
+    parser.add_argument("--calls", action="store_true", help="one-line functions")
+    parser.add_argument("--only", nargs="*", help="names of functions")
     parser.add_argument("--first", type=int, default=0, help="the seed of the sizes")
     parser.add_argument("--why", action="store_true", help="list the recompiles")
     parser.add_argument("--steady", type=int, default=0, help="calls that compile nothing")
     asked = parser.parse_args()
+    if asked.calls:
+        CASES.clear()
+        CASES.update(size_calls.cases())
+    asked.only = asked.only or list(CASES)
     if asked.steady:
         print(f"{'function':<24}{'plans':>6}{'runs':>8}{'failed':>8}")
         bad = sum(not steady(name, asked.steady) for name in asked.only)

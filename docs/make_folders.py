@@ -86,7 +86,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Elements and places",
                 "operands ufuncs ops int_bounds casts index_key index index_store index_list places "
-                "masked views writes crossing",
+                "masked views reshape writes crossing",
             ),
             (
                 "Functions by subject",

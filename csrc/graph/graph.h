@@ -498,6 +498,8 @@ bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known valu
 /* ---- unite.c: what is found out of sizes later ---- */
 /* The size in the form that it has now. */
 SizeId size_now(Graph *g, SizeId id);
+/* The size where the symbol is that size. */
+SizeId size_where(Graph *g, SizeId id, SizeId symbol, SizeId is);
 int type_now(Graph *g, Type *type);
 /* The node's type, and the place that it writes.  0 or -1. */
 int node_sizes_now(Graph *g, Node *node);

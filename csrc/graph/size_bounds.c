@@ -71,23 +71,39 @@ youngest(const Graph *g, const Sum *sum, bool upper)
     return found;
 }
 
-/* Quotients a // k of which an upper bound is wanted and no number is known are replaced by what
-   they are at most: a for k of them, and for each of the rest. */
+/* What times a term is at most, where that is no number: a quotient a // k is a for k of them, and
+   for each of the rest; a remainder a % b is less than b.  Both are of a sum. */
+static bool
+term_at_most(Graph *g, Term term, int depth, Term *most, int64_t *rest)
+{
+    const Size size = g->sizes.at[term.of];
+    int64_t least, times = term.factor < 0 ? -term.factor : term.factor;
+    *most = (Term){term.factor, size.b};
+    *rest = -term.factor;
+    if (size.kind == SIZE_MOD) return bound(g, size.b, false, depth + 1, &least) && least > 0;
+    if (size.kind != SIZE_FLOOR_DIV || !size_is_const(g, size.b) || size_value(g, size.b) < 1 ||
+        !bound(g, size.a, false, depth + 1, &least) || least < 0)
+        return false;
+    int64_t by = size_value(g, size.b), whole = times / by + times % by;
+    *most = (Term){term.factor < 0 ? -whole : whole, size.a};
+    *rest = 0;
+    return true;
+}
+
+/* Quotients and remainders of which an upper bound is wanted and no number is known are replaced by
+   what they are at most. */
 static void
 quotients_at_most(Graph *g, Sum *sum, bool upper, int depth)
 {
     for (int i = 0; i < sum->n && !sum->full; i++) {
-        Term term = sum->at[i];
-        const Size size = g->sizes.at[term.of];
-        int64_t most, least, times = term.factor < 0 ? -term.factor : term.factor;
-        if ((term.factor > 0) != upper || size.kind != SIZE_FLOOR_DIV ||
-            !size_is_const(g, size.b) || size_value(g, size.b) < 1 ||
-            bound_of(g, term.of, true, depth + 1, &most) ||
-            !bound(g, size.a, false, depth + 1, &least) || least < 0)
+        Term term = sum->at[i], by;
+        int64_t most, rest;
+        if ((term.factor > 0) != upper || bound_of(g, term.of, true, depth + 1, &most) ||
+            !term_at_most(g, term, depth, &by, &rest))
             continue;
-        int64_t by = size_value(g, size.b), whole = times / by + times % by;
         sum->at[i--] = sum->at[--sum->n];
-        sum_size(g, sum, term.factor < 0 ? -whole : whole, size.a);
+        sum->constant += rest;
+        sum_size(g, sum, by.factor, by.of);
     }
 }
 

@@ -19,6 +19,16 @@ made_anew(Graph *g, const Size *size, SizeId a, SizeId b)
 }
 
 SizeId
+size_where(Graph *g, SizeId id, SizeId symbol, SizeId is)
+{
+    if (id == symbol) return is;
+    const Size size = g->sizes.at[id];
+    if (size_is_const(g, id) || size.kind < SIZE_ADD) return id;
+    SizeId a = size_where(g, size.a, symbol, is), b = size_where(g, size.b, symbol, is);
+    return a == size.a && b == size.b ? id : made_anew(g, &size, a, b);
+}
+
+SizeId
 size_now(Graph *g, SizeId id)
 {
     if (!g->united || id == NO_SIZE || size_is_const(g, id)) return id;

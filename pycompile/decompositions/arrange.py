@@ -12,6 +12,11 @@ _original_meshgrid = np.meshgrid._implementation
 _original_roll = np.roll._implementation
 _original_rot90 = np.rot90._implementation
 _original_split = np.split._implementation
+_original_array_split = np.array_split._implementation
+_original_hsplit = np.hsplit._implementation
+_original_vsplit = np.vsplit._implementation
+_original_dsplit = np.dsplit._implementation
+_original_diag = np.diag._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 
@@ -54,7 +59,7 @@ def _roll_one(a, shift, axis):
     if length == 0:
         return a.copy("K")
     shift = shift % length
-    if shift == 0 and a.ndim > 1:  # laid out as the argument is; a vector's length decides nothing
+    if a.ndim > 1 and shift == 0:  # laid out as the argument is; a vector's length decides nothing
         return a.copy("K")
     head = tuple([slice(length - shift, None) if i == axis else slice(None) for i in range(a.ndim)])
     tail = tuple([slice(None, length - shift) if i == axis else slice(None) for i in range(a.ndim)])
@@ -101,6 +106,42 @@ def split(ary, indices_or_sections, axis=0):
     if length % n != 0:
         return _original_split(ary, indices_or_sections, axis)
     return _parts(a, [(i + 1) * (length // n) for i in range(n)], axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """np.array_split in a number of parts"""
+    a, n = ary, indices_or_sections
+    if type(n) is not int or n < 1 or type(axis) is not int or not 0 <= axis < a.ndim:
+        return _original_array_split(ary, indices_or_sections, axis)
+    length = a.shape[axis]
+    each, longer = length // n, length % n
+    return _parts(a, [(i + 1) * each + min(i + 1, longer) for i in range(n)], axis)
+
+
+def hsplit(ary, indices_or_sections):
+    """np.hsplit in parts of one length"""
+    if ary.ndim == 0:
+        return _original_hsplit(ary, indices_or_sections)
+    return np.split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary, indices_or_sections):
+    """np.vsplit in parts of one length"""
+    if ary.ndim < 2:
+        return _original_vsplit(ary, indices_or_sections)
+    return np.split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary, indices_or_sections):
+    """np.dsplit in parts of one length"""
+    if ary.ndim < 3:
+        return _original_dsplit(ary, indices_or_sections)
+    return np.split(ary, indices_or_sections, 2)
+
+
+def diag(v, k=0):
+    """np.diag of a matrix"""
+    return v.diagonal(k) if v.ndim == 2 else _original_diag(v, k)
 
 
 def atleast_1d(*arys):

@@ -370,7 +370,7 @@ def test_the_guards_are_told():
         return x[: len(x) // 4].copy()
 
     told = pycompile.explain(quarter, dynamic=True, options={"plan_always": True})(np.ones((8, 2)))
-    assert told.guards[0].startswith("x: float64[4…, 1…] C-contiguous") and len(told.guards) == 3
+    assert told.guards[0].startswith("x: float64[4…, 1…] C-contiguous") and len(told.guards) == 2
 
 
 # ---- ints from outside ----

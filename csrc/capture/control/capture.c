@@ -165,6 +165,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         answer = exit_return(in, in->bottom->result);
     }
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    if (answer == ANSWER_YES) (void)copies_are_unseen(in);
     if (in->attempt.again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (answer == ANSWER_NO) { /* inputs overlap */

@@ -560,6 +560,12 @@ int storage_write_part(Interp *in, NodeId node, NodeId version, NodeId value, co
 void storage_note_key(Interp *in, Value *key, Value *stored);
 /* Makes `version` the contents of the storage of this number, which nobody has written by it. */
 int storage_becomes(Interp *in, int storage, NodeId version);
+/* Notes a copy that NumPy makes for some lengths only; for others it is a view of `of`. */
+int copy_note(Interp *in, NodeId of, NodeId copy);
+/* Such a copy is only read by this copy of it. */
+void copy_is_copied(Interp *in, NodeId copy, NodeId to);
+/* At the end: nobody can tell such copies from views.  ANSWER_NO: capture starts again. */
+Answer copies_are_unseen(Interp *in);
 
 /* Notes that `array`, a view of its own kind, reads its memory as `node`; -1 with the error set. */
 int window_add(Interp *in, NodeId node, Value *array);
@@ -650,6 +656,8 @@ Answer layout_is_fixed(Interp *in, const Type *type);
 /* Which of two sizes is more, for all lengths that the plan serves; ANSWER_NO: that is not known.
  */
 Answer size_is_more(Interp *in, SizeId a, SizeId b, bool *more);
+/* The same without a guard. */
+Answer size_is_surely_more(Interp *in, SizeId a, SizeId b, bool *more);
 /* Guards that each of its lengths is two or more. */
 Answer lengths_are_several(Interp *in, const Type *type);
 /* Does it lie in C or Fortran order, 'C' or 'F'? Guards that all lengths decide alike: with axes of

@@ -44,7 +44,8 @@ ints_fit(Interp *in, SizeId id)
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *symbol = &in->memory.symbols.at[i];
         if (symbol->size != id || symbol->axis != OF_INT) continue;
-        TRY(value_in_range(in, value_of_source(in, symbol->array), 0, 1LL << INT_BITS));
+        TRY(value_in_range(in, value_of_source(in, symbol->array), -(1LL << INT_BITS),
+                           1LL << INT_BITS));
     }
     return ANSWER_YES;
 }

@@ -63,6 +63,26 @@ unite_solved(Interp *in, SizeId zero)
     return size_unite(in->graph, symbol, is) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Divides both by the factors of `part`, one of them, that are never 0. */
+static void
+divide_common(Graph *g, SizeId part, SizeId *a, SizeId *b)
+{
+    const Size size = g->sizes.at[part];
+    int64_t least;
+    if (size.kind == SIZE_MUL) {
+        divide_common(g, size.a, a, b);
+        divide_common(g, size.b, a, b);
+        return;
+    }
+    if (size_is_const(g, part) || !size_lower(g, part, &least) || least < 1) return;
+    SizeId one = size_ratio(g, *a, part), other = size_ratio(g, *b, part);
+    if (one == NO_SIZE || other == NO_SIZE || !size_is_times(g, *a, one, part) ||
+        !size_is_times(g, *b, other, part))
+        return;
+    *a = one;
+    *b = other;
+}
+
 Answer
 symbols_unite(Interp *in, SizeId a, SizeId b)
 {
@@ -71,6 +91,8 @@ symbols_unite(Interp *in, SizeId a, SizeId b)
     a = size_now(g, a);
     b = size_now(g, b);
     if (a == NO_SIZE || b == NO_SIZE) return ANSWER_ERROR;
+    divide_common(g, a, &a, &b);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
     if (size_same(g, a, b)) return ANSWER_YES;
     Symbol *one = symbol_of_size(in, a), *other = symbol_of_size(in, b);
     bool found = false, known = size_is_const(g, a) || size_is_const(g, b);
@@ -143,18 +165,37 @@ layout_is_fixed(Interp *in, const Type *type)
                                                : lengths_are_several(in, type);
 }
 
-Answer
-size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
+/* What is left to know is that *ratio, if it is given, is two or more. */
+static Answer
+is_more(Interp *in, SizeId a, SizeId b, bool *more, SizeId *ratio)
 {
     Graph *g = in->graph;
     *more = size_value(g, a) > size_value(g, b);
     SizeId most = *more ? a : b, least = *more ? b : a;
     int64_t bound;
+    *ratio = NO_SIZE;
     if (size_lower(g, size_sub(g, most, least), &bound) && bound > 0) return ANSWER_YES;
-    SizeId ratio = size_ratio(g, most, least);
-    if (ratio == NO_SIZE) return ANSWER_ERROR;
-    if (size_value(g, ratio) < 2 || !size_is_times(g, most, ratio, least)) return ANSWER_NO;
-    return length_is_some(in, ratio, 2);
+    if ((*ratio = size_ratio(g, most, least)) == NO_SIZE) return ANSWER_ERROR;
+    bool times = size_value(g, *ratio) >= 2 && size_is_times(g, most, *ratio, least);
+    return times ? ANSWER_YES : ANSWER_NO;
+}
+
+Answer
+size_is_more(Interp *in, SizeId a, SizeId b, bool *more)
+{
+    SizeId ratio;
+    TRY(is_more(in, a, b, more, &ratio));
+    return ratio == NO_SIZE ? ANSWER_YES : length_is_some(in, ratio, 2);
+}
+
+Answer
+size_is_surely_more(Interp *in, SizeId a, SizeId b, bool *more)
+{
+    SizeId ratio;
+    int64_t least;
+    TRY(is_more(in, a, b, more, &ratio));
+    if (ratio == NO_SIZE) return ANSWER_YES;
+    return size_lower(in->graph, ratio, &least) && least > 1 ? ANSWER_YES : ANSWER_NO;
 }
 
 Answer

@@ -171,6 +171,35 @@ size_of_pair(Interp *in, Op op, const NodeId *args, int depth, SizeId *out)
     return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Bits of which the other int is a known number: a remainder, or a product or quotient with a power
+   of two, which Python's ints have for negative ones, too.  ANSWER_NO: others. */
+static Answer
+size_of_bits(Interp *in, Op op, const NodeId *args, int depth, SizeId *out)
+{
+    enum { MOST_SHIFT = 32 };
+    Graph *g = in->graph;
+    SizeId a, b;
+    TRY(size_of_node(in, args[0], depth + 1, &a));
+    TRY(size_of_node(in, args[1], depth + 1, &b));
+    if (op == OP_bitwise_and && size_is_const(g, a)) {
+        SizeId known = a;
+        a = b;
+        b = known;
+    }
+    if (!size_is_const(g, b)) return ANSWER_NO;
+    int64_t bits = size_value(g, b), mask = op != OP_bitwise_and ? bits : bits < 0 ? ~bits : bits;
+    if (op == OP_bitwise_and ? (mask & (mask + 1)) != 0 || mask > UINT32_MAX
+                             : bits < 0 || bits > MOST_SHIFT)
+        return ANSWER_NO;
+    SizeId power = size_const(g, op == OP_bitwise_and ? mask + 1 : INT64_C(1) << bits);
+    SizeId rest = op == OP_bitwise_and ? size_quotient(g, SIZE_MOD, a, power) : NO_SIZE;
+    *out = op == OP_py_lshift   ? size_mul(g, a, power)
+           : op == OP_py_rshift ? size_quotient(g, SIZE_FLOOR_DIV, a, power)
+           : bits < 0           ? size_sub(g, a, rest)
+                                : rest;
+    return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* What `min` and `max` choose of two ints.  ANSWER_NO: another choice. */
 static Answer
 size_of_choice(Interp *in, const Node *choice, int depth, SizeId *out)
@@ -209,6 +238,13 @@ size_of_node(Interp *in, NodeId id, int depth, SizeId *out)
         TRY(size_of_node(in, node->args[0], depth + 1, out));
         *out = size_mul(in->graph, size_const(in->graph, -1), *out);
         return *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
+    case OP_bitwise_and:
+    case OP_py_lshift:
+    case OP_py_rshift: {
+        Answer answer = size_of_bits(in, node->op, node->args, depth, out);
+        if (answer != ANSWER_NO) return answer;
+        break;
+    }
     case OP_where: {
         Answer answer = size_of_choice(in, node, depth, out);
         if (answer != ANSWER_NO) return answer;
@@ -352,6 +388,25 @@ number_node(Interp *in, SizeId id)
     return pair_node(in, &size);
 }
 
+static Answer
+extreme_of_symbols(Interp *in, SizeId id, Value **out)
+{
+    const Size size = in->graph->sizes.at[id];
+    Value *both[2];
+    NodeId nodes[2];
+    PyObject *seen = keep(in, PyLong_FromLongLong(size_value(in->graph, id)));
+    TRY(number_of_size(in, size.a, &both[0]));
+    TRY(number_of_size(in, size.b, &both[1]));
+    for (int i = 0; i < 2; i++) TRY(value_as_unpinned_node(in, both[i], &nodes[i]));
+    NodeId node = extreme_node(in, size.kind == SIZE_LEAST, nodes[0], nodes[1]);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    if (seen == NULL || *out == NULL) return ANSWER_ERROR;
+    (*out)->object = seen;
+    (*out)->nitems = 2;
+    (*out)->items = arena_copy(in->arena, both, sizeof both);
+    return (*out)->items == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* By Python's operators, so that what decides by the number can be guarded. */
 static Answer
 number_of_symbols(Interp *in, SizeId id, Value **out)
@@ -363,10 +418,7 @@ number_of_symbols(Interp *in, SizeId id, Value **out)
     Size size = in->graph->sizes.at[id];
     Value *a, *b;
     if (size.kind == SIZE_DIM) return given(out, value_of_symbol(in, &size));
-    if (size.kind < SIZE_ADD || size.kind == SIZE_LEAST || size.kind == SIZE_MOST) {
-        NodeId node = number_node(in, id);
-        return node == NO_NODE ? ANSWER_ERROR : given(out, value_node(in, node));
-    }
+    if (size.kind == SIZE_LEAST || size.kind == SIZE_MOST) return extreme_of_symbols(in, id, out);
     TRY(number_of_size(in, size.a, &a));
     TRY(number_of_size(in, size.b, &b));
     return operate_binary(in, python[size.kind], a, b, out);

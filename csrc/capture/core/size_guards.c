@@ -192,8 +192,8 @@ Answer
 size_guard(Interp *in, SizeId size, bool zero)
 {
     SizeCode code = {.waiting = 0};
+    if ((size = size_now(in->graph, size)) == NO_SIZE) return ANSWER_ERROR;
     int64_t hint = size_value(in->graph, size);
-    if (size == NO_SIZE) return ANSWER_ERROR;
     if (zero ? hint != 0 : hint < 0) return ANSWER_NO;
     if (zero && is_declared_zero(in, size)) return ANSWER_YES;
     if (!in->memory.numpys) TRY(dims_allow(in, size, size, zero));

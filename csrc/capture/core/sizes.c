@@ -133,9 +133,24 @@ drop_input(Interp *in, int at)
     in->out->input_source.len--;
 }
 
+/* No length is less than nothing. */
+static void
+drop_vain_guards(Interp *in)
+{
+    int kept = 0;
+    for (int i = 0; i < in->out->guards.len; i++) {
+        const Guard *guard = &in->out->guards.at[i];
+        bool length = in->out->sources.at[guard->source].kind == SOURCE_SIZE;
+        if (!length || guard->kind != GUARD_INT_RANGE || guard->low > 0 || guard->high != INT64_MAX)
+            in->out->guards.at[kept++] = *guard;
+    }
+    in->out->guards.len = kept;
+}
+
 void
 sizes_settle(Interp *in)
 {
+    drop_vain_guards(in);
     for (int i = in->memory.inputs.len - 1; i >= 0; i--) {
         Value *value = in->memory.inputs.at[i];
         bool size = in->out->sources.at[value->source].kind == SOURCE_SIZE;

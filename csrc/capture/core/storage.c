@@ -117,3 +117,45 @@ array_current(Interp *in, NodeId node)
     if (view != NO_NODE && window != NULL && window_add(in, view, window) < 0) return NO_NODE;
     return view;
 }
+
+/* ---- copies that are views for some lengths ---- */
+
+int
+copy_note(Interp *in, NodeId of, NodeId copy)
+{
+    LateCopy late = {.of = storage_of(in, of), .copy = copy};
+    if (late.of < 0) return -1;
+    late.version = in->memory.storages.at[late.of].version;
+    return VEC_PUSH(in->arena, &in->memory.copies, late);
+}
+
+void
+copy_is_copied(Interp *in, NodeId copy, NodeId to)
+{
+    for (int i = 0; i < in->memory.copies.len; i++)
+        if (in->memory.copies.at[i].copy == copy) in->memory.copies.at[i].copy = to;
+}
+
+/* Neither is written afterwards, nor leaves the copy the graph. */
+static bool
+is_unseen(const Interp *in, const LateCopy *late)
+{
+    const Graph *g = in->graph;
+    bool unseen = in->memory.storages.at[late->of].version == late->version;
+    int own = storage_find(in, late->copy);
+    if (own >= 0) unseen = unseen && in->memory.storages.at[own].version == late->copy;
+    for (int i = 0; i < g->outputs.len && unseen; i++)
+        unseen = g->nodes.at[g->outputs.at[i].node].storage != late->copy;
+    return unseen;
+}
+
+Answer
+copies_are_unseen(Interp *in)
+{
+    for (int i = 0; i < in->memory.copies.len; i++)
+        if (!is_unseen(in, &in->memory.copies.at[i])) {
+            in->attempt.learn->copies_seen = in->attempt.again = true;
+            return ANSWER_NO;
+        }
+    return ANSWER_YES;
+}

@@ -4,8 +4,8 @@
    Which ones the option `dynamic` says: all, those that differed in a call for which no plan held,
    or those that the program declares (dims.c).  An array has symbols where it is laid out as a new
    one in C order and has elements.  Where NumPy treats axes of one element in ways of their own,
-   what is captured asks for two: length_is_some.  An int is 0 or more; what it is used for raises
-   that.
+   what is captured asks for two: length_is_some.  An int is 0 or more, or negative, as in the call;
+   what it is used for narrows that.
 
    What cannot take a symbol makes it known, by `sizes_specialise`.  That is learnt: capture starts
    again, and the array is pinned accordingly (value_pin).  Where that takes many attempts, all are
@@ -163,7 +163,8 @@ int_is_open(Interp *in, const Value *value)
         graph_node(in->graph, value->node)->type.dtype != DT_I64)
         return false;
     uint64_t path = source_path_of(in, value->source);
-    if (PyLong_AsLongLong(value->object) < LEAST_SEEN || is_fixed(in, path)) return false;
+    int64_t seen = PyLong_AsLongLong(value->object);
+    if ((seen < LEAST_SEEN && seen > -LEAST_SEEN) || is_fixed(in, path)) return false;
     return in->request->config->dynamic == DYNAMIC_AT_ONCE || has_varied(in, path);
 }
 
@@ -177,14 +178,16 @@ symbol_of_int(Interp *in, Value *value, SizeId *out)
         *out = known->size;
         return ANSWER_YES;
     }
-    int64_t hint = PyLong_AsLongLong(value->object);
-    TRY(value_in_range(in, value, 0, INT64_MAX >> 1));
+    int64_t hint = PyLong_AsLongLong(value->object), reach = INT64_MAX >> 1;
+    TRY(value_in_range(in, value, hint < 0 ? -reach : 0, hint < 0 ? -1 : reach));
     in->out->guards.at[value->guard - 1].array.least_shape = 1;
     Symbol symbol = {.path = path, .array = value->source, .axis = OF_INT};
     *out = symbol.size = size_dim(in->graph, value->node, 0, hint);
-    SizeId least = size_const(in->graph, 0);
-    if (*out == NO_SIZE || least == NO_SIZE) return ANSWER_ERROR;
+    SizeId least = size_const(in->graph, hint < 0 ? -reach : 0);
+    SizeId most = hint < 0 ? size_const(in->graph, -1) : NO_SIZE;
+    if (*out == NO_SIZE || least == NO_SIZE || (hint < 0 && most == NO_SIZE)) return ANSWER_ERROR;
     in->graph->sizes.at[*out].a = least;
+    in->graph->sizes.at[*out].b = most;
     return VEC_PUSH(in->arena, &in->memory.symbols, symbol) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 

@@ -417,11 +417,19 @@ typedef struct {
    turn to turn of a loop. */
 typedef enum { VARIES_NOT, VARIES_SYMBOLS, VARIES_TURNS } Varies;
 
+/* A copy that is a view of a storage for some lengths: copies_are_unseen. */
+typedef struct {
+    int of;         /* that storage, … */
+    NodeId version; /* … and what it held */
+    NodeId copy;
+} LateCopy;
+
 /* Arrays and their memory. */
 typedef struct {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(ArrayWrite) writes; /* to all storages */
+    VEC(LateCopy) copies;
     VEC(Opaque) opaques;
     VEC(Window) windows;
     VEC(NodeId) borrowers; /* new arrays, made by steps, that do not own their memory */
@@ -698,6 +706,7 @@ typedef struct Marks {
     VEC(uint64_t) fixed;   /* lengths of arrays that have to be known, by size_path */
     const char *fixed_why; /* what has asked for the first of them, and where; or NULL */
     int symbol_tries;      /* attempts that ended with one of these: symbols.c */
+    bool copies_seen;      /* whether a reshape is a view is decided: copies_are_unseen */
 } Marks;
 
 #define TRY(call)                                                                                  \

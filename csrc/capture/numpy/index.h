@@ -16,9 +16,8 @@ typedef enum { ITEM_INT, ITEM_SLICE, ITEM_NEW, ITEM_ELLIPSIS, ITEM_MASK, ITEM_AR
 
 typedef struct {
     ItemKind kind;
-    SizeId start, stop; /* NO_SIZE: not given */
-    int64_t step;
-    Value *value; /* ITEM_MASK, ITEM_ARRAY */
+    SizeId start, stop, step; /* NO_SIZE: not given */
+    Value *value;             /* ITEM_MASK, ITEM_ARRAY */
 } Item;
 
 enum { MAX_ITEMS = 2 * MAX_RANK + 2 };

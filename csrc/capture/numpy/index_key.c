@@ -43,15 +43,15 @@ parse_slice(Interp *in, Value *value, Item *item)
         for (int i = 0; i < value->nitems && i < 3; i++)
             if ((parts[i] = value_item(in, value, i)) == NULL) return ANSWER_ERROR;
     }
-    SizeId step;
     item->kind = ITEM_SLICE;
     TRY(slice_bound(in, parts[0], &item->start));
     TRY(slice_bound(in, parts[1], &item->stop));
-    TRY(slice_bound(in, parts[2], &step));
-    if (!size_is_const(in->graph, step))
+    TRY(slice_bound(in, parts[2], &item->step));
+    if (item->step == NO_SIZE) return ANSWER_YES;
+    if (size_value(in->graph, item->step) == 0)
+        return interp_break(in, BREAK_SHAPE, "a slice of step 0");
+    if (size_varies_in_run(in->graph, item->step))
         return break_unknown_number(in, BREAK_INDEX, parts[2], "the step of a slice");
-    item->step = step == NO_SIZE ? 1 : size_value(in->graph, step);
-    if (item->step == 0) return interp_break(in, BREAK_SHAPE, "a slice of step 0");
     return ANSWER_YES;
 }
 
@@ -134,13 +134,14 @@ add_axis(Interp *in, Type *type, SizeId shape, SizeId stride)
 
 /* The printed form is of known numbers only. */
 static void
-note(Interp *in, BasicIndex *out, SizeId start, SizeId stop, int64_t step)
+note(Interp *in, BasicIndex *out, SizeId start, SizeId stop, SizeId step)
 {
     if (out->nints + 3 > COUNT_OF(out->ints)) return;
-    out->known = out->known && size_is_const(in->graph, start) && size_is_const(in->graph, stop);
+    out->known = out->known && size_is_const(in->graph, start) && size_is_const(in->graph, stop) &&
+                 size_is_const(in->graph, step);
     out->ints[out->nints++] = size_value(in->graph, start);
     out->ints[out->nints++] = size_value(in->graph, stop);
-    out->ints[out->nints++] = step;
+    out->ints[out->nints++] = size_value(in->graph, step);
 }
 
 /* offset + count * stride */
@@ -191,15 +192,27 @@ clipped(Graph *g, SizeId bound, SizeId low, SizeId high)
     return below == NO_SIZE ? NO_SIZE : size_extreme(g, SIZE_MOST, below, low);
 }
 
+/* How far it goes at each step, and whether downwards: guarded, where a length decides. */
+static Answer
+slice_step(Interp *in, const Item *item, SizeId *step, bool *down)
+{
+    Graph *g = in->graph;
+    *down = false;
+    *step = item->step == NO_SIZE ? size_const(g, 1) : item->step;
+    if (item->step == NO_SIZE) return ANSWER_YES;
+    TRY(size_decide(in, *step, down));
+    if (*down) *step = size_mul(g, size_const(g, -1), *step);
+    return size_is_const(g, *step) ? ANSWER_YES : length_is_some(in, *step, 1);
+}
+
 /* CPython Objects/sliceobject.c, PySlice_AdjustIndices, of sizes: the first index and the number of
    elements; *stop is where it would end. */
 static Answer
-slice_range(Interp *in, const Item *item, SizeId length, SizeId *start, SizeId *stop, SizeId *count)
+slice_range(Interp *in, const Item *item, SizeId length, SizeId step, bool down, SizeId *start,
+            SizeId *stop, SizeId *count)
 {
     Graph *g = in->graph;
-    bool down = item->step < 0;
     SizeId low = size_const(g, down ? -1 : 0), high = size_add(g, length, low);
-    SizeId step = size_const(g, down ? -item->step : item->step);
     if (low == NO_SIZE || high == NO_SIZE || step == NO_SIZE) return ANSWER_ERROR;
     *start = item->start == NO_SIZE
                  ? (down ? high : low)
@@ -219,14 +232,17 @@ static Answer
 take_slice(Interp *in, const Item *item, SizeId length, SizeId stride, BasicIndex *out)
 {
     Graph *g = in->graph;
-    SizeId start, stop, count;
-    TRY(slice_range(in, item, length, &start, &stop, &count));
+    SizeId step, start, stop, count;
+    bool down;
+    TRY(slice_step(in, item, &step, &down));
+    TRY(slice_range(in, item, length, step, down, &start, &stop, &count));
+    if (down) step = size_mul(g, size_const(g, -1), step);
     /* NumPy mapping.c, get_view_from_index: of a slice without elements the step is 1 */
-    if (item->step != 1 && size_of_symbols(g, count)) TRY(length_is_some(in, count, 1));
+    if (!size_is_single(g, step) && size_of_symbols(g, count)) TRY(length_is_some(in, count, 1));
     bool none = size_is_zero(g, count);
     if (!none) TRY(move(in, &out->type, start, stride));
-    note(in, out, start, stop, item->step);
-    SizeId walked = none ? stride : size_mul(g, stride, size_const(g, item->step));
+    note(in, out, start, stop, step);
+    SizeId walked = none ? stride : size_mul(g, stride, step);
     return add_axis(in, &out->type, count, walked);
 }
 
@@ -260,7 +276,7 @@ key_view(Interp *in, const Type *from, const Item *items, int n, BasicIndex *out
             SizeId index = NO_SIZE;
             TRY(index_from_start(in, item->start, length, &index));
             TRY(move(in, &out->type, index, stride));
-            note(in, out, index, size_add(g, index, one), 0);
+            note(in, out, index, size_add(g, index, one), zero);
             axis++;
         } else if (item->kind == ITEM_SLICE) {
             TRY(take_slice(in, item, length, stride, out));
@@ -269,7 +285,7 @@ key_view(Interp *in, const Type *from, const Item *items, int n, BasicIndex *out
             int rest = i == n ? from->rank - axis : from->rank - taken;
             for (int k = 0; k < rest; k++, axis++) {
                 TRY(add_axis(in, &out->type, from->shape[axis], from->stride[axis]));
-                note(in, out, zero, from->shape[axis], 1);
+                note(in, out, zero, from->shape[axis], one);
             }
         }
     }

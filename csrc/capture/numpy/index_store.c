@@ -227,7 +227,7 @@ write_mask_among_slices(Interp *in, Value *array, NodeId node, const Item *items
     NodeId mask, view, result;
     TRY(mask_among_slices(in, items, n, &at, &mask));
     Type from = node_type(in, node), by = node_type(in, mask);
-    const Item whole = {.kind = ITEM_SLICE, .start = NO_SIZE, .stop = NO_SIZE, .step = 1};
+    const Item whole = {.kind = ITEM_SLICE, .start = NO_SIZE, .stop = NO_SIZE, .step = NO_SIZE};
     Item basic[MAX_ITEMS + MAX_RANK];
     BasicIndex index;
     for (int i = 0; i < n; i++)

@@ -172,11 +172,14 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         NodeId storage = graph_node(in->graph, node)->storage;
         TRY(reshape_in(in, node, 1, &flat, order, &node));
         const Node *made = graph_node(in->graph, node);
-        bool view = made->storage == storage;
+        NodeId copy = made->storage;
+        bool view = copy == storage;
         if (rule->data[0] != 'c' && view && type_elements(in->graph, &type) == 0)
             return interp_break(in, BREAK_NUMPY, "ravel of an array without elements");
-        if (rule->data[0] == 'c' || !view || !type_is_contiguous(in->graph, &made->type))
+        if (rule->data[0] == 'c' || !view || !type_is_contiguous(in->graph, &made->type)) {
             TRY(node_copy(in, node, 'C', &node));
+            copy_is_copied(in, copy, node);
+        }
     }
     return push_node(in, node, out);
 }
@@ -217,6 +220,47 @@ do_swapaxes(Interp *in, const Rule *rule, Value *const *args, Value **out)
     permutation[a] = b;
     permutation[b] = a;
     TRY(node_transpose(in, node, permutation, &node));
+    return push_node(in, node, out);
+}
+
+/* NumPy item_selection.c, PyArray_Diagonal: a view that must not be written. */
+Answer
+do_diagonal(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    Graph *g = in->graph;
+    NodeId node;
+    int64_t first = 0;
+    int axis[2] = {0, 1};
+    TRY(shaped_operand(in, args[0], &node));
+    Type type = node_type(in, node), from = type;
+    if (from.rank < 2 || from.device != DEVICE_HOST)
+        return interp_break(in, BREAK_NUMPY, "a diagonal of less than two axes");
+    if (args[1] != NULL && value_as_int(in, args[1], &first) != ANSWER_YES)
+        return interp_break(in, BREAK_NUMPY, "a diagonal that is not a known one");
+    for (int i = 0; i < 2; i++)
+        if (args[2 + i] != NULL) TRY(value_as_axis(in, args[2 + i], from.rank, &axis[i]));
+    if (axis[0] == axis[1]) return interp_break(in, BREAK_SHAPE, "a diagonal of one axis");
+    SizeId length[2] = {from.shape[axis[0]], from.shape[axis[1]]}, zero = size_const(g, 0);
+    int along = first >= 0; /* it begins in the first row, else in the first column */
+    SizeId skipped = size_const(g, along ? first : -first);
+    bool none;
+    length[along] = size_sub(g, length[along], skipped);
+    SizeId count = size_extreme(g, SIZE_LEAST, length[0], length[1]);
+    TRY(size_decide(in, count, &none));
+    if (!none) {
+        SizeId begin = type.offset == NO_SIZE ? zero : type.offset;
+        type.offset = size_add(g, begin, size_mul(g, skipped, from.stride[axis[along]]));
+    }
+    type.rank = 0;
+    for (int i = 0; i < from.rank; i++) {
+        if (i == axis[0] || i == axis[1]) continue;
+        type.shape[type.rank] = from.shape[i];
+        type.stride[type.rank++] = from.stride[i];
+    }
+    type.shape[type.rank] = none ? zero : count;
+    type.stride[type.rank++] = size_add(g, from.stride[axis[0]], from.stride[axis[1]]);
+    TRY(node_view(in, OP_broadcast, node, &type, 0, NULL, &node));
     return push_node(in, node, out);
 }
 

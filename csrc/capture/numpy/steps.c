@@ -399,7 +399,7 @@ make_value(Leaves *l, PyObject *value, Value **out)
 
 /* Makes the next versions of the arrays that the call changes; the first of them is the result. */
 static Answer
-write_changed(Leaves *l, PyObject *changed)
+write_each(Leaves *l, PyObject *changed)
 {
     Interp *in = l->h->in;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(changed); i++) {
@@ -418,6 +418,16 @@ write_changed(Leaves *l, PyObject *changed)
         in->writes.dirty = true;
     }
     return ANSWER_YES;
+}
+
+static Answer
+write_changed(Leaves *l, PyObject *changed)
+{
+    uint8_t *varies = &l->h->in->memory.varies, outer = *varies;
+    if (outer == VARIES_NOT) *varies = VARIES_SYMBOLS;
+    Answer answer = write_each(l, changed);
+    *varies = outer;
+    return answer;
 }
 
 static Answer

@@ -1,0 +1,213 @@
+"""What NumPy decides by lengths without the program's seeing it, and calls and expressions whose
+lengths follow from others: one plan for all lengths, with plain's results for 0, 1, 2, 3, primes."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from differential import differences, observe
+
+import pycompile
+
+LENGTHS = (9, 5, 2, 13, 3, 1, 8, 0, 31)
+SEVERAL = ((9, 4), (5, 7), (13, 8), (31, 5), (8, 13))
+PLANS = {"options": {"plan_always": True, "recompile_limit": 100}}
+
+
+def array(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape)
+
+
+def square(n):
+    return (array(n, n),)
+
+
+def matrices():
+    return [(array(n, m),) for n, m in zip(LENGTHS, (*LENGTHS[4:], *LENGTHS[:4]))]
+
+
+def vectors():
+    return [(array(n),) for n in LENGTHS]
+
+
+def plans_of(function, calls, dynamic=True):
+    pycompile.reset()
+    compiled = pycompile.compile(function, dynamic=dynamic, **PLANS)
+    for args in calls:
+        plain = observe(function, copy.deepcopy(args), {})
+        assert differences(plain, observe(compiled, args, {})) == [], [np.shape(a) for a in args]
+    return compiled.stats()["plans"]
+
+
+# ---- reshapes that are views for one element, and copies from two on ----
+
+
+def merged(x):
+    y = (x * 2).reshape(*x.shape, 1).repeat(3, 2).transpose(1, 0, 2)
+    return y.reshape(y.shape[0], -1) + 1
+
+
+def heads(x):
+    return (x + 1).transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1) * 2
+
+
+def columns(x):
+    return x.T.reshape(-1) * 2, x.T.ravel() + 1
+
+
+def test_a_copy_that_nobody_tells_from_a_view_has_one_plan():
+    assert plans_of(columns, matrices()) == 1
+    assert plans_of(heads, [(array(b, 4, n, 2),) for b, n in zip(LENGTHS, LENGTHS[::-1])]) == 1
+    assert plans_of(merged, matrices()) <= 2
+
+
+def shown(x):
+    return x.T.reshape(-1), x.T.ravel(), x * 2
+
+
+def written(x):
+    y = x.T.reshape(-1)
+    y[:1] = 5
+    return x * 2
+
+
+def written_before(x):
+    y = x.T.ravel()
+    x[:1] = 7
+    return y * 2
+
+
+def kept(x):
+    y = x + 1
+    z = y.T.reshape(-1)
+    return {"z": [z], "sum": z.sum()}
+
+
+def asked(x):
+    y = x.T.reshape(-1)
+    return y.base is x, y.flags.owndata, y.strides, np.shares_memory(x, y), y * 2
+
+
+def chosen(x):
+    y = x.T.reshape(-1) if x.sum() > 0 else x.reshape(-1)
+    y[-1:] = 0
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [shown, written, written_before, kept, asked, chosen])
+def test_a_copy_that_the_program_tells_from_a_view(function):
+    for dynamic in (True, None):
+        plans_of(function, matrices(), dynamic)
+
+
+def folded(x, n, m):
+    return x.transpose(0, 2, 1).reshape(n * m, 3) * 2, x.transpose(2, 0, 1).reshape(m, -1) + 1
+
+
+def test_lengths_that_a_reshape_compares():
+    calls = [(array(n, 3, m), n, m) for n, m in zip(LENGTHS, LENGTHS[::-1])]
+    assert plans_of(folded, [(array(n, 3, m), n, m) for n, m in SEVERAL]) == 1
+    plans_of(folded, calls)
+    plans_of(folded, calls, None)
+
+
+# ---- steps and bits ----
+
+
+def stepped(x):
+    n = len(x)
+    y = x * 2
+    y[:: n // 4 + 1] += 1
+    return x[:: n // 3 + 1] * 2, y[n // 2 :: -(n // 5 + 1)] - 1, y
+
+
+def strided(x, k):
+    return x[::k] * 2, x[:, ::k] + 1
+
+
+def bits(x):
+    n = len(x)
+    half = (x[: n >> 1] * 2, np.zeros(n << 1), x[: n & ~3].reshape(-1, 4).sum(axis=1))
+    return half if n & 1 == 0 and -n & 3 < 4 else (x + (n & 7), *half)
+
+
+def test_steps_and_bits_of_lengths():
+    assert plans_of(stepped, [call for call in vectors() if len(call[0])]) == 1
+    plans_of(stepped, vectors(), None)
+    assert plans_of(bits, [(array(n),) for n in (9, 13, 31, 97, 5)]) == 1
+    plans_of(bits, vectors(), None)
+
+
+def test_steps_that_are_ints():
+    calls = [(array(7, 11), k) for k in (2, 3, 5, 8, 100, 2**40)]
+    assert plans_of(strided, calls) <= 2
+    for dynamic in (True, None):
+        plans_of(strided, [*calls, *((array(7, 11), k) for k in (1, 0, -1, -3, True))], dynamic)
+
+
+# ---- calls that write ----
+
+
+def changed(x, y):
+    np.copyto(x, y * 2)
+    np.fill_diagonal(x, 1.5)
+    z = np.around(y, 1)
+    np.put(z, [0, -1], [7, 8])
+    y.sort(axis=0)
+    z[1:].fill(3)
+    return z, x.sum(axis=1)
+
+
+def test_what_calls_write_has_one_plan():
+    calls = [(array(n, m), array(n, m) + 1) for n, m in SEVERAL]
+    assert plans_of(changed, calls) == 1
+    calls += [(array(n, m), array(n, m) + 1) for n, m in ((1, 4), (4, 1), (0, 3), (3, 0), (2, 3))]
+    for dynamic in (True, None):
+        plans_of(changed, calls, dynamic)
+    plans_of(changed, [(array(4, 3), array(3)), (array(5, 3), array(3, 1)), *calls[:3]])
+
+
+# ---- parts and diagonals ----
+
+
+def parts(x):
+    first, second, third = np.array_split(x, 3)
+    left, right = np.hsplit(x[:, : x.shape[1] // 2 * 2], 2)
+    return first * 2, second + 1, third.sum(), left + right, np.vsplit(x[: len(x) // 2 * 2], 2)
+
+
+def test_parts_have_one_plan():
+    assert plans_of(parts, [(array(*shape),) for shape in SEVERAL]) == 1
+    for dynamic in (True, None):
+        plans_of(parts, matrices(), dynamic)
+
+
+def diagonals(x):
+    above = np.diagonal(x, 1)
+    return (
+        np.diag(x) * 2,
+        x.diagonal(-1) + 1,
+        above,
+        above.flags.writeable,
+        np.trace(x) + x.T.diagonal(),
+    )
+
+
+def corner(x):
+    y = x.diagonal(0, 1, 0)
+    x[0] = 3
+    return y * 2, y, x[:, :, None].diagonal(axis1=-1, axis2=0)
+
+
+def wrong(x):
+    x.diagonal()[0] = 3
+
+
+def test_diagonals_are_views():
+    squares = [square(n) for n in (9, 5, 13, 31, 3, 2)]
+    assert plans_of(diagonals, squares) == 1
+    for function in (diagonals, corner, wrong):
+        for dynamic in (True, None):
+            plans_of(function, [*squares, square(1), square(0), *matrices()], dynamic)
