@@ -16,7 +16,6 @@ _original_array_split = np.array_split._implementation
 _original_hsplit = np.hsplit._implementation
 _original_vsplit = np.vsplit._implementation
 _original_dsplit = np.dsplit._implementation
-_original_diag = np.diag._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 
@@ -137,11 +136,6 @@ def dsplit(ary, indices_or_sections):
     if ary.ndim < 3:
         return _original_dsplit(ary, indices_or_sections)
     return np.split(ary, indices_or_sections, 2)
-
-
-def diag(v, k=0):
-    """np.diag of a matrix"""
-    return v.diagonal(k) if v.ndim == 2 else _original_diag(v, k)
 
 
 def atleast_1d(*arys):
