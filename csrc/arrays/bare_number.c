@@ -219,7 +219,7 @@ call_extreme(const Elements *e, DType dtype, double sign, char *out)
             nan |= is_nan(x);
             best = x > best ? x : best;
         }
-    if (nan) return give_only(e, is_nan, out);
+    if (nan) return 1; /* its sign depends on where it lies */
     if (best == 0) return give_only(e, is_zero, out);
     put_float(sign * best, dtype, out);
     return 0;

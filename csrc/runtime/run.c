@@ -497,7 +497,9 @@ static bool
 is_for_nothing(const Runner *r, const Entry *entry)
 {
     Roots roots = frame_roots(r);
-    for (int i = 0; i < entry->nplans && !r->state->config->fullgraph; i++)
+    const Config *config = r->state->config;
+    bool is_seen = config->fullgraph || config->backend_call != NULL; /* whatever its lengths */
+    for (int i = 0; i < entry->nplans && !is_seen; i++)
         if (guards_meet_empty(plan_guards(entry->plans[i]), &roots)) return true;
     return false;
 }

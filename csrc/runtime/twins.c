@@ -157,7 +157,8 @@ judge_twin(Twins *twins, int number, int64_t took)
     HotLengths *hot = hot_lengths(twins, twins->twin[number].key);
     bool first = hot->timed == 0;
     hot->done = true;
-    if (hot->timed >= RUNS_TIMED) return;
+    if (hot->timed >= RUNS_TIMED || hot->least == 0)
+        return; /* 0: other lengths were hotter since */
     if (first || took < hot->least_twin) hot->least_twin = took;
     hot->timed++;
     if (hot->timed == RUNS_TIMED && hot->least_twin * 100 > hot->least * SLOWER_PERCENT)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,13 +78,30 @@ def in_one_graph(asked: Any, fullgraph: bool, mode: str, options: dict[str, Any]
 
 
 _kept: dict[Any, tuple[Any, Any]] = {}
+_asked: dict[int, weakref.ref[Any]] = {}
+
+
+def _is_asked_again(function: Any) -> bool:
+    """One that is made anew in each turn is not kept alive."""
+    number = id(function)
+    known = _asked.get(number)
+    if known is not None and known() is function:
+        return True
+    try:
+        _asked[number] = weakref.ref(function, lambda _: _asked.pop(number, None))
+    except TypeError:
+        return True
+    return False
 
 
 def of_function(function: Any, rest: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """What was made for the same function before."""
     key = (id(function), *rest)
-    if key not in _kept or _kept[key][0] is not function:
+    if key in _kept and _kept[key][0] is function:
+        return _kept[key][1]
+    made = make()
+    if _is_asked_again(function):
         if len(_kept) > 256:
             _kept.clear()
-        _kept[key] = function, make()
-    return _kept[key][1]
+        _kept[key] = function, made
+    return made

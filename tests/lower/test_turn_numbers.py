@@ -142,6 +142,19 @@ def test_extremes_of_odd_numbers(odd):
     like(extremes_of_blocks, -x, 4, np.zeros((10, 10)))
 
 
+def largest_of_rows(x, out):
+    for i in range(len(out)):
+        out[i] = x[i : i + 4, :2].max()
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_the_sign_of_one_nan(dtype):
+    x = RNG.random((34, 8)).astype(dtype)
+    x[1, 0], x[20, 1] = -np.nan, np.nan
+    like(largest_of_rows, x, np.zeros(30, dtype))
+
+
 # ---- running sums ----
 
 
