@@ -42,14 +42,14 @@ CIRCLES = {
     "graph": 4,
     "arrays": 3,
     "capture/core": 16,
-    "capture/numpy": 25,
+    "capture/numpy": 26,
     "capture/containers": 3,
     "capture/objects": 24,
     "capture/control": 32,
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "runtime": 33,
+    "runtime": 34,
 }
 
 

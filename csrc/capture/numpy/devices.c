@@ -131,13 +131,6 @@ device_is_elsewhere(const Interp *in, const Value *value)
            device_index((Device)node_type(in, value->node).device) != in->graph->current;
 }
 
-Answer
-device_is_current(Interp *in, const Type *type)
-{
-    if (device_index((Device)type->device) == in->graph->current) return ANSWER_YES;
-    return interp_break(in, BREAK_DEVICE, "an array of another device than the current one");
-}
-
 /* CuPy copies the memory as it is.  Arrays in other orders it copies twice, or refuses. */
 Answer
 device_move(Interp *in, PyObject *callable, Value *value, Value **out)

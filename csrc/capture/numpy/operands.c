@@ -101,6 +101,13 @@ is_too_large(const Interp *in, NodeId node)
 }
 
 Answer
+device_is_current(Interp *in, const Type *type)
+{
+    if (device_index((Device)type->device) == in->graph->current) return ANSWER_YES;
+    return interp_break(in, BREAK_DEVICE, "an array of another device than the current one");
+}
+
+Answer
 push_node(Interp *in, NodeId node, Value **out)
 {
     if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
