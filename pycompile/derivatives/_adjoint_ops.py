@@ -240,10 +240,10 @@ class Ops(Adjoint):
 
     def pull_matmul(self, node: Node, g: str, args: Sequence[Node | str] = ()) -> None:
         x, y = args or node.args
-        if is_turned(y, x):
+        if isinstance(x, Node) and is_turned(y, x):
             self.add(x, self.typed(f"({g} + {g}.T) @ {self.text_of(x)}", x, node), node)
             return
-        if is_turned(x, y):
+        if isinstance(y, Node) and is_turned(x, y):
             self.add(y, self.typed(f"{self.text_of(y)} @ ({g} + {g}.T)", y, node), node)
             return
         two = all(not isinstance(each, str) and len(self.shape(each)) == 2 for each in (x, y))

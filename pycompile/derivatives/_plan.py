@@ -298,7 +298,8 @@ class Plan:
         key = (active, tuple(sizes.values()))
         if self.cases[active] is None and key not in self.cases:
             self.cases[key] = Case(self.graph, active, sizes)
-        return self.cases[active] or self.cases[key]
+        case: Case = self.cases[active] or self.cases[key]
+        return case
 
     def note_store(self, tape: _tape.Tape, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Behind the plan comes container[key] = value: what was there may have been the same numbers."""
