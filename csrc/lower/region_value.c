@@ -172,7 +172,9 @@ outer_value(Build *b, NodeId id)
         if (constant_read(node->attrs.object, node->type.dtype, instr.bits) < 0) return -1;
         return region_emit(b, instr, 0, NULL);
     }
-    if (!sized && node_is_virtual(&b->lw->virtuals, id) && node->op != OP_full)
+    /* one that is needed may read what has been written since (lower/writes.c) */
+    bool stored = b->lw->needed[id] && b->lw->group_of[id] >= 0;
+    if (!sized && !stored && node_is_virtual(&b->lw->virtuals, id) && node->op != OP_full)
         return region_operation_value(b, id, LEVEL_ONCE);
     instr.kind = INSTR_LOAD;
     if ((instr.operand = region_operand(b, id, false)) < 0) return -1;

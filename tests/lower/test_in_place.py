@@ -106,3 +106,29 @@ def test_versions_take_turns():
     made = plan(waves, u, before, 0.125, 10)
     assert made["bytes_arena"] < 2.01 * u.nbytes
     assert made["kernels"] == 10 + 2 * 4
+
+
+def taken_before(g, w, s):
+    """The loop begins with a number out of an element that is written before it."""
+    g = g + np.float32(1)
+    t = g[3].copy()
+    g[3] = 0.0
+    s = s + np.float32(t)
+    for k in range(3):
+        g[k] += s * w[k]
+    return g, s
+
+
+def read_before(g, w, s):
+    g = g + np.float32(1)
+    s = s + g[3, ...]
+    g[3] = 0.0
+    for k in range(3):
+        g[k] += s * w[k]
+    return g, s
+
+
+@pytest.mark.parametrize("function", [taken_before, read_before])
+def test_numbers_of_what_is_written_before_a_loop(function):
+    g, w = np.random.default_rng(0).random((2, 4)).astype("f4")
+    check(function, g, w, np.float32(0.3))
