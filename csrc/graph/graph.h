@@ -394,6 +394,7 @@ typedef struct Graph {
     bool tunes;                 /* products are tried out for the fastest way */
     bool saves;                 /* inputs may be written before all is done that can fail, once
                                    their elements are saved */
+    bool exported;              /* for a library without Python */
     bool sizes_change;          /* another plan of the place did not hold */
     bool inlines;               /* elementary functions may be computed in registers, with
                                    NumPy's bits */

@@ -167,6 +167,7 @@ suits(const Lowering *lw, NodeId id, BareCall *c)
     bool multiplies = bare_multiplies(c);
     bool apart = c->number == 0 && (c->bare == BARE_SELECT || c->bare == BARE_TAKE);
     if (lw->loop[id] == 0 && !multiplies) return false;
+    if (g->exported && (lw->loop[id] == 0 || c->number != 0)) return false; /* what needs Python */
     for (int i = 0; i < c->nloops; i++) {
         int64_t length = Py_MAX(size_value(g, c->size[i]), 1);
         product *= length;

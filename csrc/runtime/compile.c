@@ -237,7 +237,8 @@ static Answer
 stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
-    job->capture->graph->saves = job->patience.exports == NULL;
+    job->capture->graph->exported = job->patience.exports != NULL;
+    job->capture->graph->saves = !job->capture->graph->exported;
     const char *why = describe_devices(job->capture->graph);
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     job->program = why != NULL ? NULL : lower(job->capture->graph, &answer, &why);
