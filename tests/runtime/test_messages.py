@@ -956,7 +956,7 @@ def elements(x):
     ],
 )
 def test_what_is_not_worth_a_plan_is_told_by_explain_and_the_log(caplog, function, why):
-    x = np.ones((3, 3)) if function is library_call else np.ones(3)
+    x = {library_call: np.ones((3, 3)), product: np.ones((200, 200))}.get(function, np.ones(3))
     told, caught = logged(caplog, "perf_hints", function, (x,))
     assert caught == [] and f"left to CPython: {why}" in told
     found = pycompile.explain(function, options={"plan_always": False})(x)
