@@ -1,7 +1,7 @@
 /* Numbers of kept loops as C: operations with the checks that are left of them.
 
-   An int that does not fit 64 bits ends the loop where it is made; or, where nothing else ends the
-   loop before its last iteration, the sign of `over` is looked at behind it. */
+   An int that does not fit its dtype, or 64 bits, ends the loop where it is made; or, where nothing
+   else ends the loop before its last iteration, the sign of `over` is looked at behind it. */
 #include "emit.h"
 
 static const char *
@@ -45,12 +45,22 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
+/* A sum or difference of ints of 64 bits, or of numbers of a narrower dtype also a product, of which
+   a few operations tell whether it fits. */
 static bool
-is_sum(const Emit *e, const Instr *v)
+is_notable(const Emit *e, const Instr *v)
 {
+    DType dtype = (DType)v->dtype;
     for (int k = 0; k < v->nargs; k++)
-        if (instr_at(e, v->args[k])->dtype != DT_I64) return false;
-    return v->op == OP_add || v->op == OP_subtract || v->op == OP_py_add || v->op == OP_py_sub;
+        if (instr_at(e, v->args[k])->dtype != dtype) return false;
+    switch (v->op) {
+    case OP_py_add:
+    case OP_py_sub: return dtype == DT_I64;
+    case OP_add:
+    case OP_subtract: return dtype == DT_I64 || (may_overflow(v) && dtype_size(dtype) < 8);
+    case OP_multiply: return may_overflow(v) && dtype_size(dtype) < 8;
+    default: return false;
+    }
 }
 
 /* Operations of Python's that cannot fail. */
@@ -92,7 +102,7 @@ fails_at_once(const Emit *e, int32_t at)
         return v->kind == INSTR_STORE && !element->hoisted;
     }
     if (v->kind != INSTR_OP || region_fits(r, at) || r->small[at] ||
-        (v->dtype == DT_I64 && is_sum(e, v)))
+        is_notable(e, v))
         return false;
     return op_info(v->op)->kind == KIND_PYTHON ? !never_fails(e, v) : may_overflow(v);
 }
@@ -113,7 +123,7 @@ region_notes(const Emit *e, const RegionFor *loop)
 static bool
 notes_overflow(const Emit *e, const Instr *v, const RegionFor *loop)
 {
-    return v->dtype == DT_I64 && is_sum(e, v) && region_notes(e, loop);
+    return is_notable(e, v) && region_notes(e, loop);
 }
 
 /* 1: the int is not negative, -1: it is not positive, 0: nobody knows. */
@@ -126,6 +136,28 @@ known_sign(const Emit *e, int32_t at)
     if (v->kind != INSTR_OP || v->op != OP_where) return 0;
     int sign = known_sign(e, v->args[1]);
     return known_sign(e, v->args[2]) == sign ? sign : 0;
+}
+
+/* Of a narrow dtype: signed sums by the signs, as the C compiler makes vectors of them; what differs
+   from the number itself does not fit. */
+static void
+emit_noted_narrow(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
+{
+    const Instr *v = instr_at(e, at);
+    const char *t = dtype_name(v->dtype);
+    int over = loop->number;
+    char sign = v->op == OP_add ? '+' : v->op == OP_subtract ? '-' : '*';
+    if (v->op == OP_multiply || !dtype_is_signed((DType)v->dtype)) {
+        emit_line(e, "const i64 w%d = (i64)%s %c (i64)%s;", at, a, sign, b);
+        emit_line(e, "const %s v%d = (%s)w%d;", t, at, t, at);
+        emit_line(e, "over%d |= -(i64)(w%d != v%d);", over, at, at);
+        return;
+    }
+    emit_line(e, "const %s v%d = (%s)(%s %c %s);", t, at, t, a, sign, b);
+    if (v->op == OP_add)
+        emit_line(e, "over%d |= (%s)((%s ^ v%d) & (%s ^ v%d));", over, t, a, at, b, at);
+    else
+        emit_line(e, "over%d |= (%s)((%s ^ %s) & (%s ^ v%d));", over, t, a, b, a, at);
 }
 
 static void
@@ -330,7 +362,9 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     else if (emit_bounded(e, at, a, b, loop) || emit_by_power(e, at, a) ||
              emit_extreme_int(e, at)) {
         /* done */
-    } else if (notes_overflow(e, v, loop))
+    } else if (notes_overflow(e, v, loop) && v->dtype != DT_I64)
+        emit_noted_narrow(e, at, a, b, loop);
+    else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);
     else if (notes_store(e, v, loop))
         emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);
