@@ -33,10 +33,10 @@ static const char REST_TEXT[] =
     "#endif\n";
 
 /* A ufunc's loop may clear floating-point flags that were raised before (those of maximum and of
-   the comparisons do), so these are raised again: those that NumPy tells of, which are rare; inexact
-   is raised by nearly every operation, and to write flags takes longer than an exp.  On x86-64 the
-   x87 unit has flags of its own, which glibc's feraiseexcept sets for an overflow, and so does NumPy
-   for one of float16. */
+   the comparisons do), so these are raised again: those that NumPy tells of, which are rare;
+   inexact is raised by nearly every operation, and to write flags takes longer than an exp.  On
+   x86-64 the x87 unit has flags of its own, which glibc's feraiseexcept sets for an overflow, and
+   so does NumPy for one of float16. */
 static const char CALL_LOOP_TEXT[] =
     "static int call_loop(const KernelLoop *loop, char *const *data, const int64_t *dimensions,\n"
     "                     const int64_t *strides)\n"

@@ -45,8 +45,8 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
-/* A sum or difference of ints of 64 bits, or of numbers of a narrower dtype also a product, of which
-   a few operations tell whether it fits. */
+/* A sum or difference of ints of 64 bits, or of numbers of a narrower dtype also a product, of
+   which a few operations tell whether it fits. */
 static bool
 is_notable(const Emit *e, const Instr *v)
 {
@@ -101,9 +101,7 @@ fails_at_once(const Emit *e, int32_t at)
             if (element->checked[axis] < 0) return true;
         return v->kind == INSTR_STORE && !element->hoisted;
     }
-    if (v->kind != INSTR_OP || region_fits(r, at) || r->small[at] ||
-        is_notable(e, v))
-        return false;
+    if (v->kind != INSTR_OP || region_fits(r, at) || r->small[at] || is_notable(e, v)) return false;
     return op_info(v->op)->kind == KIND_PYTHON ? !never_fails(e, v) : may_overflow(v);
 }
 
@@ -138,8 +136,8 @@ known_sign(const Emit *e, int32_t at)
     return known_sign(e, v->args[2]) == sign ? sign : 0;
 }
 
-/* Of a narrow dtype: signed sums by the signs, as the C compiler makes vectors of them; what differs
-   from the number itself does not fit. */
+/* Of a narrow dtype: signed sums by the signs, as the C compiler makes vectors of them; what
+   differs from the number itself does not fit. */
 static void
 emit_noted_narrow(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
 {

@@ -105,8 +105,8 @@ checks_numpy_ints(const Graph *g, const Kernel *kernel)
     return false;
 }
 
-/* Does it write the program's memory, or append to lists?  What a plan makes itself needs no undoing
-   once the loop is done. */
+/* Does it write the program's memory, or append to lists?  What a plan makes itself needs no
+   undoing once the loop is done. */
 static bool
 keeps_log(const RegionLoop *r)
 {

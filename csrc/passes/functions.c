@@ -19,8 +19,8 @@ has_function(const Graph *g, const Node *node, Op op)
     return g->fast && vector_libm_has(name, op_info(op)->arity);
 }
 
-/* Numbers alone are left to the ufunc, since nothing fuses with them, but in kept loops, where a call
-   takes three times as long as what is called. */
+/* Numbers alone are left to the ufunc, since nothing fuses with them, but in kept loops, where a
+   call takes three times as long as what is called. */
 static bool
 is_candidate(const Graph *g, const Node *node, bool in_loop)
 {

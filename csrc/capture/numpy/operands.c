@@ -183,7 +183,8 @@ is_same_number(Interp *in, const Node *pick, DType dtype)
 {
     const Node *python = graph_node(in->graph, pick->args[0]);
     return python->type.form == FORM_PYTHON && python->type.dtype == dtype && python->nargs == 1 &&
-           python->args[0] == pick->args[1] && (python->op == OP_py_int || python->op == OP_py_float);
+           python->args[0] == pick->args[1] &&
+           (python->op == OP_py_int || python->op == OP_py_float);
 }
 
 Answer
