@@ -136,42 +136,30 @@ known_sign(const Emit *e, int32_t at)
     return known_sign(e, v->args[2]) == sign ? sign : 0;
 }
 
-/* Of a narrow dtype: signed sums by the signs, as the C compiler makes vectors of them; what
-   differs from the number itself does not fit. */
+/* The number as its dtype holds it, and whether that is another one. */
 static void
-emit_noted_narrow(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
+emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
 {
     const Instr *v = instr_at(e, at);
-    const char *t = dtype_name(v->dtype);
     int over = loop->number;
-    char sign = v->op == OP_add ? '+' : v->op == OP_subtract ? '-' : '*';
+    const char *t = dtype_name(v->dtype);
+    bool sum = v->op == OP_add || v->op == OP_py_add;
     if (v->op == OP_multiply || !dtype_is_signed((DType)v->dtype)) {
-        emit_line(e, "const i64 w%d = (i64)%s %c (i64)%s;", at, a, sign, b);
+        char operator = v->op == OP_multiply ? '*' : sum ? '+' : '-';
+        emit_line(e, "const i64 w%d = (i64)%s %c (i64)%s;", at, a, operator, b);
         emit_line(e, "const %s v%d = (%s)w%d;", t, at, t, at);
         emit_line(e, "over%d |= -(i64)(w%d != v%d);", over, at, at);
         return;
     }
-    emit_line(e, "const %s v%d = (%s)(%s %c %s);", t, at, t, a, sign, b);
-    if (v->op == OP_add)
-        emit_line(e, "over%d |= (%s)((%s ^ v%d) & (%s ^ v%d));", over, t, a, at, b, at);
-    else
-        emit_line(e, "over%d |= (%s)((%s ^ %s) & (%s ^ v%d));", over, t, a, b, a, at);
-}
-
-static void
-emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
-{
-    Op op = instr_at(e, at)->op;
-    bool sum = op == OP_add || op == OP_py_add;
-    emit_line(e, "const i64 v%d = %s %s %s;", at, a, sum ? "+" : "-", b);
-    int sign = known_sign(e, instr_at(e, at)->args[1]);
+    emit_line(e, "const %s v%d = (%s)(%s %c %s);", t, at, t, a, sum ? '+' : '-', b);
+    int sign = v->dtype == DT_I64 ? known_sign(e, v->args[1]) : 0;
     if (sign != 0)
-        emit_line(e, (sign > 0) == sum ? "over%d |= ~%s & v%d;" : "over%d |= %s & ~v%d;",
-                  loop->number, a, at);
+        emit_line(e, (sign > 0) == sum ? "over%d |= ~%s & v%d;" : "over%d |= %s & ~v%d;", over, a,
+                  at);
     else if (sum)
-        emit_line(e, "over%d |= (%s ^ v%d) & (%s ^ v%d);", loop->number, a, at, b, at);
+        emit_line(e, "over%d |= (%s ^ v%d) & (%s ^ v%d);", over, a, at, b, at);
     else
-        emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", loop->number, a, b, a, at);
+        emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", over, a, b, a, at);
 }
 
 /* A test whether a dtype holds an int that is stored, in such a loop: what is stored is undone. */
@@ -360,9 +348,7 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     else if (emit_bounded(e, at, a, b, loop) || emit_by_power(e, at, a) ||
              emit_extreme_int(e, at)) {
         /* done */
-    } else if (notes_overflow(e, v, loop) && v->dtype != DT_I64)
-        emit_noted_narrow(e, at, a, b, loop);
-    else if (notes_overflow(e, v, loop))
+    } else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);
     else if (notes_store(e, v, loop))
         emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);

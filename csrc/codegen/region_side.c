@@ -21,7 +21,8 @@ goes_with(const Emit *e, int32_t first, const RegionStmt *stmt)
     char name[OP_FUNCTION_NAME];
     if (!has_function(e, stmt, name)) return false;
     const Instr *v = instr_at(e, stmt->instr), *other = instr_at(e, first);
-    return v->op == other->op && v->dtype == other->dtype && v->args[0] < first;
+    return v->op == other->op && v->dtype == other->dtype && stmt->instr > first &&
+           v->args[0] < first;
 }
 
 static int

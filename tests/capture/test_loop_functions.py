@@ -216,6 +216,7 @@ def test_each_variant_of_the_loop(variants):
     finally:
         _C.test_variants(0)
 
+
 # ---- functions of elements, in registers ----
 
 ODD = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 710.0, -746.0, 5e-324, 1e-300, 88.73])
