@@ -105,14 +105,13 @@ def _told(reasons: list[_reasons.Reason]) -> str:
     return "it cannot be exported:\n" + "\n".join(lines)
 
 
-def command(place: str, args: str, output: str, cpu: str | None, elementary: str | None) -> int:
+def command(place: str, args: str, output: str, **how: Any) -> int:
     """`python -m pycompile export`.  Returns the exit status."""
     module, _, function = place.partition(":")
     sys.path.insert(0, "")
     found = operator.attrgetter(function)(importlib.import_module(module))
-    given = tuple(_arguments.of_text(said.strip()) for said in re.split(r",(?![^\[]*\])", args))
     try:
-        print(export(found, output, given, cpu=cpu, elementary=elementary))
+        print(export(found, output, _arguments.of_text(args), **how))
     except ExportError as error:
         print(error, file=sys.stderr)
         return 1

@@ -16,15 +16,20 @@ _NUMBERS = (bool, int, float, complex)
 _STAND_INS: dict[type, Any] = {bool: True, int: 3, float: 1.5, complex: 1 + 1j}
 
 
-def of_text(said: str) -> Any:
-    """What "f64[n, 3]" or "float" stands for."""
-    numbers = {each.__name__: each for each in _NUMBERS}
-    found = re.fullmatch(r"(\w+)\[(.*)\]", said)
-    if found is None:
-        return numbers[said] if said in numbers else np.dtype(said).type
-    kind, axes = found.groups()
+def of_text(said: str) -> tuple[Any, ...]:
+    """What "f64[n, 3], f32, float" stands for."""
+    return tuple(
+        _of_word(word.strip()) for word in re.split(r",(?![^\[]*\])", said) if said.strip()
+    )
+
+
+def _of_word(said: str) -> Any:
+    found = re.fullmatch(r"(\w+)(?:\[(.*)\])?", said)
+    kind, axes = found.groups() if found else (said, None)
     width = re.fullmatch(r"([fiuc])(8|16|32|64|128)", kind)
     dtype = np.dtype(f"{width[1]}{int(width[2]) // 8}" if width else kind)
+    if axes is None:
+        return {each.__name__: each for each in _NUMBERS}.get(kind, dtype.type)
     lengths = [axis.strip() for axis in axes.split(",") if axis.strip()]
     return Array(tuple(int(n) if n.isdecimal() else n for n in lengths), dtype)
 

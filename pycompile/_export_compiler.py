@@ -58,7 +58,7 @@ def _has_bits(pointer: str, name: str, dtype: str) -> bool:
 def blas_flags(blas: str) -> list[str]:
     if "/" not in blas:
         return [f"-l{blas}"]
-    return [blas, f"-Wl,-rpath,{Path(blas).resolve().parent}"]
+    return [str(Path(blas).absolute()), f"-Wl,-rpath,{Path(blas).resolve().parent}"]
 
 
 def blas_names(blas: str) -> str:
