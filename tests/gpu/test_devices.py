@@ -180,7 +180,7 @@ TWO_DEVICES = [blocks, copies, nested, products, writes, in_exception]
 
 
 def both_outcomes(compiled, function, dtype="f4"):
-    for made, args in ((compiled, None), (function, None)):
+    for made in (compiled, function):
         args = arrays(0, dtype)[0], arrays(1, dtype)[0]
         results = made(*args)
         yield [(a.device.id, a.get()) for a in (*results, *args)]
