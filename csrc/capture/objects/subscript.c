@@ -36,6 +36,24 @@ type_is_index(const PyTypeObject *type)
            (type->tp_as_number != NULL && type->tp_as_number->nb_index != NULL);
 }
 
+/* An item at an index that only the run tells, or the list's length, may be what a kept loop has of
+   it: capture starts again. */
+static Answer
+list_learn(Interp *in, Value *list, Value *key)
+{
+    ListUse use = {.does = LIST_ITEM, .list = list, .key = key};
+    Value *item;
+    return in->above->list_in_loop(in, &use, &item);
+}
+
+Answer
+subscript_of_grown(Interp *in, Value *list, Value *key, Value **out)
+{
+    ListUse use = {.does = LIST_ITEM, .list = list, .key = key};
+    Answer answer = in->above->list_in_loop(in, &use, out);
+    return answer == ANSWER_NO ? subscript_by_method(in, list, key, out) : answer;
+}
+
 Answer
 sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
 {
@@ -48,6 +66,7 @@ sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (answer == ANSWER_NO && !store) {
         Answer learnt = series_learn_index(in, sequence);
+        if (learnt == ANSWER_NO) learnt = list_learn(in, sequence, key);
         if (learnt != ANSWER_NO) return learnt;
     }
     if (answer == ANSWER_NO)
@@ -199,6 +218,7 @@ subscript_of_object(Interp *in, Value *object, Value *key, Value **out)
         return load_global(in, object->object, NULL, key->object, out);
     if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
     Answer learnt = series_learn_index(in, object);
+    if (learnt == ANSWER_NO) learnt = list_learn(in, object, key);
     if (learnt != ANSWER_NO) return learnt;
     return subscript_by_method(in, object, key, out);
 }
