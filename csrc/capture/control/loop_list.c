@@ -207,6 +207,7 @@ loop_close_list(Interp *in, const Loop *loop, int number)
     if (sample == NULL || close == NULL || all[1] == NULL) return ANSWER_ERROR;
     TRY(node_extern(in, close, 2, args, &type, &node));
     TRY(object_value(in, node, sample, &all[2]));
+    if (all[0]->source == NO_SOURCE) all[0]->nitems = 0; /* it is made without those of before */
     int failed = effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, all);
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
