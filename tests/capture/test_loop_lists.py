@@ -385,3 +385,33 @@ def test_lists_of_no_numbers_are_left_to_python():
         return items
 
     check(texts, X[:50], ["a", "b", "c"], captured=False)
+
+
+def test_a_stack_that_begins_empty():
+    def floats(x):
+        tops = []
+        for i in range(len(x)):
+            while tops and tops[-1] < x[i]:
+                tops.pop()
+            tops.append(x[i])
+        return tops
+
+    def indices(x, spans):
+        open_ = []
+        for i in range(len(x)):
+            while len(open_) and x[open_[-1]] <= x[i]:
+                open_.pop()
+            spans[i] = i - open_[-1] if open_ else i + 1
+            open_.append(i)
+        return spans
+
+    def never(x):
+        items = []
+        for i in range(len(x)):
+            if items:
+                x[i] += items.pop()
+        return x, items
+
+    check(floats, X, also=((X[:1],), (np.full(9, np.nan),)), whole=True)
+    check(indices, X, np.zeros(300, int))
+    check(never, X)

@@ -21,6 +21,7 @@
 #include "loop.h"
 
 #include "../../arrays/arrays.h"
+#include "../../config.h"
 
 static const char NO_NUMBERS[] = "items of a list that are no numbers of one type";
 
@@ -175,6 +176,8 @@ loop_open_list(Interp *in, Loop *loop, int number, Value *list, const LoopWrite 
     Type type;
     SizeId two = size_const(in->graph, 2);
     NodeId node;
+    const Config *config = in->request->config;
+    if (config != NULL && config->backend_call != NULL) return ANSWER_NO;
     *form = learnt->form;
     Answer answer = form_of_list(in, list, form);
     if (answer == ANSWER_YES)
@@ -312,13 +315,14 @@ item_number(Interp *in, int number, NodeId index, Value *tag, int i, Value **out
     return either ? note_class(in, *out, tag, i, dtype) : ANSWER_YES;
 }
 
+/* Of a list that is empty before the loop, and to which nothing has been appended so far, an item is
+   followed as an int: what is appended behind it tells the form, and capture starts again. */
 static Answer
 list_item(Interp *in, int number, NodeId index, Value **out)
 {
     const RowsForm *form = &in->loop->form[number];
     Value *tag, *numbers[ROWS_NUMBERS];
-    if (form->numbers == 0)
-        return interp_break(in, BREAK_UNROLL, "an item of a list of which nothing is known");
+    if (form->numbers == 0) return item_word(in, number, index, 0, DT_I64, FORM_PYTHON, out);
     TRY(item_word(in, number, index, 0, DT_I64, FORM_PYTHON, &tag));
     for (int i = 0; i < form->numbers; i++)
         TRY(item_number(in, number, index, tag, i, &numbers[i]));
@@ -366,8 +370,6 @@ list_length(Interp *in, int number, Value **out)
     Type type = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
     Attrs attrs = {.nints = 1, .ints = ints_of(in, array_rows_words(&in->loop->form[number]), 0)};
     NodeId node;
-    if (in->loop->form[number].numbers == 0)
-        return interp_break(in, BREAK_UNROLL, "the length of a list of which nothing is known");
     if (attrs.ints == NULL) return ANSWER_ERROR;
     TRY_NODE(node, graph_add(in->graph, in->region, OP_element_length, 1,
                              &in->loop->version[number], &type, &attrs));

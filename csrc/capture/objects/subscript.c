@@ -36,13 +36,15 @@ type_is_index(const PyTypeObject *type)
            (type->tp_as_number != NULL && type->tp_as_number->nb_index != NULL);
 }
 
-/* An item at an index that only the run tells, or the list's length, may be what a kept loop has of
-   it: capture starts again. */
+/* An item, at an index that only the run tells, of a list that the graph has made: a kept loop has
+   the list, and capture starts again.  Of one from outside that only is read it has the numbers
+   (core/series.c). */
 static Answer
 list_learn(Interp *in, Value *list, Value *key)
 {
     ListUse use = {.does = LIST_ITEM, .list = list, .key = key};
     Value *item;
+    if (list->source != NO_SOURCE || list->kind != V_LIST) return ANSWER_NO;
     return in->above->list_in_loop(in, &use, &item);
 }
 
@@ -218,7 +220,6 @@ subscript_of_object(Interp *in, Value *object, Value *key, Value **out)
         return load_global(in, object->object, NULL, key->object, out);
     if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
     Answer learnt = series_learn_index(in, object);
-    if (learnt == ANSWER_NO) learnt = list_learn(in, object, key);
     if (learnt != ANSWER_NO) return learnt;
     return subscript_by_method(in, object, key, out);
 }
