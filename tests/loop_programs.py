@@ -885,8 +885,17 @@ class Program:
             self.of_lists = self.change.choice(("int", "int", "float", "numpy", "either", "pair"))
             first = self.list_item()
             first = first.replace("[k]", "[0]") if self.change.random() < 0.9 else "2**40"
-            starts = ("[]", f"[{first}]", f"[{first}] * (n + 1)", f"[{first}, {first}, {first}]", "q", "q[:]")
-            self.lines.append(f"    T, K = {self.change.choice(starts)}, {self.change.choice(starts)}")
+            starts = (
+                "[]",
+                f"[{first}]",
+                f"[{first}] * (n + 1)",
+                f"[{first}, {first}, {first}]",
+                "q",
+                "q[:]",
+            )
+            self.lines.append(
+                f"    T, K = {self.change.choice(starts)}, {self.change.choice(starts)}"
+            )
         if self.appends:
             kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
             self.lists = {

@@ -36,8 +36,8 @@ region_lists(Emit *e)
         emit_line(e, "    if (!(rows%d = log->grow(log, %d, used%d, &room%d))) return 1;", i,
                   list_number(e, i), i, i);
         emit_line(e,
-                  "    __builtin_memcpy(rows%d, *(const void *const *)q%d, (uint64_t)used%d * 8);", i,
-                  q, i);
+                  "    __builtin_memcpy(rows%d, *(const void *const *)q%d, (uint64_t)used%d * 8);",
+                  i, q, i);
         emit_line(e, "}");
     }
 }

@@ -60,8 +60,7 @@ put_instr(const Printer *p, int at, int depth)
     if (v->kind == INSTR_CARRIED) text_printf(out, " variable %d", v->operand);
     if (v->kind == INSTR_STORE) text_put(out, " store");
     if (v->kind == INSTR_LIST)
-        text_printf(out, " %s a%d", list_text(graph_node(p->graph, v->node)->op),
-                    v->operand);
+        text_printf(out, " %s a%d", list_text(graph_node(p->graph, v->node)->op), v->operand);
     if (v->kind == INSTR_DRAW) text_printf(out, " draw from a%d", v->operand);
     if (v->kind == INSTR_DOT)
         text_printf(out, " dot a%d a%d of v%d", k->region->dots.at[v->operand].array[0],

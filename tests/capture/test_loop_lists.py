@@ -1,5 +1,6 @@
 """Kept loops that change lists of numbers: as tables, as stacks."""
 
+import heapq
 import signal
 
 import numpy as np
@@ -415,3 +416,40 @@ def test_a_stack_that_begins_empty():
     check(floats, X, also=((X[:1],), (np.full(9, np.nan),)), whole=True)
     check(indices, X, np.zeros(300, int))
     check(never, X)
+
+
+def heap_of_ints(x):
+    heap, taken = [5], []
+    for i in range(len(x)):
+        heapq.heappush(heap, (i * 7919) % 101)
+        if x[i] > 0.3:
+            taken.append(heapq.heappop(heap))
+    return taken, heap
+
+
+def heap_of_floats(x):
+    heap = [0.5]
+    total = 0.0
+    for i in range(len(x)):
+        heapq.heappush(heap, float(x[i]))
+        if i % 3 == 2:
+            total = total * 0.9 + heapq.heappop(heap)
+    return total, heap
+
+
+def heap_of_elements(x, heap):
+    for i in range(len(x)):
+        if x[i] < 0:
+            heapq.heappush(heap, x[i])
+        elif len(heap) > 1:
+            heapq.heapreplace(heap, x[i])
+    return heap
+
+
+def test_heaps():
+    """Of numbers, with equal ones and NaNs, in CPython's order."""
+    nans = X.copy()
+    nans[::7] = np.nan
+    for function in (heap_of_ints, heap_of_floats):
+        check(function, X, also=((X[:1],), (nans,), (np.ones(40),)))
+    check(heap_of_elements, X, [np.float64(0.5), np.float64(2.5)], also=((nans, []), (X, [1.5])))

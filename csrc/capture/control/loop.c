@@ -507,11 +507,13 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }
 
-/* Loops of pycompile's own code that stands for library functions are unrolled. */
+/* Loops of pycompile's own code that stands for library functions are unrolled, but in turns of a
+   kept loop: heapq.heappush there. */
 static bool
 may_stay(const Interp *in)
 {
-    return in->top == in->bottom || (!in->top->decoded->generator && !code_is_model(in->top));
+    return in->top == in->bottom ||
+           (!in->top->decoded->generator && (in->loop != NULL || !code_is_model(in->top)));
 }
 
 Answer
@@ -544,6 +546,7 @@ follow_while(Interp *in, bool *whole)
     Answer answer = repeat_keep(in, shape, NULL);
     if (answer == ANSWER_NO) answer = keep_loop(in, shape, NULL);
     *whole = answer == ANSWER_YES;
-    if (answer == ANSWER_NO && in->loop != NULL) return inner_loop_unkept(in, shape->head);
+    if (answer == ANSWER_NO && in->loop != NULL && !code_is_model(in->top))
+        return inner_loop_unkept(in, shape->head);
     return answer == ANSWER_NO ? ANSWER_YES : answer;
 }

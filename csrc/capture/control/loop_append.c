@@ -319,7 +319,8 @@ loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed)
     const Loop *loop = b->loop;
     int lists = 0;
     for (int i = 0; i < loop->narrays; i++) {
-        if (loop->list[i] == NULL || (loop->form[i].numbers == 0 && !loop->form[i].tagged)) continue;
+        if (loop->list[i] == NULL || (loop->form[i].numbers == 0 && !loop->form[i].tagged))
+            continue;
         if (loop->form[i].numbers == 0)
             return loop_unkept(in, b->scan.number, "it takes items of an empty list");
         if (lists == 0) TRY(appended_leave(in, loop));

@@ -377,7 +377,8 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_COPY: return loop->asks_zeros || is_computed(g, node) ? USE_EITHER : USE_WRONG;
     case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: /* an index, or what is stored; a list has it with its class */
-        return stores_class(loop, (NodeId)(node - graph_node(g, 0)), node, k) ? USE_WRONG : USE_SAME;
+        return stores_class(loop, (NodeId)(node - graph_node(g, 0)), node, k) ? USE_WRONG
+                                                                              : USE_SAME;
     case KIND_REGION:
         return node->op == OP_cond             ? USE_SAME
                : node->op == OP_loop && k >= 3 ? USE_EITHER

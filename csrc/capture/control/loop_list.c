@@ -114,14 +114,25 @@ is_fresh(const Value *list)
     return true;
 }
 
+static bool
+is_const(const Value *item)
+{
+    for (int i = 0; item->kind == V_TUPLE && i < item->nitems; i++)
+        if (item->items == NULL || item->items[i] == NULL || item->items[i]->kind != V_CONST)
+            return false;
+    return item->kind == V_TUPLE || item->kind == V_CONST;
+}
+
 /* The items as a tuple; NULL: not all are known, or the error is set. */
 static PyObject *
 known_items(Interp *in, const Value *list)
 {
     PyObject *items = keep(in, PyTuple_New(list->nitems));
     for (int i = 0; items != NULL && i < list->nitems; i++) {
-        if (list->items[i]->kind != V_CONST) return NULL;
-        PyTuple_SET_ITEM(items, i, Py_NewRef(list->items[i]->object));
+        PyObject *known;
+        if (!is_const(list->items[i]) || value_known(in, list->items[i], &known) != ANSWER_YES)
+            return NULL;
+        PyTuple_SET_ITEM(items, i, Py_NewRef(known));
     }
     return items;
 }
@@ -186,8 +197,7 @@ loop_open_list(Interp *in, Loop *loop, int number, Value *list, const LoopWrite 
     if (answer != ANSWER_YES) return answer;
     loop->fresh[number] = !is_from_outside(list) && is_fresh(list);
     PyObject *begin = keep(in, array_list_begin_callable());
-    if (begin == NULL || two == NO_SIZE ||
-        type_contiguous(in->graph, &type, DT_I64, 1, &two) < 0)
+    if (begin == NULL || two == NO_SIZE || type_contiguous(in->graph, &type, DT_I64, 1, &two) < 0)
         return ANSWER_ERROR;
     TRY(node_extern(in, begin, 1, &loop->opened[number], &type, &node));
     loop->array[number] = value_node(in, node);
@@ -217,28 +227,17 @@ loop_close_list(Interp *in, const Loop *loop, int number)
 
 /* ---- in its body ---- */
 
-static const LoopItem *
-item_of_node(const Loop *loop, NodeId node)
-{
-    for (int i = loop->items.len - 1; i >= 0; i--)
-        if (loop->items.at[i].number == node) return &loop->items.at[i];
-    return NULL;
-}
-
-/* The tag of the item of the list that these numbers are; NO_NODE: they are none. */
+/* The tag of the item, if it is one of the list as it was read; NO_NODE: it is none. */
 static NodeId
-tag_of_moved(const Loop *loop, int number, const RowsForm *form, const NodeId *nodes)
+tag_of_moved(const Loop *loop, int number, const Value *item)
 {
-    NodeId tag = NO_NODE;
-    if (form->tuple != loop->form[number].tuple || form->numbers != loop->form[number].numbers)
-        return NO_NODE;
-    for (int i = 0; i < form->numbers; i++) {
-        const LoopItem *item = item_of_node(loop, nodes[i]);
-        if (item == NULL || item->list != number || item->place != i) return NO_NODE;
-        if (i > 0 && item->tag != tag) return NO_NODE;
-        tag = item->tag;
+    for (int i = loop->items.len - 1; i >= 0; i--) {
+        const LoopItem *read = &loop->items.at[i];
+        bool same = read->item == item || (item->kind == V_NODE && read->item->kind == V_NODE &&
+                                           read->item->node == item->node);
+        if (same && read->list == number) return read->tag;
     }
-    return form->tuple ? NO_NODE : tag; /* the tuple itself may be another one */
+    return NO_NODE;
 }
 
 Answer
@@ -250,7 +249,7 @@ loop_list_words(Interp *in, int number, Value *item, NodeId *words, bool *moved)
     if (answer == ANSWER_NO || !form_fits(&form))
         return interp_break(in, BREAK_UNROLL, "%s", NO_NUMBERS);
     if (answer != ANSWER_YES) return answer;
-    words[0] = tag_of_moved(in->loop, number, &form, words + 1);
+    words[0] = tag_of_moved(in->loop, number, item);
     *moved = words[0] != NO_NODE;
     if (*moved) return ANSWER_YES;
     if (!form_join(&joined, &form)) return interp_break(in, BREAK_UNROLL, "%s", NO_NUMBERS);
@@ -277,8 +276,7 @@ item_word(Interp *in, int number, NodeId index, int word, DType dtype, Form form
     const Loop *loop = in->loop;
     NodeId args[2] = {loop->version[number], index}, node;
     Type type = {.dtype = dtype, .form = form, .offset = NO_SIZE};
-    Attrs attrs = {.nints = 2,
-                   .ints = ints_of(in, array_rows_words(&loop->form[number]), word)};
+    Attrs attrs = {.nints = 2, .ints = ints_of(in, array_rows_words(&loop->form[number]), word)};
     if (attrs.ints == NULL) return ANSWER_ERROR;
     TRY_NODE(node, graph_add(in->graph, in->region, OP_element_item, 2, args, &type, &attrs));
     *out = value_node(in, node);
@@ -307,16 +305,13 @@ item_number(Interp *in, int number, NodeId index, Value *tag, int i, Value **out
     DType dtype = (DType)form->number[i].dtype;
     bool either = form->number[i].either, python = form->number[i].python && !either;
     TRY(item_word(in, number, index, 1 + i, dtype, python ? FORM_PYTHON : FORM_SCALAR, out));
-    LoopItem item = {.number = (*out)->node, .tag = tag->node, .list = number, .place = i};
     SeriesItem read = {.node = (*out)->node, .changes = true};
-    if (VEC_PUSH(in->arena, &loop->items, item) < 0 ||
-        (!loop->fresh[number] && VEC_PUSH(in->arena, &in->items, read) < 0))
-        return ANSWER_ERROR;
+    if (!loop->fresh[number] && VEC_PUSH(in->arena, &in->items, read) < 0) return ANSWER_ERROR;
     return either ? note_class(in, *out, tag, i, dtype) : ANSWER_YES;
 }
 
-/* Of a list that is empty before the loop, and to which nothing has been appended so far, an item is
-   followed as an int: what is appended behind it tells the form, and capture starts again. */
+/* Of a list that is empty before the loop, and to which nothing has been appended so far, an item
+   is followed as an int: what is appended behind it tells the form, and capture starts again. */
 static Answer
 list_item(Interp *in, int number, NodeId index, Value **out)
 {
@@ -327,7 +322,9 @@ list_item(Interp *in, int number, NodeId index, Value **out)
     for (int i = 0; i < form->numbers; i++)
         TRY(item_number(in, number, index, tag, i, &numbers[i]));
     *out = form->tuple ? value_sequence(in, V_TUPLE, form->numbers, numbers) : numbers[0];
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    LoopItem item = {.item = *out, .tag = tag->node, .list = number};
+    return *out == NULL || VEC_PUSH(in->arena, &in->loop->items, item) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_YES;
 }
 
 /* A new version of the list. */

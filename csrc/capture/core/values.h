@@ -270,10 +270,11 @@ typedef struct {
     int line;
 } LoopAsked;
 
-/* A number of an item of a list that changes, as it was read; the item's tag. */
+/* An item of a list that changes, as it was read, its tag, and the number of the list. */
 typedef struct {
-    NodeId number, tag;
-    int list, place; /* the number of the list; which number of the item it is */
+    const Value *item;
+    NodeId tag;
+    int list;
 } LoopItem;
 
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
@@ -288,9 +289,9 @@ typedef struct {
     NodeId opened[LOOP_ARRAYS];  /* … as it was before the loop: array_list_opened … */
     bool fresh[LOOP_ARRAYS];     /* … of which no item's identity is of interest */
     VEC(LoopItem) items;
-    VEC(NodeId) moved; /* element_append and element_put of items of their own list */
-    VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
-    VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
+    VEC(NodeId) moved;      /* element_append and element_put of items of their own list */
+    VEC(NodeId) either;     /* numbers that may have kept another type: loop_either.c … */
+    VEC(NodeId) either_int; /* … of these, an int in place of a float, or the reverse */
     VEC(NodeId)
     zeros; /* complex numbers of Python's that may be an int or float, which then is 0 */
     VEC(NodeId) python;   /* Python's numbers, made scalars to be alike with those */
