@@ -501,7 +501,10 @@ class Program:
         name, other = self.change.choice("TTKKq"), self.change.choice("TKq")
         inner = indent + "    "
         variable = self.change.choice(self.variables)
-        places = (variable, variable, "-1", "0", f"{variable} - 1", f"-{variable}", "k", f"{variable} % 3", f"h[{variable}]", f"len({name}) // 2")  # fmt: skip
+        places = (
+            variable, variable, "-1", "0", f"{variable} - 1", f"-{variable}", "k", f"{variable} % 3",
+            f"h[{variable}]", f"len({name}) // 2",
+        )  # fmt: skip
         at, to = self.change.choice(places), self.change.choice(places)
         item = self.list_item()
         numbers = self.of_lists != "pair"
@@ -524,8 +527,9 @@ class Program:
                 f"{indent}{name}.append({item})",
             ]
         else:
+            first, second = (f"{name}[{place} % len({name})]" for place in (at, to))
             odd = (
-                f"{name}[{at} % len({name})], {name}[{to} % len({name})] = {name}[{to} % len({name})], {name}[{at} % len({name})]",
+                f"{first}, {second} = {second}, {first}",
                 f"{name}.append({name}[-1])",
                 f"{name}.append({other}[-1])",
                 f"{name}[-1] = {'min' if numbers else 'max'}({name}[-1], {item})",
@@ -533,7 +537,10 @@ class Program:
                 f"s = {name}[{at}]",
                 f"x[k] = {name}[{at}]" if numbers else f"x[k] = {name}[{at}][1]",
                 f"s = {variable} in {name}",
-                self.change.choice((f"{name} = {other}", f"{name}.extend([1])", f"s = {name}[1:]", f"del {name}[0]", f"s = sum({name})", f"{name}.pop(0)")),
+                self.change.choice((
+                    f"{name} = {other}", f"{name}.extend([1])", f"s = {name}[1:]", f"del {name}[0]",
+                    f"s = sum({name})", f"{name}.pop(0)",
+                )),
             )  # fmt: skip
             self.lines.append(f"{indent}if {name} and {other}:")
             self.lines.append(inner + self.change.choice(odd))

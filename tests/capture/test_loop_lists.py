@@ -311,7 +311,7 @@ def test_an_int_that_grows():
 
 def caught(x, items):
     count = 0
-    for i in range(len(x)):
+    for _ in range(len(x)):
         try:
             items.pop()
         except IndexError:
