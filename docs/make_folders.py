@@ -131,8 +131,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series "
-                "loop_append loop_draw loop_draw_python loop_either loop_class loop_leave loop_side "
-                "loop_before loop_calls loop_written loop_marks loop_why",
+                "loop_append loop_list loop_draw loop_draw_python loop_either loop_class loop_leave "
+                "loop_side loop_before loop_calls loop_written loop_marks loop_why",
             ),
             (
                 "Slices in loops",
@@ -199,7 +199,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Kept loops",
-                "region region_head region_number region_element region_fold region_call region_append "
+                "region region_head region_number region_element region_fold region_call region_list "
                 "region_draw region_side region_log region_choice",
             ),
             (

@@ -119,6 +119,11 @@ class Program:
             (0, 0, 0, 0.2, 0.4)
         )  # of the statements, those on ints and attributes
 
+        self.change = random.Random(-2 * 10**9 - seed)
+        self.changes = self.change.choice(
+            (0, 0, 0, 0.3, 0.5)
+        )  # of the statements, those that change lists
+
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
 
@@ -476,6 +481,70 @@ class Program:
                 text = self.own.choice(("break", "continue", "return H, C"))
         self.lines.append(f"{indent}{text}")
 
+    of_lists = "int"
+
+    def list_item(self) -> str:
+        """What is stored in a list: mostly an int or a float."""
+        name = self.change.choice((*self.variables, "k"))
+        if self.change.random() < 0.04:
+            return self.change.choice(("'text'", "True", "2**70", "1j", "None", "(1, 2)"))
+        items = {
+            "int": (name, f"{name} * 2 + 1", f"int(w[{name}])", "2**62", f"{name} % 3"),
+            "float": ("0.5", f"float({name})", f"float(x[{name}])", "s" if "s" in self.numbers else "2.5"),
+            "numpy": (f"x[{name}]", f"y[{name}] + 1", f"y[{name}] * x[k]"),
+            "either": (name, f"w[{name}]", f"h[{name}]", "0"),
+            "pair": (f"({name}, 0.5)", f"({name} + 1, float(x[{name}]))"),
+        }  # fmt: skip
+        return self.change.choice(items[self.of_lists])
+
+    def list_statement(self, indent: str) -> None:
+        name, other = self.change.choice("TTKKq"), self.change.choice("TKq")
+        inner = indent + "    "
+        variable = self.change.choice(self.variables)
+        places = (
+            variable, variable, "-1", "0", f"{variable} - 1", f"-{variable}", "k", f"{variable} % 3",
+            f"h[{variable}]", f"len({name}) // 2",
+        )  # fmt: skip
+        at, to = self.change.choice(places), self.change.choice(places)
+        item = self.list_item()
+        numbers = self.of_lists != "pair"
+        kind = self.change.random()
+        if kind < 0.2:
+            self.lines.append(f"{indent}{name}.append({item})")
+        elif kind < 0.45:
+            sign = self.change.choice(("=", "=", "+=" if numbers else "="))
+            asks = self.change.random() < 0.7
+            self.lines += [f"{indent}if {at} < len({name}):"] * asks
+            self.lines.append(f"{inner if asks else indent}{name}[{at}] {sign} {item}")
+        elif kind < 0.6:
+            asks, popped = self.change.random() < 0.9, self.change.choice(("", "s = "))
+            self.lines += [f"{indent}if {name}:"] * asks
+            self.lines.append(f"{inner if asks else indent}{popped}{name}.pop()")
+        elif kind < 0.7 and numbers:
+            self.lines += [
+                f"{indent}while {self.change.choice((name, f'len({name}) > 1'))} and {name}[-1] < {item}:",
+                f"{inner}{name}.pop()",
+                f"{indent}{name}.append({item})",
+            ]
+        else:
+            first, second = (f"{name}[{place} % len({name})]" for place in (at, to))
+            odd = (
+                f"{first}, {second} = {second}, {first}",
+                f"{name}.append({name}[-1])",
+                f"{name}.append({other}[-1])",
+                f"{name}[-1] = {'min' if numbers else 'max'}({name}[-1], {item})",
+                f"s = len({name}) + len({other})",
+                f"s = {name}[{at}]",
+                f"x[k] = {name}[{at}]" if numbers else f"x[k] = {name}[{at}][1]",
+                f"s = {variable} in {name}",
+                self.change.choice((
+                    f"{name} = {other}", f"{name}.extend([1])", f"s = {name}[1:]", f"del {name}[0]",
+                    f"s = sum({name})", f"{name}.pop(0)",
+                )),
+            )  # fmt: skip
+            self.lines.append(f"{indent}if {name} and {other}:")
+            self.lines.append(inner + self.change.choice(odd))
+
     def side(self, indent: str) -> None:
         """A branch, one side of which is not followed."""
         kind = self.odd.random()
@@ -509,6 +578,9 @@ class Program:
 
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.variables and not self.in_helper and self.change.random() < self.changes:
+            self.list_statement(indent)
+            return
         if self.variables and not self.in_helper and self.own.random() < self.states:
             self.state_statement(indent)
             return
@@ -816,6 +888,21 @@ class Program:
             self.lines.append(f"    H, C = {start}, {self.own.choice(('0', '0', 'w[0]', '7'))}")
         if self.sides:
             self.lines.append("    seen = {}")
+        if self.changes:
+            self.of_lists = self.change.choice(("int", "int", "float", "numpy", "either", "pair"))
+            first = self.list_item()
+            first = first.replace("[k]", "[0]") if self.change.random() < 0.9 else "2**40"
+            starts = (
+                "[]",
+                f"[{first}]",
+                f"[{first}] * (n + 1)",
+                f"[{first}, {first}, {first}]",
+                "q",
+                "q[:]",
+            )
+            self.lines.append(
+                f"    T, K = {self.change.choice(starts)}, {self.change.choice(starts)}"
+            )
         if self.appends:
             kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
             self.lists = {
@@ -835,6 +922,7 @@ class Program:
             if self.appends and self.random.random() < 0.1:
                 self.comprehension("    ")
         results = [*self.numbers, *(name for name in self.lists if name != "q")]
+        results += ["T", "K"] * (self.changes > 0)
         results += ["seen"] * (self.sides > 0) + ["H", "C"] * (self.states > 0)
         self.lines.append(f"    return {', '.join(results) or 'n'}")
         return "\n".join(self.lines) + "\n"

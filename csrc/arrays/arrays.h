@@ -171,18 +171,37 @@ PyObject *array_box(DType dtype, const void *bytes, bool python);
 enum { ROWS_NUMBERS = 8 };
 typedef struct {
     bool tuple;
+    bool tagged; /* before the numbers of an item is a word with its tag */
     uint8_t numbers;
     struct {
         uint8_t dtype;
         bool python; /* a bool, int, float or complex; else a scalar of NumPy's */
+        bool either; /* … or the one or the other, as the tag says */
     } number[ROWS_NUMBERS];
 } RowsForm;
+/* A tag: a bit for each number of the item that is NumPy's, and above these the number, from 1 on,
+   of the item from before the loop that it is; 0: of none. */
+enum { TAG_CLASSES = ROWS_NUMBERS };
+/* The number of words of an item. */
+int64_t array_rows_words(const RowsForm *form);
 /* A callable that makes a list of what element_append leaves.  NULL with the error set. */
 PyObject *array_rows_callable(const RowsForm *form);
 /* What that callable makes its lists of; NULL: it is another one. */
 const RowsForm *array_rows_form(PyObject *callable);
 /* The list itself, of the array's two ints. */
 PyObject *array_rows_list(const RowsForm *form, const int64_t *rows);
+
+/* A list that a loop changes, as a plan has it: its items, and their words.  `items`: a tuple of
+   what is in it; NULL with the error set, with TypeError where an item has not the form. */
+PyObject *array_list_opened(const RowsForm *form, PyObject *items);
+/* The form of a number or tuple of numbers, tagged; false: it is none of those. */
+bool array_rows_form_of(PyObject *item, RowsForm *out);
+/* Callables: what array_list_opened makes of a list; … of the arguments as items; the array of two
+   ints of what that is; the list that is in the end in such an array: of (opened, array). */
+PyObject *array_list_open_callable(const RowsForm *form);
+PyObject *array_list_gather_callable(const RowsForm *form);
+PyObject *array_list_begin_callable(void);
+PyObject *array_list_close_callable(const RowsForm *form);
 
 /* ---- series.c: the numbers of a list, of bytes or of text ---- */
 

@@ -303,12 +303,12 @@ void region_end_turn(Emit *e, const RegionFor *loop);
 void region_after_iteration(Emit *e, const RegionFor *loop);
 void region_after_iterations(Emit *e, const RegionFor *loop);
 
-/* region_append.c: what a loop appends to lists */
+/* region_list.c: the lists that a loop appends to or changes */
 /* Before the loop, once the log has begun. */
 void region_lists(Emit *e);
-void region_append(Emit *e, int32_t at);
+void region_list(Emit *e, int32_t at);
 /* Behind the loop: where the items are, and how many words. */
-void region_appended(Emit *e);
+void region_lists_end(Emit *e);
 
 /* region_side.c: the statements from the i-th on that are one call of an elementary function for a
    vector; how many, or 0. */

@@ -129,7 +129,9 @@ stores_each_time(const Emit *e, const RegionStmt *stmt)
 {
     if (stmt->instr < 0) return false;
     InstrKind kind = instr_at(e, stmt->instr)->kind;
-    if (kind == INSTR_APPEND || kind == INSTR_DRAW) return true;
+    if (kind == INSTR_DRAW) return true;
+    if (kind == INSTR_LIST)
+        return op_writes_element(graph_node(e->graph, instr_at(e, stmt->instr)->node)->op);
     if (instr_at(e, stmt->instr)->kind != INSTR_STORE) return false;
     const Instr *v = instr_at(e, stmt->instr);
     Reuse reuse = e->kernel->region->elements.at[v->operand].reuse;
@@ -315,7 +317,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         e->mark[at] = e->body;
         break;
     case INSTR_DOT: region_dot(e, at, loop); break;
-    case INSTR_APPEND: region_append(e, at); break;
+    case INSTR_LIST: region_list(e, at); break;
     case INSTR_DRAW: region_draw(e, at); break;
     case INSTR_CALL: region_call(e, at); break;
     default: region_element(e, at, loop); break;
@@ -486,7 +488,7 @@ emit_results(Emit *e)
                   variable->operand, number);
     }
     text_free(&type);
-    region_appended(e);
+    region_lists_end(e);
 }
 
 void

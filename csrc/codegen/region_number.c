@@ -94,7 +94,7 @@ fails_at_once(const Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
     const RegionLoop *r = e->kernel->region;
-    if (v->kind == INSTR_CALL || v->kind == INSTR_DRAW) return true;
+    if (v->kind == INSTR_CALL || v->kind == INSTR_DRAW || v->kind == INSTR_LIST) return true;
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         const RegionElement *element = &r->elements.at[v->operand];
         for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)

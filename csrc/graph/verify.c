@@ -265,6 +265,28 @@ check_append(const Check *c, NodeId id, const Node *node)
     return 0;
 }
 
+/* What is done with a list that changes; see ops.def. */
+static int
+check_list(const Check *c, NodeId id, const Node *node)
+{
+    const Type *rows = arg_type(c, node, 0);
+    if (node->op == OP_element_append) return check_append(c, id, node);
+    RULE(rows->rank == 1 && rows->dtype == DT_I64 && rows->form == FORM_ARRAY, "rows are two ints");
+    bool item = node->op == OP_element_item, put = node->op == OP_element_put;
+    RULE(node->attrs.nints == 1 + item && node->attrs.ints[0] > 0, "an item has no words");
+    RULE(!item || (node->attrs.ints[1] >= 0 && node->attrs.ints[1] < node->attrs.ints[0]),
+         "an item has fewer words");
+    RULE(!put || node->nargs == 2 + node->attrs.ints[0], "an item has another number of words");
+    RULE(!op_writes_element(node->op) || type_same_layout(rows, &node->type),
+         "the new version has another type");
+    RULE(op_writes_element(node->op) || node->type.rank == 0, "a number has no axes");
+    for (int k = 1; k < node->nargs; k++)
+        RULE(arg_type(c, node, k)->rank == 0 && arg_type(c, node, k)->dtype != DT_OBJECT,
+             "an index, or what is stored, is no number");
+    RULE(node->nargs < 2 || arg_type(c, node, 1)->dtype == DT_I64, "the index is no int");
+    return 0;
+}
+
 static int
 check_draw(const Check *c, NodeId id, const Node *node)
 {
@@ -382,7 +404,7 @@ check_kind(const Check *c, NodeId id, const Node *node)
                  "an argument is no scalar");
         return 0;
     case KIND_ELEMENT:
-        if (node->op == OP_element_append) return check_append(c, id, node);
+        if (op_is_of_list(node->op)) return check_list(c, id, node);
         if (node->op == OP_element_draw || node->op == OP_element_drawn)
             return check_draw(c, id, node);
         return node->op == OP_element_dot ? check_dot(c, id, node) : check_element(c, id, node);

@@ -38,7 +38,7 @@ typedef enum {
     INSTR_CHECK,  /* computes args[0] for the flags that it raises */
     INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product */
     INSTR_DOT,     /* KERNEL_REGION: the product `operand` of `dots` */
-    INSTR_APPEND,  /* KERNEL_REGION: the args, to the list of array `operand` */
+    INSTR_LIST,    /* KERNEL_REGION: what its node does with the list of array `operand` */
     INSTR_DRAW, /* KERNEL_REGION: the next number, by its node's attrs.index, of array `operand` */
     INSTR_CARRIED, /* KERNEL_REGION: a value from the previous iteration */
 } InstrKind;

@@ -77,7 +77,7 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         [INSTR_GATHER] = "gather",   [INSTR_CALL] = "call ",
         [INSTR_REDUCE] = "reduce ",  [INSTR_STORE] = "store ",
         [INSTR_CARRIED] = "carried", [INSTR_CHECK] = "check",
-        [INSTR_PRODUCT] = "product", [INSTR_APPEND] = "append",
+        [INSTR_PRODUCT] = "product", [INSTR_LIST] = "list",
         [INSTR_DRAW] = "draw",
     };
     static const char *const levels[] = {"once", "row", "element"};

@@ -304,7 +304,7 @@ walk_block(Walk *w, const RegionBlock *block)
         if (stmt->instr < 0 || w->around == NULL) continue; /* NULL: before all loops */
         const Instr *v = instr_of(w, stmt->instr);
         w->out->home[stmt->instr] = w->around->number;
-        if (v->kind == INSTR_DOT || v->kind == INSTR_APPEND || v->kind == INSTR_DRAW)
+        if (v->kind == INSTR_DOT || v->kind == INSTR_LIST || v->kind == INSTR_DRAW)
             w->around->innermost = false; /* reads many elements; has an order */
         if (w->conditions.len > 0 && is_risky(v)) w->out->guesses = false;
         find_ranged(w, stmt->instr);

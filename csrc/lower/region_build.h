@@ -57,7 +57,7 @@ int32_t region_operand(Build *b, NodeId value, bool stored);
 /* The number of the array that a node's value lives in, added at first use. */
 int32_t region_array(Build *b, NodeId id, bool stored);
 int region_add_element(Build *b, NodeId id);
-int region_add_append(Build *b, NodeId id);
+int region_add_list(Build *b, NodeId id);
 int region_add_draw(Build *b, NodeId id);
 int region_add_dot(Build *b, NodeId id);
 /* A new variable; its value from here on. */

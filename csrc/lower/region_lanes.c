@@ -61,7 +61,7 @@ block_fits(Question *q, const RegionBlock *block, bool in_arm)
         InstrKind kind = stmt->instr >= 0 ? q->kernel->instrs.at[stmt->instr].kind : INSTR_OP;
         if (kind == INSTR_DOT || kind == INSTR_CALL)
             return false; /* takes longer than a sum waits */
-        if (kind == INSTR_APPEND || kind == INSTR_DRAW) return false; /* one after the other */
+        if (kind == INSTR_LIST || kind == INSTR_DRAW) return false; /* one after the other */
         if (stmt->loop != NULL && (in_arm || !inner_fits(q, stmt->loop))) return false;
         for (int arm = 0; stmt->branch != NULL && arm < 2; arm++)
             if (!block_fits(q, &stmt->branch->arm[arm], true)) return false;

@@ -65,7 +65,7 @@ elements_fit(const Pair *p)
         int32_t instr = p->inner->body.at[i].instr;
         if (instr < 0) return false;
         const Instr *v = &p->kernel->instrs.at[instr];
-        if (v->kind == INSTR_APPEND || v->kind == INSTR_DRAW) return false;
+        if (v->kind == INSTR_LIST || v->kind == INSTR_DRAW) return false;
         if (v->kind == INSTR_DOT && product_reads_stored(p, &p->region->dots.at[v->operand]))
             return false;
         if (v->kind != INSTR_LOAD && v->kind != INSTR_STORE) continue;

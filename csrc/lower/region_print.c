@@ -28,6 +28,18 @@ typedef struct {
     Text *out;
 } Printer;
 
+static const char *
+list_text(Op op)
+{
+    switch (op) {
+    case OP_element_append: return "append to";
+    case OP_element_put: return "put into";
+    case OP_element_pop: return "pop from";
+    case OP_element_item: return "item of";
+    default: return "length of";
+    }
+}
+
 static void
 put_instr(const Printer *p, int at, int depth)
 {
@@ -47,7 +59,8 @@ put_instr(const Printer *p, int at, int depth)
     }
     if (v->kind == INSTR_CARRIED) text_printf(out, " variable %d", v->operand);
     if (v->kind == INSTR_STORE) text_put(out, " store");
-    if (v->kind == INSTR_APPEND) text_printf(out, " append to a%d", v->operand);
+    if (v->kind == INSTR_LIST)
+        text_printf(out, " %s a%d", list_text(graph_node(p->graph, v->node)->op), v->operand);
     if (v->kind == INSTR_DRAW) text_printf(out, " draw from a%d", v->operand);
     if (v->kind == INSTR_DOT)
         text_printf(out, " dot a%d a%d of v%d", k->region->dots.at[v->operand].array[0],

@@ -282,8 +282,8 @@ region_nodes(Build *b, RegionId number)
         OpKind kind = op_info(node->op)->kind;
         int failed = 0;
         if (!b->lw->live[id] || kind == KIND_CONST || kind == KIND_INPUT) continue;
-        if (node->op == OP_element_append)
-            failed = region_add_append(b, id);
+        if (op_is_of_list(node->op))
+            failed = region_add_list(b, id);
         else if (node->op == OP_element_draw || node->op == OP_element_drawn)
             failed = region_add_draw(b, id);
         else if (kind == KIND_ELEMENT)

@@ -264,26 +264,33 @@ region_add_element(Build *b, NodeId id)
 }
 
 int
-region_add_append(Build *b, NodeId id)
+region_add_list(Build *b, NodeId id)
 {
+    enum { MOST = 2 + ROWS_NUMBERS };
     const Node *node = graph_node(b->graph, id);
-    int32_t args[ROWS_NUMBERS], array = region_array(b, node->args[0], false);
+    bool writes = op_writes_element(node->op);
+    int32_t args[MOST], array = region_array(b, node->args[0], false);
     if (array < 0) return -1;
-    if (node->nargs - 1 > ROWS_NUMBERS || b->newest[array] != node->args[0]) {
-        b->lw->why = "a loop that appends long items, or to an old version of a list";
+    if (node->nargs - 1 > MOST || b->newest[array] != node->args[0]) {
+        b->lw->why = "a loop that appends long items, or uses an old version of a list";
         return 0;
     }
     for (int k = 1; k < node->nargs; k++)
         if ((args[k - 1] = region_value(b, node->args[k])) < 0) return -1;
-    Instr instr = {.kind = INSTR_APPEND,
-                   .dtype = DT_I64,
+    Instr instr = {.kind = INSTR_LIST,
+                   .dtype = node->type.dtype,
                    .level = LEVEL_ELEMENT,
                    .operand = array,
                    .node = id};
+    int32_t made = region_emit(b, instr, node->nargs - 1, args);
     b->out->arrays.at[array].grows = true;
-    b->array[id] = array + 1;
-    b->newest[array] = id;
-    return region_emit(b, instr, node->nargs - 1, args) < 0 ? -1 : 0;
+    if (writes) {
+        b->array[id] = array + 1;
+        b->newest[array] = id;
+    } else {
+        b->value[id] = made + 1;
+    }
+    return made < 0 ? -1 : 0;
 }
 
 int

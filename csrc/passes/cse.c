@@ -34,7 +34,9 @@ is_candidate(const Node *node)
     case KIND_COPY:
     case KIND_FILL: return false;
     case KIND_UFUNC: return node->type.dtype != DT_OBJECT;
-    case KIND_ELEMENT: return node->op == OP_element_load;
+    case KIND_ELEMENT:
+        return node->op == OP_element_load || node->op == OP_element_item ||
+               node->op == OP_element_length;
     default: return true;
     }
 }

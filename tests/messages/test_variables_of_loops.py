@@ -642,9 +642,9 @@ def has_none(x):
 
 
 def has_a_list(x):
-    a = [0.0] * 3
+    a = ["none"] * 3
     for i in range(len(x)):
-        a[0] += x[i]
+        a[0] = x[i]
     return a
 
 
@@ -657,7 +657,7 @@ def test_what_is_no_array_is_told_as_what_it_is():
     text = told(holds_a_row, SIGNED.copy())
     assert "'v' is no number after a turn, but an array" in text and "int before" not in text, text
     assert "elements of 'v', which is no array before it (NoneType)" in told(has_none, SIGNED)
-    assert "elements of 'a', which is no array before it (list)" in told(has_a_list, SIGNED)
+    assert "changes a list of what are no numbers" in told(has_a_list, SIGNED)
 
 
 def selected(x):

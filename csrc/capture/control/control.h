@@ -117,6 +117,9 @@ Answer loop_attribute_stored(Interp *in, Value *object, PyObject *name, bool slo
 /* loop_append.c: an append in its body to a list from before it; NO: it is no list. */
 Answer loop_append(Interp *in, Value *list, Value *item);
 
+/* loop_list.c: what else is done with one. */
+Answer loop_list(Interp *in, const ListUse *use, Value **out);
+
 /* loop_draw.c: a draw in its body; NO: it cannot be done there.  Outside, capture may start again
    with a loop that is kept for it. */
 Answer loop_draw(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
@@ -290,6 +293,8 @@ Answer subscript_of_section(Interp *in, Value *value, Value *key, Value **out);
 Answer loop_divides(Interp *in, Value *divisor);
 /* Is it a constant of Python's that the dtype holds exactly? */
 bool loop_const_fits(const Node *node, DType to);
+/* Does the node put an item of a list into that list? */
+bool loop_moves(const Loop *loop, NodeId id);
 /* May the number be Python's or NumPy's? */
 bool loop_is_either(const Loop *loop, NodeId id);
 /* Such a number is in `id`; `ints`: it may be an int in place of a float.  0 or -1. */

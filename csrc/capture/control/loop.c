@@ -140,10 +140,26 @@ carry_array(Interp *in, Body *b, Value *array, int slot)
     return ANSWER_YES;
 }
 
+/* What earlier attempts found the loop to write. */
+static Answer
+carry_learnt(Interp *in, Body *b)
+{
+    LoopWritten learnt[MOST];
+    int n = loop_written(in, b->scan.number, learnt);
+    if (n < 0) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++)
+        TRY(value_can_draw(in, learnt[i].array) ? loop_carry_stream(in, b, learnt[i].array)
+            : loop_is_list(in, learnt[i].array)
+                ? loop_carry_list(in, b, learnt[i].array, learnt[i].learnt)
+                : carry_array(in, b, learnt[i].array, -1));
+    return ANSWER_YES;
+}
+
 static Answer
 arrays_ready(Interp *in, Body *b)
 {
-    Value *learnt[MOST];
+    static const LoopWrite changes = {.changes = true};
+    TRY(carry_learnt(in, b));
     for (int i = 0; i < b->scan.narrays; i++) {
         int slot = b->scan.array_slot[i], stored = find(b->scan.slot, b->scan.nslots, slot);
         if (stored >= 0 && !b->scan.read_first[stored]) continue; /* learnt at the store */
@@ -151,14 +167,9 @@ arrays_ready(Interp *in, Body *b)
         if (array != NULL && array->kind == V_CELL) TRY(cell_load(in, array, &array));
         if (array == NULL) return ANSWER_ERROR;
         array = part_whole(array);
-        TRY(carry_array(in, b, array, slot));
+        bool list = loop_is_list(in, array) && stored < 0 && !in->attempt.marks->no_lists;
+        TRY(list ? loop_carry_list(in, b, array, &changes) : carry_array(in, b, array, slot));
     }
-    int n = loop_written(in, b->scan.number, learnt);
-    if (n < 0) return ANSWER_ERROR;
-    for (int i = 0; i < n; i++)
-        TRY(value_can_draw(in, learnt[i]) ? loop_carry_stream(in, b, learnt[i])
-            : loop_is_list(in, learnt[i]) ? loop_carry_list(in, b, learnt[i])
-                                          : carry_array(in, b, learnt[i], -1));
     return ANSWER_YES;
 }
 
@@ -496,11 +507,13 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }
 
-/* Loops of pycompile's own code that stands for library functions are unrolled. */
+/* Loops of pycompile's own code that stands for library functions are unrolled, but in turns of a
+   kept loop: heapq.heappush there. */
 static bool
 may_stay(const Interp *in)
 {
-    return in->top == in->bottom || (!in->top->decoded->generator && !code_is_model(in->top));
+    return in->top == in->bottom ||
+           (!in->top->decoded->generator && (in->loop != NULL || !code_is_model(in->top)));
 }
 
 Answer
@@ -533,6 +546,7 @@ follow_while(Interp *in, bool *whole)
     Answer answer = repeat_keep(in, shape, NULL);
     if (answer == ANSWER_NO) answer = keep_loop(in, shape, NULL);
     *whole = answer == ANSWER_YES;
-    if (answer == ANSWER_NO && in->loop != NULL) return inner_loop_unkept(in, shape->head);
+    if (answer == ANSWER_NO && in->loop != NULL && !code_is_model(in->top))
+        return inner_loop_unkept(in, shape->head);
     return answer == ANSWER_NO ? ANSWER_YES : answer;
 }

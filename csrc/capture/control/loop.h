@@ -133,7 +133,15 @@ Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *t
 
 /* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
    to MOST; how many, or -1 with the error set. */
-int loop_written(Interp *in, int number, Value **arrays);
+typedef struct {
+    Value *array;
+    const LoopWrite *learnt;
+} LoopWritten;
+int loop_written(Interp *in, int number, LoopWritten *out);
+/* Do all loops that are followed carry it? */
+bool loop_carries(const Interp *in, const Value *array);
+/* Starts capture again, with a list of such items that the loops change. */
+Answer loop_learn_change(Interp *in, Value *list, const RowsForm *form);
 /* Are they one list, or one generator? */
 bool loop_is_same(const Value *a, const Value *b);
 
@@ -160,8 +168,22 @@ typedef struct {
 
 /* loop_append.c: */
 bool loop_is_list(Interp *in, Value *value);
-/* The loop carries what it appends to the list. */
-Answer loop_carry_list(Interp *in, Body *b, Value *list);
+/* The loop carries what it appends to the list, or the list itself; `learnt`: how it is used. */
+Answer loop_carry_list(Interp *in, Body *b, Value *list, const LoopWrite *learnt);
+/* The numbers of an item as nodes; NO: it is neither a number nor a tuple of a few. */
+Answer loop_item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes);
+/* The number of the list among those of the loop; -1: it has it not. */
+int loop_list_number(const Loop *loop, const Value *list);
+/* Was the list made before the outermost loop? */
+bool loop_is_from_before(const Interp *in, const Value *list);
+
+/* loop_list.c: what a list begins with that the loop changes, in places of Loop. */
+Answer loop_open_list(Interp *in, Loop *loop, int number, Value *list, const LoopWrite *learnt);
+/* An item of this form is added, or put in place: the words, the tag first.  *moved: it is an item
+   of the list.  May start capture again. */
+Answer loop_list_words(Interp *in, int number, Value *item, NodeId *words, bool *moved);
+/* Behind the outermost loop: an effect gives it its new items. */
+Answer loop_close_list(Interp *in, const Loop *loop, int number);
 /* From here on nothing is known of the lists' items. */
 void loop_lists_grow(const Body *b);
 /* Behind the outermost loop: its lists become longer at commit. */

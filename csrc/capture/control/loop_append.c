@@ -24,8 +24,8 @@ loop_is_list(Interp *in, Value *value)
 
 /* ---- where the loop begins ---- */
 
-static int
-number_of(const Loop *loop, const Value *list)
+int
+loop_list_number(const Loop *loop, const Value *list)
 {
     for (int i = 0; i < loop->narrays; i++)
         if (loop->list[i] != NULL && loop_is_same(loop->list[i], list)) return i;
@@ -71,10 +71,10 @@ items_are_values(const Interp *in)
 }
 
 Answer
-loop_carry_list(Interp *in, Body *b, Value *list)
+loop_carry_list(Interp *in, Body *b, Value *list, const LoopWrite *learnt)
 {
     Loop *loop = b->loop;
-    int number = number_of(loop, list);
+    int number = loop_list_number(loop, list);
     if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
     if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
         return loop_not_kept(in, b->scan.number, "it writes too many arrays and lists");
@@ -84,12 +84,17 @@ loop_carry_list(Interp *in, Body *b, Value *list)
             return loop_not_kept(in, b->scan.number, "it makes a list longer, in a derivative");
         if (is_short(in, b->iterator))
             return loop_not_kept(in, b->scan.number, "it makes a list longer, by a few turns");
-        TRY(container_resizes(in, list));
-        TRY(container_changes(in, list));
         number = loop->narrays;
-        TRY(empty_rows(in, &loop->array[number]));
         loop->list[number] = list;
-        loop->form[number] = (RowsForm){0};
+        memset(&loop->form[number], 0, sizeof(RowsForm));
+        TRY(container_resizes(in, list));
+        Answer answer = learnt->changes ? loop_open_list(in, loop, number, list, learnt)
+                                        : empty_rows(in, &loop->array[number]);
+        if (answer == ANSWER_NO)
+            return loop_not_kept(in, b->scan.number,
+                                 "it changes a list of what are no numbers of one type");
+        if (answer != ANSWER_YES) return answer;
+        TRY(container_changes(in, list));
         loop->version[number] = loop->array[number]->node;
         loop->narrays++;
     }
@@ -102,7 +107,7 @@ Answer
 loop_carry_stream(Interp *in, Body *b, Value *generator)
 {
     Loop *loop = b->loop;
-    int number = number_of(loop, generator);
+    int number = loop_list_number(loop, generator);
     if (number >= 0 && find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
     if (b->narrays == MOST || loop->narrays == LOOP_ARRAYS)
         return loop_not_kept(in, b->scan.number, "it writes too many arrays and draws");
@@ -139,7 +144,9 @@ loop_lists_grow(const Body *b)
 {
     for (int i = 0; i < b->narrays; i++) {
         Value *list = b->loop->list[b->array[i]];
-        if (list != NULL && list->kind == V_LIST) list->kind = V_GROWN;
+        bool changes = b->loop->form[b->array[i]].tagged;
+        if (list != NULL && (list->kind == V_LIST || (changes && list->kind == V_OBJECT)))
+            list->kind = V_GROWN;
     }
 }
 
@@ -152,8 +159,8 @@ not_appended(Interp *in, const char *why)
 }
 
 /* Was the list made before the outermost loop? */
-static bool
-is_from_before(const Interp *in, const Value *list)
+bool
+loop_is_from_before(const Interp *in, const Value *list)
 {
     const Turn *turn = in->turn;
     while (turn->around != NULL) turn = turn->around;
@@ -163,9 +170,8 @@ is_from_before(const Interp *in, const Value *list)
     return false;
 }
 
-/* The numbers of an item as nodes; NO: it is neither a number nor a tuple of a few. */
-static Answer
-item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes)
+Answer
+loop_item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes)
 {
     Value **number = &item;
     *form = (RowsForm){.tuple = item->kind == V_TUPLE, .numbers = 1};
@@ -196,32 +202,43 @@ form_text(Interp *in, const RowsForm *form)
     return arena_printf(in->arena, "%s%s", form->number[0].python ? "Python's " : "numpy.", name);
 }
 
+/* The words of an item of a list to which the loop only appends. */
+static Answer
+plain_words(Interp *in, int number, const RowsForm *form)
+{
+    RowsForm *of_list = &in->loop->form[number];
+    if (of_list->numbers == 0) *of_list = *form;
+    if (memcmp(of_list, form, sizeof *form) == 0) return ANSWER_YES;
+    return interp_break(in, BREAK_UNROLL,
+                        "it appends items of different types to one list: %s and %s",
+                        form_text(in, of_list), form_text(in, form));
+}
+
 Answer
 loop_append(Interp *in, Value *list, Value *item)
 {
-    NodeId args[1 + ROWS_NUMBERS];
+    NodeId args[2 + ROWS_NUMBERS];
     RowsForm form;
+    bool moved = false;
     if (!loop_is_list(in, list)) return ANSWER_NO;
-    if (!is_from_before(in, list))
+    if (!loop_is_from_before(in, list))
         return not_appended(in, "it makes a list longer that it has made itself");
-    Answer answer = item_nodes(in, item, &form, args + 1);
+    Answer answer = loop_item_nodes(in, item, &form, args + 1);
     if (answer == ANSWER_NO)
         return not_appended(in, "it appends what is no number, or tuple of a few, to a list");
     if (answer != ANSWER_YES) return answer;
     TRY(loop_writes(in, list));
     Loop *loop = in->loop;
-    int number = number_of(loop, list);
-    if (loop->form[number].numbers == 0)
-        loop->form[number] = form;
-    else if (memcmp(&loop->form[number], &form, sizeof form) != 0)
-        return interp_break(in, BREAK_UNROLL,
-                            "it appends items of different types to one list: %s and %s",
-                            form_text(in, &loop->form[number]), form_text(in, &form));
+    int number = loop_list_number(loop, list);
+    bool tagged = loop->form[number].tagged;
+    TRY(tagged ? loop_list_words(in, number, item, args + 1, &moved)
+               : plain_words(in, number, &form));
     args[0] = loop->version[number];
     Type type = graph_node(in->graph, args[0])->type;
-    NodeId node =
-        graph_add(in->graph, in->region, OP_element_append, 1 + form.numbers, args, &type, NULL);
-    if (node == NO_NODE) return ANSWER_ERROR;
+    NodeId node = graph_add(in->graph, in->region, OP_element_append, 1 + tagged + form.numbers,
+                            args, &type, NULL);
+    if (node == NO_NODE || (moved && VEC_PUSH(in->arena, &loop->moved, node) < 0))
+        return ANSWER_ERROR;
     loop->version[number] = node;
     return ANSWER_YES;
 }
@@ -230,11 +247,12 @@ loop_append(Interp *in, Value *list, Value *item)
 
 /* What loops have appended becomes objects. */
 static Answer
-appended_leave(Interp *in)
+appended_leave(Interp *in, const Loop *loop)
 {
     for (NodeId id = 0; id < in->graph->nodes.len; id++) {
         const Node *node = graph_node(in->graph, id);
-        for (int k = 1; node->op == OP_element_append && k < node->nargs; k++)
+        bool adds = node->op == OP_element_append || node->op == OP_element_put;
+        for (int k = 1; adds && !loop_moves(loop, id) && k < node->nargs; k++)
             TRY(series_item_leaves(in, node->args[k]));
     }
     return ANSWER_YES;
@@ -250,7 +268,6 @@ extend_list(Interp *in, const Loop *loop, int number)
     Value *args[2] = {loop->list[number]};
     NodeId node;
     if (sample == NULL || name == NULL || callable == NULL) return ANSWER_ERROR;
-    TRY(appended_leave(in));
     TRY(node_extern(in, callable, 1, &loop->version[number], &type, &node));
     TRY(object_value(in, node, sample, &args[1]));
     return effect_add(in, EFFECT_METHOD, name, NO_SOURCE, 2, args) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -302,8 +319,12 @@ loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed)
     const Loop *loop = b->loop;
     int lists = 0;
     for (int i = 0; i < loop->narrays; i++) {
-        if (loop->list[i] == NULL || loop->form[i].numbers == 0) continue;
-        TRY(extend_list(in, loop, i));
+        if (loop->list[i] == NULL || (loop->form[i].numbers == 0 && !loop->form[i].tagged))
+            continue;
+        if (loop->form[i].numbers == 0)
+            return loop_unkept(in, b->scan.number, "it takes items of an empty list");
+        if (lists == 0) TRY(appended_leave(in, loop));
+        TRY(loop->form[i].tagged ? loop_close_list(in, loop, i) : extend_list(in, loop, i));
         lists++;
     }
     return tell_few(in, b, lists, closed);

@@ -183,6 +183,7 @@ flag_of_either(Classes *c, NodeId id)
     case KIND_INPUT: return flag_of_param(c, owner_of(c->g, id), id);
     case KIND_RESULT: return flag_of_result(c, id);
     case KIND_COPY: return flag_of(c, args[0]);
+    case KIND_ELEMENT: return flag_of_start(c, id); /* an item of a list that changes */
     default: break;
     }
     if (node->op == OP_cast) return flag_of(c, args[0]);

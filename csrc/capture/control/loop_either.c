@@ -349,6 +349,22 @@ is_computed(const Graph *g, const Node *copy)
            (node->type.dtype == DT_I64 && numpy);
 }
 
+bool
+loop_moves(const Loop *loop, NodeId id)
+{
+    for (int i = 0; i < loop->moved.len; i++)
+        if (loop->moved.at[i] == id) return true;
+    return false;
+}
+
+/* Does a list get the number with its class, which is not known? */
+static bool
+stores_class(const Loop *loop, NodeId id, const Node *node, int k)
+{
+    bool stores = node->op == OP_element_append || (node->op == OP_element_put && k > 1);
+    return stores && !loop_moves(loop, id);
+}
+
 /* How the node uses its argument number `k`, which is such a number. */
 static Use
 use_of(const Graph *g, const Loop *loop, const Node *node, int k)
@@ -361,7 +377,8 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_COPY: return loop->asks_zeros || is_computed(g, node) ? USE_EITHER : USE_WRONG;
     case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: /* an index, or what is stored; a list has it with its class */
-        return node->op == OP_element_append ? USE_WRONG : USE_SAME;
+        return stores_class(loop, (NodeId)(node - graph_node(g, 0)), node, k) ? USE_WRONG
+                                                                              : USE_SAME;
     case KIND_REGION:
         return node->op == OP_cond             ? USE_SAME
                : node->op == OP_loop && k >= 3 ? USE_EITHER

@@ -28,7 +28,7 @@ number_of(Interp *in, const Value *series, Value *item, Value **out)
     *out = scalar_emit(in, is_float ? OP_py_float : OP_py_int, is_float ? DT_F64 : DT_I64, 1, &item,
                        NULL);
     if (*out == NULL) return ANSWER_ERROR;
-    SeriesItem read = {(*out)->node, source_path_of(in, series->source)};
+    SeriesItem read = {.node = (*out)->node, .path = source_path_of(in, series->source)};
     bool list = series->type == &PyList_Type;
     return list && VEC_PUSH(in->arena, &in->items, read) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }

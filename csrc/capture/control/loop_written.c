@@ -109,7 +109,7 @@ find_place_again(Interp *in, const LoopWrite *write)
 }
 
 int
-loop_written(Interp *in, int number, Value **arrays)
+loop_written(Interp *in, int number, LoopWritten *out)
 {
     const Marks *marks = in->attempt.marks;
     LoopName loop = loop_name(in->top, number);
@@ -119,7 +119,7 @@ loop_written(Interp *in, int number, Value **arrays)
         Value *array = find_place_again(in, &marks->loop_writes.at[i]);
         if (array == NULL && PyErr_Occurred()) return -1;
         bool there = array != NULL && array->kind != V_UNBOUND && array->kind != V_LOST;
-        if (there) arrays[n++] = array;
+        if (there) out[n++] = (LoopWritten){array, &marks->loop_writes.at[i]};
     }
     return n;
 }
@@ -145,6 +145,23 @@ learn_write(Interp *in, const LoopWrite *write)
     }
     return VEC_PUSH(in->attempt.learn_arena, &marks->loop_writes, *write) < 0 ? ANSWER_ERROR
                                                                               : ANSWER_YES;
+}
+
+/* As learn_write, of a list that the loop changes. */
+static Answer
+learn_change(Interp *in, const LoopWrite *write)
+{
+    Marks *marks = in->attempt.learn;
+    for (int i = 0; i < marks->loop_writes.len; i++) {
+        LoopWrite *known = &marks->loop_writes.at[i];
+        if (!loop_is(&known->loop, &write->loop) || !same_place(known, write)) continue;
+        if (known->changes && memcmp(&known->form, &write->form, sizeof known->form) == 0)
+            return ANSWER_NO;
+        known->changes = true;
+        known->form = write->form;
+        return ANSWER_YES;
+    }
+    return learn_write(in, write);
 }
 
 /* The array is in none of the variables of the outermost loop's function and of those around it; a
@@ -202,17 +219,31 @@ note_place(Interp *in, Value *object, LoopWrite *place)
     return failed ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The bit of Turn.writes; 0: the loop does not carry it at all. */
+static unsigned
+bit_of(const Loop *loop, const Value *array)
+{
+    for (int number = 0; number < loop->narrays; number++)
+        if (is_number(loop, number, array)) return 1u << number;
+    return 0;
+}
+
+bool
+loop_carries(const Interp *in, const Value *array)
+{
+    unsigned bit = bit_of(in->loop, array);
+    bool carried = true;
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn))
+        carried = carried && (turn->writes & bit) != 0;
+    return carried;
+}
+
 Answer
 loop_writes(Interp *in, Value *array)
 {
-    int number = 0;
-    bool carried = true;
-    while (number < in->loop->narrays && !is_number(in->loop, number, array)) number++;
-    unsigned bit = number < in->loop->narrays ? 1u << number : 0;
-    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn))
-        carried = carried && (turn->writes & bit) != 0;
-    if (carried) return ANSWER_YES;
     LoopWrite write;
+    unsigned bit = bit_of(in->loop, array);
+    if (loop_carries(in, array)) return ANSWER_YES;
     Answer noted = note_place(in, array, &write);
     if (noted != ANSWER_YES) return noted == ANSWER_NO ? made_in_turn(in, array) : noted;
     for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn)) {
@@ -222,6 +253,27 @@ loop_writes(Interp *in, Value *array)
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return not_before(in, array);
     }
+    in->attempt.again = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
+}
+
+Answer
+loop_learn_change(Interp *in, Value *list, const RowsForm *form)
+{
+    LoopWrite write;
+    bool learnt = false;
+    Answer noted = note_place(in, list, &write);
+    if (noted != ANSWER_YES) return noted == ANSWER_NO ? made_in_turn(in, list) : noted;
+    write.changes = true;
+    write.form = *form;
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn_around(turn)) {
+        write.loop = loop_name(turn->of, turn->shape->top);
+        Answer answer = learn_change(in, &write);
+        if (answer == ANSWER_ERROR) return answer;
+        learnt = learnt || answer == ANSWER_YES;
+    }
+    if (!learnt) return not_before(in, list);
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;

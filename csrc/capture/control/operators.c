@@ -550,6 +550,9 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     PyObject *name;
     Answer answer;
     if (dict_is_apart(object)) return apart_store(in, object, key, value);
+    ListUse use = {.does = LIST_STORE, .list = object, .key = key, .item = value};
+    answer = key->kind != V_SLICE ? loop_list(in, &use, &value) : ANSWER_NO;
+    if (answer != ANSWER_NO) return answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
         answer = sequence_position(in, object, key, true, &position);
         if (answer == ANSWER_YES) answer = item_goes(in, object, position);

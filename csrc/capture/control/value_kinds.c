@@ -30,6 +30,7 @@ const Above things_above = {
     .part_length = part_length,
     .build = build_value,
     .append_in_loop = loop_append,
+    .list_in_loop = loop_list,
     .draw_in_loop = loop_draw,
     .draw_compiled = loop_draw_compiled,
     .attribute_in_loop = loop_attribute_stored,

@@ -454,6 +454,8 @@ Answer series_learn_walk(Interp *in, const Value *iterator);
 /* The number leaves the graph as an object.  Where it may be an item of a V_SERIES, capture starts
    again without that one: it would be another object than the list's. */
 Answer series_item_leaves(Interp *in, NodeId id);
+/* From the next attempt on the list is opened.  0 or -1. */
+int series_open(Interp *in, const Value *series);
 
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */

@@ -148,12 +148,22 @@ origins_find(Origins *o, NodeId id)
     }
 }
 
-/* The list is opened by the next attempt. */
+int
+series_open(Interp *in, const Value *series)
+{
+    uint64_t path = source_path_of(in, series->source);
+    return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->opened, path);
+}
+
+/* The list is opened by the next attempt, or left alone by loops. */
 static Answer
-open_series(Interp *in, uint64_t path)
+open_series(Interp *in, const SeriesItem *item)
 {
     Marks *marks = in->attempt.learn;
-    if (VEC_PUSH(in->attempt.learn_arena, &marks->opened, path) < 0) return ANSWER_ERROR;
+    if (item->changes)
+        marks->no_lists = true;
+    else if (VEC_PUSH(in->attempt.learn_arena, &marks->opened, item->path) < 0)
+        return ANSWER_ERROR;
     in->attempt.again = true;
     return interp_break(in, BREAK_ITEMS, "an item of a list, as an object");
 }
@@ -170,6 +180,6 @@ series_item_leaves(Interp *in, NodeId id)
     memset(o.seen, false, nodes);
     origins_find(&o, id);
     for (int i = 0; i < in->items.len; i++)
-        if (o.seen[in->items.at[i].node]) return open_series(in, in->items.at[i].path);
+        if (o.seen[in->items.at[i].node]) return open_series(in, &in->items.at[i]);
     return ANSWER_YES;
 }

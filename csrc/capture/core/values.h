@@ -270,6 +270,13 @@ typedef struct {
     int line;
 } LoopAsked;
 
+/* An item of a list that changes, as it was read, its tag, and the number of the list. */
+typedef struct {
+    const Value *item;
+    NodeId tag;
+    int list;
+} LoopItem;
+
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
 enum { LOOP_ARRAYS = 32, LOOP_RANK = 4 }; /* arrays: bits of Turn.writes */
 typedef struct {
@@ -277,9 +284,14 @@ typedef struct {
     Value *array[LOOP_ARRAYS];
     NodeId version[LOOP_ARRAYS]; /* the version of each at this point of the body */
     Value *list[LOOP_ARRAYS];    /* NULL, or the list whose new items the array is of … */
-    RowsForm form[LOOP_ARRAYS];  /* … which are such; no numbers: none has been appended yet */
-    VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
-    VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
+    RowsForm form[LOOP_ARRAYS];  /* … which are such; no numbers: none has been appended yet;
+                                    tagged: all of a list that changes … */
+    NodeId opened[LOOP_ARRAYS];  /* … as it was before the loop: array_list_opened … */
+    bool fresh[LOOP_ARRAYS];     /* … of which no item's identity is of interest */
+    VEC(LoopItem) items;
+    VEC(NodeId) moved;      /* element_append and element_put of items of their own list */
+    VEC(NodeId) either;     /* numbers that may have kept another type: loop_either.c … */
+    VEC(NodeId) either_int; /* … of these, an int in place of a float, or the reverse */
     VEC(NodeId)
     zeros; /* complex numbers of Python's that may be an int or float, which then is 0 */
     VEC(NodeId) python;   /* Python's numbers, made scalars to be alike with those */
@@ -347,6 +359,13 @@ typedef struct {
     ValueParts parts;
 } KindOfValue;
 
+/* What is done with a list in a kept loop, and with what. */
+typedef enum { LIST_LENGTH, LIST_ITEM, LIST_STORE, LIST_POP } ListDoes;
+typedef struct {
+    ListDoes does;
+    Value *list, *key, *item;
+} ListUse;
+
 /* The functions that a layer calls in the layers above it, besides those of value_kinds.def. */
 typedef struct {
     Answer (*binary)(Interp *in, int operator_, Value *left, Value *right, Value **out);
@@ -375,6 +394,8 @@ typedef struct {
     BuildId (*build)(Interp *in, Value *value);
     /* In a kept loop, to a list from before it; NO: it is one that the loop has made. */
     Answer (*append_in_loop)(Interp *in, Value *list, Value *item);
+    /* The same of other things that are done with a list; NO: it is none that the loop changes. */
+    Answer (*list_in_loop)(Interp *in, const ListUse *use, Value **out);
     /* In a kept loop, or one that may be kept; NO: it is a step, or cannot be done. */
     Answer (*draw_in_loop)(Interp *in, Value *generator, const char *name, int nargs,
                            Value *const *args, PyObject *kwnames, Value **out);
@@ -570,9 +591,11 @@ typedef struct {
     Rest rest[LOOP_DEEP];  /* of the iterators of the loops inside */
 } Leaving;
 
-/* A number that was read of a V_SERIES, and the path of the list. */
+/* A number that was read of a V_SERIES, and the path of the list; or of a list that a loop changes.
+ */
 typedef struct {
     NodeId node;
+    bool changes;
     uint64_t path;
 } SeriesItem;
 
@@ -634,6 +657,8 @@ typedef struct {
     SourceId path;                /* … and its path in Marks.paths */
     int up, slot;                 /* of the activation so many calls above the outermost loop's … */
     int nparts, part[LOOP_PARTS]; /* … and the way through its parts; -1: to the attributes */
+    bool changes;  /* a list that the loop changes otherwise than by appending to it … */
+    RowsForm form; /* … of such items, as far as is known */
 } LoopWrite;
 
 /* An attribute that the body stores. */
@@ -694,6 +719,7 @@ typedef struct Marks {
     bool by_value;        /* numbers that have varied once are guarded by value all the same */
     VEC(uint64_t) series; /* lists and bytes that are a V_SERIES, by source_path_of … */
     VEC(uint64_t) opened; /* … and lists that are none, since their items leave as objects */
+    bool no_lists;        /* loops change no list: an item leaves as an object */
     bool no_series;       /* there are none … */
     bool had_series;      /* … there were some */
     bool asked;           /* such a number was needed and not known */

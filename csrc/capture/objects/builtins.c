@@ -53,6 +53,11 @@ builtin_len(const BuiltinCall *call)
         Answer answer = length_of_array(call);
         if (answer != ANSWER_NO) return answer;
     }
+    if (value->kind == V_GROWN || value->kind == V_OBJECT) {
+        ListUse use = {.does = LIST_LENGTH, .list = value};
+        Answer answer = in->above->list_in_loop(in, &use, call->out);
+        if (answer != ANSWER_NO) return answer;
+    }
     int64_t length = container_length(in, value);
     if (length >= 0) return give(call, value_const_new(in, PyLong_FromLongLong(length)));
     PyTypeObject *type = value_type(in, value);

@@ -107,6 +107,17 @@ grown_append(const Method *m)
     return give_none(m);
 }
 
+/* The last item of a list that a kept loop changes. */
+static Answer
+pop_in_loop(const Method *m)
+{
+    ListUse use = {.does = LIST_POP, .list = m->self};
+    int64_t at = -1;
+    Answer answer = m->nargs == 1 ? value_as_int(m->in, m->args[0], &at) : ANSWER_YES;
+    if (answer != ANSWER_YES || at != -1) return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+    return m->in->above->list_in_loop(m->in, &use, m->out);
+}
+
 static Answer
 list_method(const Method *m)
 {
@@ -116,6 +127,10 @@ list_method(const Method *m)
     if (append && m->in->loop != NULL && !deque_check(self->object)) {
         answer = m->in->above->append_in_loop(m->in, self, m->args[0]);
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? give_none(m) : answer;
+    }
+    if (strcmp(m->name, "pop") == 0 && m->nargs <= 1 && !deque_check(self->object)) {
+        answer = pop_in_loop(m);
+        if (answer != ANSWER_NO) return answer;
     }
     if (self->kind == V_GROWN) return append ? grown_append(m) : unknown(m);
     if (append) {

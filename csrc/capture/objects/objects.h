@@ -41,6 +41,7 @@ bool iterator_unrolls(Interp *in, const Value *iterator);
 Answer truth_of_const(Interp *in, Value *value, int *known, Value **node);
 Answer truth_of_node(Interp *in, Value *value, int *known, Value **node);
 Answer truth_of_object(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_grown(Interp *in, Value *value, int *known, Value **node);
 Answer truth_of_items(Interp *in, Value *value, int *known, Value **node);
 Answer truth_of_view(Interp *in, Value *value, int *known, Value **node);
 Answer truth_of_pure(Interp *in, Value *value, int *known, Value **node);
@@ -50,6 +51,7 @@ Answer truth_always(Interp *in, Value *value, int *known, Value **node);
 /* ---- subscript.c ---- */
 Answer subscript_of_const(Interp *in, Value *object, Value *key, Value **out);
 Answer subscript_of_object(Interp *in, Value *object, Value *key, Value **out);
+Answer subscript_of_grown(Interp *in, Value *list, Value *key, Value **out);
 Answer subscript_of_sequence(Interp *in, Value *sequence, Value *key, Value **out);
 Answer subscript_of_dict(Interp *in, Value *dict, Value *key, Value **out);
 Answer subscript_of_known(Interp *in, Value *object, Value *key, Value **out);

@@ -36,6 +36,26 @@ type_is_index(const PyTypeObject *type)
            (type->tp_as_number != NULL && type->tp_as_number->nb_index != NULL);
 }
 
+/* An item, at an index that only the run tells, of a list that the graph has made: a kept loop has
+   the list, and capture starts again.  Of one from outside that only is read it has the numbers
+   (core/series.c). */
+static Answer
+list_learn(Interp *in, Value *list, Value *key)
+{
+    ListUse use = {.does = LIST_ITEM, .list = list, .key = key};
+    Value *item;
+    if (list->source != NO_SOURCE || list->kind != V_LIST) return ANSWER_NO;
+    return in->above->list_in_loop(in, &use, &item);
+}
+
+Answer
+subscript_of_grown(Interp *in, Value *list, Value *key, Value **out)
+{
+    ListUse use = {.does = LIST_ITEM, .list = list, .key = key};
+    Answer answer = in->above->list_in_loop(in, &use, out);
+    return answer == ANSWER_NO ? subscript_by_method(in, list, key, out) : answer;
+}
+
 Answer
 sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
 {
@@ -48,6 +68,7 @@ sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (answer == ANSWER_NO && !store) {
         Answer learnt = series_learn_index(in, sequence);
+        if (learnt == ANSWER_NO) learnt = list_learn(in, sequence, key);
         if (learnt != ANSWER_NO) return learnt;
     }
     if (answer == ANSWER_NO)

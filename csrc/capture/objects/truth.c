@@ -32,10 +32,26 @@ fills(const Value *value)
 }
 
 Answer
+truth_of_grown(Interp *in, Value *value, int *known, Value **node)
+{
+    ListUse use = {.does = LIST_LENGTH, .list = value};
+    Value *length;
+    Answer answer = in->above->list_in_loop(in, &use, &length);
+    if (answer == ANSWER_NO)
+        return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
+                            value_describe(in, value));
+    return answer == ANSWER_YES ? value_truth(in, length, known, node) : answer;
+}
+
+Answer
 truth_of_object(Interp *in, Value *value, int *known, Value **node)
 {
     Value *result;
     PyTypeObject *type = value->type;
+    if (fills(value) && in->loop != NULL) {
+        Answer answer = truth_of_grown(in, value, known, node);
+        if (in->attempt.again || answer != ANSWER_BREAK) return answer;
+    }
     if (fills(value))
         return interp_break(in, BREAK_ITEMS, "whether a %s is empty",
                             Py_TYPE(value->object)->tp_name);

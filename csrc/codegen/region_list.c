@@ -1,0 +1,130 @@
+/* The lists that a kept loop appends to or changes.
+
+   The items of a list are words of 8 bytes, one for each number (two for a complex one), in memory
+   of the log's that grows (runtime/plan_region_log.c).  While the loop runs the place of that
+   memory, the words used and those that there is room for are variables, with the number of the
+   list's array.  The first two are in the array before the loop, of items that it then copies, and
+   again behind it, where the plan makes Python's objects of the words (arrays/rows.c).  A run that
+   is undone leaves them unused. */
+#include "emit.h"
+
+static int
+words_of(const Emit *e, int32_t at)
+{
+    return dtype_is_complex(instr_at(e, at)->dtype) ? 2 : 1;
+}
+
+/* The number of the list among those of the kernel. */
+static int
+list_number(const Emit *e, int32_t array)
+{
+    int number = 0;
+    for (int32_t i = 0; i < array; i++) number += e->kernel->region->arrays.at[i].grows;
+    return number;
+}
+
+void
+region_lists(Emit *e)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < r->arrays.len; i++) {
+        if (!r->arrays.at[i].grows) continue;
+        int q = r->arrays.at[i].operand;
+        emit_line(e, "char *rows%d = 0;", i);
+        emit_line(e, "int64_t used%d = ((const i64 *)q%d)[1], room%d = 0;", i, q, i);
+        emit_line(e, "if (used%d > 0) {", i);
+        emit_line(e, "    if (!(rows%d = log->grow(log, %d, used%d, &room%d))) return 1;", i,
+                  list_number(e, i), i, i);
+        emit_line(e,
+                  "    __builtin_memcpy(rows%d, *(const void *const *)q%d, (uint64_t)used%d * 8);",
+                  i, q, i);
+        emit_line(e, "}");
+    }
+}
+
+/* The number in a word of the item at a place, `offset` words in. */
+static void
+put_word(Emit *e, int list, const char *place, int offset, int32_t at)
+{
+    char name[16];
+    region_name(e, at, name, sizeof name);
+    emit_line(e, "__builtin_memcpy(rows%d + 8 * (%s + %d), &%s, sizeof %s);", list, place, offset,
+              name, name);
+}
+
+static void
+emit_append(Emit *e, const Instr *v)
+{
+    int words = 0, list = v->operand;
+    char place[16];
+    snprintf(place, sizeof place, "used%d", list);
+    for (int k = 0; k < v->nargs; k++) words += words_of(e, v->args[k]);
+    emit_line(e, "if (RARELY(used%d + %d > room%d) &&", list, words, list);
+    emit_line(e, "    !(rows%d = log->grow(log, %d, used%d + %d, &room%d))) %s", list,
+              list_number(e, list), list, words, list, REGION_FAIL);
+    for (int k = 0, word = 0; k < v->nargs; word += words_of(e, v->args[k++]))
+        put_word(e, list, place, word, v->args[k]);
+    emit_line(e, "used%d += %d;", list, words);
+}
+
+/* Declares `w`, with the instruction's number: where the item at the index begins. */
+static void
+find_item(Emit *e, const Instr *v, int32_t at, int64_t words)
+{
+    char index[16];
+    region_name(e, v->args[0], index, sizeof index);
+    emit_line(e, "const i64 n_%d = (i64)((uint64_t)used%d / %d);", at, v->operand, (int)words);
+    emit_line(e, "const i64 w_%d = %s < 0 ? %s + n_%d : %s;", at, index, index, at, index);
+    emit_line(e, "if (RARELY((uint64_t)w_%d >= (uint64_t)n_%d)) %s", at, at, REGION_FAIL);
+}
+
+static void
+emit_item(Emit *e, int32_t at, const int64_t *ints)
+{
+    const Instr *v = instr_at(e, at);
+    find_item(e, v, at, ints[0]);
+    emit_line(e, "%s v%d;", dtype_name(v->dtype), at);
+    emit_line(e, "__builtin_memcpy(&v%d, rows%d + 8 * (w_%d * %d + %d), sizeof v%d);", at,
+              v->operand, at, (int)ints[0], (int)ints[1], at);
+}
+
+static void
+emit_put(Emit *e, int32_t at, const int64_t *ints)
+{
+    const Instr *v = instr_at(e, at);
+    char place[48];
+    find_item(e, v, at, ints[0]);
+    snprintf(place, sizeof place, "w_%d * %d", at, (int)ints[0]);
+    for (int k = 1; k < v->nargs; k++) put_word(e, v->operand, place, k - 1, v->args[k]);
+}
+
+void
+region_list(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    const Node *node = graph_node(e->graph, v->node);
+    const int64_t *ints = node->attrs.ints;
+    switch (node->op) {
+    case OP_element_append: emit_append(e, v); break;
+    case OP_element_put: emit_put(e, at, ints); break;
+    case OP_element_item: emit_item(e, at, ints); break;
+    case OP_element_pop:
+        emit_line(e, "if (RARELY(used%d == 0)) %s", v->operand, REGION_FAIL);
+        emit_line(e, "used%d -= %d;", v->operand, (int)ints[0]);
+        break;
+    default:
+        emit_line(e, "const i64 v%d = (i64)((uint64_t)used%d / %d);", at, v->operand, (int)ints[0]);
+    }
+    e->mark[at] = e->body;
+}
+
+void
+region_lists_end(Emit *e)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < r->arrays.len; i++) {
+        if (!r->arrays.at[i].grows) continue;
+        emit_line(e, "((i64 *)q%d)[0] = (i64)rows%d;", r->arrays.at[i].operand, i);
+        emit_line(e, "((i64 *)q%d)[1] = used%d;", r->arrays.at[i].operand, i);
+    }
+}
