@@ -408,6 +408,11 @@ Answer value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape);
 /* The arrays, which get the axis; their nodes change. */
 Answer nodes_stack(Interp *in, int axis, int n, NodeId *nodes, NodeId *out);
 
+/* ---- strided.c ---- */
+/* Where the view of the array leaves the graph, `maker` (borrowed, kept) makes it of that, so that
+   its base is as in NumPy. */
+Answer strided_leaves(Interp *in, Value *of, PyObject *maker, Value *view);
+
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */
 bool value_is_flags(Interp *in, const Value *value);
