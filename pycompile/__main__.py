@@ -112,6 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     library.add_argument("-o", dest="output", required=True, metavar="NAME")
     library.add_argument("--cpu", help="what the C compiler's -march takes; by default this CPU")
     library.add_argument("--elementary", choices=["libm"], help="exp, log, … of the C library")
+    library.add_argument("--blas", help="of products: a path, or its name for the linker")
     page = commands.add_parser("report", help="make a page of what PYCOMPILE_TRACE has written")
     page.add_argument("folder", metavar="DIR", help="the folder that PYCOMPILE_TRACE named")
     page.add_argument("-o", dest="output", metavar="PAGE", help="by default DIR/report.html")
@@ -124,9 +125,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.command == "export":
         from pycompile import _export
 
-        return _export.command(
-            chosen.function, chosen.args, chosen.output, chosen.cpu, chosen.elementary
-        )
+        how = {"cpu": chosen.cpu, "elementary": chosen.elementary, "blas": chosen.blas}
+        return _export.command(chosen.function, chosen.args, chosen.output, **how)
     if chosen.command == "report":
         from pycompile._report import report
 

@@ -24,10 +24,10 @@ LIBM = {
 }
 _BINARY = {"hypot", "arctan2", "power", "fmod"}
 _EXPRESSIONS = {
-    "maximum": "a >= b || a != a ? a : b",
-    "minimum": "a <= b || a != a ? a : b",
-    "fmax": "a >= b || b != b ? a : b",
-    "fmin": "a <= b || b != b ? a : b",
+    "maximum": "__builtin_isgreaterequal(a, b) || a != a ? a : b",
+    "minimum": "__builtin_islessequal(a, b) || a != a ? a : b",
+    "fmax": "__builtin_isgreaterequal(a, b) || b != b ? a : b",
+    "fmin": "__builtin_islessequal(a, b) || b != b ? a : b",
     "add": "a + b",
     "multiply": "a * b",
 }

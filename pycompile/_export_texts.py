@@ -142,9 +142,11 @@ Cflags: -I${prefix}
 Libs: -L${prefix} -l@NAME@ -Wl,-rpath,${prefix}
 """
 
-CMAKE = """add_library(@NAME@::@NAME@ SHARED IMPORTED)
+CMAKE = """if(TARGET @NAME@::@NAME@)
+    return()
+endif()
+add_library(@NAME@::@NAME@ SHARED IMPORTED)
 set_target_properties(@NAME@::@NAME@ PROPERTIES
     IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/lib@NAME@.so"
     INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}")
-set(@NAME@_FOUND TRUE)
 """

@@ -20,9 +20,9 @@ enum { ALIGNED = 16, MOST_NODES = 200 };
 
 typedef struct {
     Graph *g;
-    PyObject *product[2], *arange,
-        *astype;   /* the library's functions, and the operator; NULL: has none */
-    int32_t *uses; /* per node, outputs included */
+    Multiplying multiplying;
+    PyObject *arange, *astype; /* the library's functions; NULL: it has none */
+    int32_t *uses;             /* per node, outputs included */
     /* the match */
     NodeId first, v, scores; /* q @ k^T, v, s */
     Type domain;             /* float32 scores */
@@ -123,11 +123,7 @@ exponent(const Match *m, NodeId e)
 static bool
 is_product(const Match *m, NodeId id)
 {
-    const Node *node = graph_node(m->g, id);
-    return node->op == OP_extern && node->nargs == 2 && node->attrs.kwnames == NULL &&
-           node->type.device != DEVICE_HOST && node->type.form == FORM_ARRAY &&
-           is_float(m->g, id) && node->attrs.object != NULL &&
-           (node->attrs.object == m->product[0] || node->attrs.object == m->product[1]);
+    return call_multiplies(&m->multiplying, m->g, graph_node(m->g, id)) && is_float(m->g, id);
 }
 
 /* Can rows of `type`, along the axis that is not `across`, be copied 16 bytes at a time? */
@@ -521,16 +517,14 @@ int
 pass_attention(Graph *g)
 {
     Match m = {.g = g};
-    Answer answer = ANSWER_YES;
     if (!has_calls(g)) return 0;
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
-    if ((m.product[0] = module_object("operator", "matmul")) == NULL) return -1;
-    m.product[1] = array_library_function(library, "matmul");
+    if (multiplying_find(&m.multiplying) < 0) return -1;
     m.arange = array_library_function(library, "arange");
     m.astype = array_library_function(library, "ndarray.astype");
-    if (PyErr_Occurred()) answer = ANSWER_ERROR;
+    Answer answer = PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
     while (answer == ANSWER_YES) answer = fuse_next(&m);
-    for (int i = 0; i < 2; i++) Py_XDECREF(m.product[i]);
+    multiplying_give_back(&m.multiplying);
     Py_XDECREF(m.arange);
     Py_XDECREF(m.astype);
     return answer == ANSWER_ERROR ? -1 : 0;

@@ -16,22 +16,31 @@
 #include "rewrite.h"
 
 typedef struct {
+    int32_t place;  /* where it is in `from` */
+    int32_t number; /* of a collective, from 1 */
+    int32_t waits;  /* the number of the last collective that it waits for; 0: for none */
+    NodeId next;    /* that waits for the same; node 0 is an input, which waits for none */
+    bool done;      /* it is in `to` */
+    bool stays;     /* behind the first collective */
+    bool read;      /* its storage is, by a node that stays */
+} Facts;
+
+typedef struct {
+    NodeId id;
+    int32_t behind;     /* the place behind which it begins */
+    NodeId first, last; /* that wait for it: see Facts.next */
+    bool arrived;       /* its `arrive` is in `to` */
+} Sent;
+
+typedef struct {
     Graph *g;
     const Region *from;
     Region to;
-    int32_t *place;  /* per node: where it is in `from` */
-    NodeId *sent;    /* the collectives, in order */
-    int32_t *behind; /* per collective: the place behind which it begins */
-    int32_t *number; /* per collective: its number, from 1 */
+    Facts *of;  /* per node */
+    Sent *sent; /* the collectives, in order; number 1 first */
     int nsent;
-    int32_t *waits; /* per node: the number of the last collective that it waits for; 0: for none */
-    NodeId *first, *last; /* per number: of the nodes that wait for it … */
-    NodeId *next;         /* … per node: the next one; node 0 is an input, which waits for none */
-    bool *done;           /* per node: it is in `to` */
-    bool overwrites;      /* a write goes over what a node before it reads */
-    NodeId worked;        /* the last node in `to` that takes time */
-    bool *stays;          /* per node: behind the first collective */
-    bool *read;           /* per storage: by a node that stays */
+    bool overwrites; /* a write goes over what a node before it reads */
+    NodeId worked;   /* the last node in `to` that takes time */
 } Order;
 
 /* Fewer are small; and how many collectives may be ahead of what needs them. */
@@ -88,10 +97,10 @@ has_to_stay(const Order *o, const Node *node, bool called)
     if (kind == KIND_INPUT || kind == KIND_CONST) return false;
     if (node->type.device != DEVICE_HOST || node->op == OP_collective) return true;
     if (kind == KIND_EXTERN && called) return true; /* calls keep their order */
-    if (kind == KIND_SCATTER && o->read[node->storage]) return true;
+    if (kind == KIND_SCATTER && o->of[node->storage].read) return true;
     for (int k = 0; k < node->nargs; k++) {
         const Node *arg = graph_node(o->g, node->args[k]);
-        if (o->stays[node->args[k]] || arg->type.device != DEVICE_HOST) return true;
+        if (o->of[node->args[k]].stays || arg->type.device != DEVICE_HOST) return true;
     }
     for (int k = 0; kind == KIND_REGION && k < COUNT_OF(node->region); k++)
         if (node->region[k] != NO_REGION && region_has_to_stay(o, node->region[k], called))
@@ -130,11 +139,11 @@ find_what_stays(Order *o)
         for (int m = i; m < end; m++) {
             NodeId id = from->nodes.at[m];
             const Node *node = graph_node(o->g, id);
-            o->stays[id] = true;
+            o->of[id].stays = true;
             all = all || is_edge(node);
             called = called || node->op == OP_extern;
             for (int k = 0; k < node->nargs; k++)
-                o->read[graph_node(o->g, node->args[k])->storage] = true;
+                o->of[graph_node(o->g, node->args[k])->storage].read = true;
         }
     }
 }
@@ -145,7 +154,7 @@ put_host_first(Order *o, Region *out)
     for (int stays = 0; stays < 2; stays++)
         for (int i = 0; i < o->from->nodes.len; i++) {
             NodeId id = o->from->nodes.at[i];
-            if (o->stays[id] == (stays != 0) && top_put(o->g, out, id) < 0) return -1;
+            if (o->of[id].stays == (stays != 0) && top_put(o->g, out, id) < 0) return -1;
         }
     return 0;
 }
@@ -165,17 +174,17 @@ is_small(const Order *o, NodeId collective)
     return bytes < SMALL_BYTES;
 }
 
-/* Can collective number n of those in `sent` begin as late as the one behind it? */
+/* Can the collective begin as late as the one behind it? */
 static bool
-can_begin_with_next(const Order *o, int n)
+can_begin_with_next(const Order *o, const Sent *sent)
 {
-    if (!is_small(o, o->sent[n]) || o->overwrites) return false;
-    for (int i = o->behind[n] + 1; i <= o->behind[n + 1]; i++) {
+    if (!is_small(o, sent->id) || o->overwrites) return false;
+    for (int i = sent->behind + 1; i <= sent[1].behind; i++) {
         const Node *node = graph_node(o->g, o->from->nodes.at[i]);
         if (is_edge(node)) return false;
         for (int k = 0; k < node->nargs; k++) {
             const Node *arg = graph_node(o->g, node->args[k]);
-            if (arg->op == OP_arrive && arg->args[0] == o->sent[n]) return false;
+            if (arg->op == OP_arrive && arg->args[0] == sent->id) return false;
         }
     }
     return true;
@@ -189,17 +198,16 @@ find_places(Order *o)
     for (int i = 0; i < from->nodes.len; i++) {
         NodeId id = from->nodes.at[i];
         const Node *node = graph_node(o->g, id);
-        o->place[id] = i;
+        o->of[id].place = i;
         if (may_fail(o->g, node)) last = i;
         if (node->op != OP_collective) continue;
         for (int k = 0; k < node->nargs; k++)
-            if (!is_constant(o, node->args[k])) last = Py_MAX(last, o->place[node->args[k]]);
-        o->sent[o->nsent] = id;
-        o->behind[o->nsent] = last;
-        o->number[id] = ++o->nsent;
+            if (!is_constant(o, node->args[k])) last = Py_MAX(last, o->of[node->args[k]].place);
+        o->sent[o->nsent] = (Sent){.id = id, .behind = last};
+        o->of[id].number = ++o->nsent;
     }
     for (int n = o->nsent - 1; n-- > 0;)
-        if (can_begin_with_next(o, n)) o->behind[n] = o->behind[n + 1];
+        if (can_begin_with_next(o, &o->sent[n])) o->sent[n].behind = o->sent[n + 1].behind;
 }
 
 /* ---- as late as possible ---- */
@@ -226,23 +234,46 @@ waits_for(const Order *o, NodeId id)
 {
     const Node *node = graph_node(o->g, id);
     int32_t last = 0;
-    if (node->op == OP_arrive) return o->number[node->args[0]];
+    if (node->op == OP_arrive) return o->of[node->args[0]].number;
     if (op_info(node->op)->kind != KIND_VIEW && !is_commit(node) && !is_free(o, node)) return 0;
-    for (int k = 0; k < node->nargs; k++) last = Py_MAX(last, o->waits[node->args[k]]);
+    for (int k = 0; k < node->nargs; k++) last = Py_MAX(last, o->of[node->args[k]].waits);
     return last;
+}
+
+/* NCCL's kernels of two communicators that are under way at once may wait for each other; on the
+   stream of all collectives they are not. */
+static bool
+others_are_under_way(const Order *o, NodeId communicator)
+{
+    for (int n = 0; n < o->nsent; n++) {
+        const Sent *sent = &o->sent[n];
+        if (o->of[sent->id].done && !sent->arrived &&
+            graph_node(o->g, sent->id)->args[0] != communicator)
+            return true;
+    }
+    return false;
+}
+
+static void
+note_arrival(Order *o, NodeId id)
+{
+    Node *collective = graph_node(o->g, id);
+    if (id == o->worked && !others_are_under_way(o, collective->args[0]))
+        collective->attrs.index |= COLLECTIVE_AWAITED;
+    o->sent[o->of[id].number - 1].arrived = true;
 }
 
 static int
 put(Order *o, NodeId id)
 {
     const Node *node = graph_node(o->g, id);
-    if (o->done[id]) return 0;
-    o->done[id] = true;
-    for (int k = 0; k < node->nargs; k++)
-        if ((o->waits[node->args[k]] || is_constant(o, node->args[k])) && put(o, node->args[k]) < 0)
-            return -1;
-    if (node->op == OP_arrive && node->args[0] == o->worked)
-        graph_node(o->g, o->worked)->attrs.index |= COLLECTIVE_AWAITED;
+    if (o->of[id].done) return 0;
+    o->of[id].done = true;
+    for (int k = 0; k < node->nargs; k++) {
+        NodeId arg = node->args[k];
+        if ((o->of[arg].waits || is_constant(o, arg)) && put(o, arg) < 0) return -1;
+    }
+    if (node->op == OP_arrive) note_arrival(o, node->args[0]);
     OpKind kind = op_info(node->op)->kind;
     if (kind != KIND_VIEW && kind != KIND_RESULT && !is_constant(o, id) && !is_commit(node))
         o->worked = id;
@@ -252,19 +283,20 @@ put(Order *o, NodeId id)
 static void
 let_wait(Order *o, NodeId id, int32_t number)
 {
-    o->waits[id] = number;
-    if (o->first[number] == 0)
-        o->first[number] = id;
+    Sent *sent = &o->sent[number - 1];
+    o->of[id].waits = number;
+    if (sent->first == 0)
+        sent->first = id;
     else
-        o->next[o->last[number]] = id;
-    o->last[number] = id;
+        o->of[sent->last].next = id;
+    sent->last = id;
 }
 
 /* The work that waits for the collective of this number, or all that does. */
 static int
 put_waiting(Order *o, int number, bool all)
 {
-    for (NodeId id = number < 1 ? 0 : o->first[number]; id != 0; id = o->next[id])
+    for (NodeId id = number < 1 ? 0 : o->sent[number - 1].first; id != 0; id = o->of[id].next)
         if ((all || is_free(o, graph_node(o->g, id))) && put(o, id) < 0) return -1;
     return 0;
 }
@@ -274,7 +306,7 @@ put_all_waiting(Order *o)
 {
     for (int number = 1; number <= o->nsent; number++) {
         if (put_waiting(o, number, true) < 0) return -1;
-        o->first[number] = 0;
+        o->sent[number - 1].first = 0;
     }
     return 0;
 }
@@ -299,8 +331,8 @@ reorder(Order *o)
     int n = 0;
     for (int i = 0; i < from->nodes.len; i++) {
         if (take(o, from->nodes.at[i], n) < 0) return -1;
-        for (; n < o->nsent && o->behind[n] == i; n++)
-            if (put_waiting(o, n + 1 - MOST_UNDER_WAY, false) < 0 || put(o, o->sent[n]) < 0)
+        for (; n < o->nsent && o->sent[n].behind == i; n++)
+            if (put_waiting(o, n + 1 - MOST_UNDER_WAY, false) < 0 || put(o, o->sent[n].id) < 0)
                 return -1;
     }
     return put_all_waiting(o);
@@ -372,47 +404,30 @@ find_in_place(Order *o)
     return 0;
 }
 
-static void *
-per_node(const Order *o, size_t size)
-{
-    return arena_alloc(o->g->arena, (size_t)o->g->nodes.len * size);
-}
-
 int
 pass_collectives(Graph *g)
 {
     Region *top = &g->regions.at[0];
-    bool any = false, overwrites = false;
+    int nsent = 0;
+    bool overwrites = false;
     for (int i = 0; i < top->nodes.len; i++) {
         const Node *node = graph_node(g, top->nodes.at[i]);
-        any = any || node->op == OP_collective;
+        nsent += node->op == OP_collective;
         overwrites = overwrites || (op_info(node->op)->kind == KIND_SCATTER && !is_commit(node));
     }
-    if (!any) return 0;
+    if (nsent == 0) return 0;
     Region first = *top;
     first.nodes.at = NULL;
     first.nodes.len = first.nodes.cap = 0;
     Order o = {.g = g, .from = top, .to = first, .worked = NO_NODE, .overwrites = overwrites};
-    o.place = per_node(&o, sizeof *o.place);
-    o.sent = per_node(&o, sizeof *o.sent);
-    o.behind = per_node(&o, sizeof *o.behind);
-    o.number = per_node(&o, sizeof *o.number);
-    o.waits = per_node(&o, sizeof *o.waits);
-    o.first = per_node(&o, sizeof *o.first);
-    o.last = per_node(&o, sizeof *o.last);
-    o.next = per_node(&o, sizeof *o.next);
-    o.done = per_node(&o, sizeof *o.done);
-    o.stays = per_node(&o, sizeof *o.stays);
-    o.read = per_node(&o, sizeof *o.read);
-    if (!o.place || !o.sent || !o.behind || !o.number || !o.waits || !o.first || !o.last ||
-        !o.next || !o.done || !o.stays || !o.read)
-        return -1;
+    o.of = arena_alloc(g->arena, sizeof *o.of * (size_t)g->nodes.len);
+    o.sent = arena_alloc(g->arena, sizeof *o.sent * (size_t)nsent);
+    if (o.of == NULL || o.sent == NULL) return -1;
     find_what_stays(&o);
     if (put_host_first(&o, &first) < 0) return -1;
     o.from = &first;
     find_places(&o);
-    if (find_in_place(&o) < 0) return -1;
-    if (reorder(&o) < 0) return -1;
+    if (find_in_place(&o) < 0 || reorder(&o) < 0) return -1;
     *top = o.to;
     return 0;
 }

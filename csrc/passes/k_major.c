@@ -26,10 +26,10 @@ typedef struct {
 
 typedef struct {
     Graph *g;
-    PyObject *multiply[3]; /* functions that do; NULL: the library has none */
-    bool rounds;           /* they do it by TF32 */
-    VEC(Copied) copied;    /* since the last jump */
-    Region top;            /* as it becomes */
+    Multiplying multiplying;
+    bool rounds;        /* the library multiplies by TF32 */
+    VEC(Copied) copied; /* since the last jump */
+    Region top;         /* as it becomes */
 } KMajor;
 
 /* ---- the price ---- */
@@ -41,14 +41,15 @@ copy_ns(const Graph *g, NodeId factor)
     return 2 * bytes / BYTES_PER_NS + LAUNCH_NS;
 }
 
-/* Half more than the copies take: what a product saves was measured for few shapes. */
+/* Half more than the `ns` that the copies take: what a product saves was measured for few shapes.
+ */
 static bool
-pays(const Product *p, double copies_ns)
+pays(const Product *p, double ns)
 {
     double flops = 2 * (double)p->rows * (double)p->inner * (double)p->columns * (double)p->batch;
     bool both = p->turned[PRODUCT_LEFT] && !p->turned[PRODUCT_RIGHT];
     if (p->rows < LEAST_SIDE || p->inner < LEAST_SIDE || p->columns < LEAST_SIDE) return false;
-    return flops / FLOPS_PER_NS * (both ? SAVED_OF_BOTH : SAVED_OF_ONE) / 100 > 1.5 * copies_ns;
+    return flops / FLOPS_PER_NS * (both ? SAVED_OF_BOTH : SAVED_OF_ONE) / 100 > 1.5 * ns;
 }
 
 /* ---- the copies ---- */
@@ -148,14 +149,9 @@ read_call(const KMajor *m, NodeId id, Product *out)
 {
     const Graph *g = m->g;
     const Node *node = graph_node(g, id);
-    bool multiplies = false;
-    if (!m->rounds || node->op != OP_extern || node->nargs != 2 || node->attrs.object == NULL ||
-        node->attrs.kwnames != NULL || node->type.device == DEVICE_HOST)
-        return false;
-    for (int i = 0; i < COUNT_OF(m->multiply); i++)
-        multiplies = multiplies || node->attrs.object == m->multiply[i];
     *out = (Product){.dtype = DT_F32, .tf32 = true, .batch = 1};
-    if (!multiplies || !read_factor(g, node->args[0], PRODUCT_LEFT, out) ||
+    if (!m->rounds || !call_multiplies(&m->multiplying, g, node) ||
+        !read_factor(g, node->args[0], PRODUCT_LEFT, out) ||
         !read_factor(g, node->args[1], PRODUCT_RIGHT, out))
         return false;
     const Type *left = &graph_node(g, node->args[0])->type;
@@ -234,16 +230,11 @@ visit(void *context, NodeId id)
 int
 pass_k_major(Graph *g)
 {
-    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     KMajor m = {.g = g};
-    bool any = graph_calls_device(g);
-    for (NodeId id = 0; id < g->nodes.len; id++) any = any || graph_node(g, id)->op == OP_product;
-    if (!any || g->takes_product == NULL || g->capability != CAPABILITY_HOPPER) return 0;
-    m.rounds = library->multiplies(DT_F32) == 1;
-    if ((m.multiply[0] = module_object("operator", "matmul")) == NULL) return -1;
-    m.multiply[1] = array_library_function(library, "matmul");
-    m.multiply[2] = array_library_function(library, "dot");
-    int failed = PyErr_Occurred() ? -1 : top_rebuild(g, &m.top, visit, &m);
-    for (int i = 0; i < COUNT_OF(m.multiply); i++) Py_XDECREF(m.multiply[i]);
+    if (g->takes_product == NULL || g->capability != CAPABILITY_HOPPER) return 0;
+    m.rounds = array_library_on(DEVICE_CUDA)->multiplies(DT_F32) == 1;
+    if (multiplying_find(&m.multiplying) < 0) return -1;
+    int failed = top_rebuild(g, &m.top, visit, &m);
+    multiplying_give_back(&m.multiplying);
     return failed;
 }

@@ -36,28 +36,15 @@ typedef struct {
 
 typedef struct {
     Graph *g;
-    PyObject *product[2], *dot, *astype; /* of the library, and the operator; NULL: it has none */
-    int32_t *uses;                       /* per node, outputs included */
-    NodeId *user;                        /* per node: one that has it as an argument */
-    int len;                             /* of the arrays by node */
-    bool *gone;                          /* per node: nothing reads it any more */
+    Multiplying multiplying;
+    PyObject *astype; /* of the library; NULL: it has none */
+    int32_t *uses;    /* per node, outputs included */
+    NodeId *user;     /* per node: one that has it as an argument */
+    int len;          /* of the arrays by node */
+    bool *gone;       /* per node: nothing reads it any more */
     Function *function;
     int nfunctions;
 } Products;
-
-/* ---- calls ---- */
-
-static bool
-is_matrix_product(const Products *p, const Node *node)
-{
-    if (node->op != OP_extern || node->nargs != 2 || node->attrs.kwnames != NULL ||
-        node->attrs.object == NULL || node->type.device == DEVICE_HOST ||
-        node->type.form != FORM_ARRAY)
-        return false;
-    if (node->attrs.object == p->product[0] || node->attrs.object == p->product[1]) return true;
-    return node->attrs.object == p->dot && graph_node(p->g, node->args[0])->type.rank == 2 &&
-           graph_node(p->g, node->args[1])->type.rank == 2;
-}
 
 /* ---- addends ---- */
 
@@ -317,7 +304,9 @@ drop(Products *p, NodeId id)
     const Node *node = graph_node(p->g, id);
     OpKind kind = op_info(node->op)->kind;
     if (p->gone[id] || p->uses[id] > 0) return;
-    if (kind != KIND_POINTWISE && !is_matrix_product(p, node) && !is_conversion(p, node)) return;
+    if (kind != KIND_POINTWISE && !call_multiplies(&p->multiplying, p->g, node) &&
+        !is_conversion(p, node))
+        return;
     if (node->type.device == DEVICE_HOST) return;
     p->gone[id] = true;
     for (int k = 0; k < node->nargs; k++) {
@@ -359,7 +348,7 @@ fuse_all(Products *p)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         Stage stages[MOST_STAGES];
-        if (p->gone[id] || !is_matrix_product(p, graph_node(p->g, id))) continue;
+        if (p->gone[id] || !call_multiplies(&p->multiplying, p->g, graph_node(p->g, id))) continue;
         int stage = find_stages(p, id, stages);
         while (stage-- > 0 && !is_taken(p, id, &stages[stage])) continue;
         if (stage >= 0 && fuse(p, id, &stages[stage]) < 0) return -1;
@@ -411,13 +400,10 @@ pass_products(Graph *g)
     Products p = {.g = g};
     const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     if (!is_worth_it(g)) return 0;
-    if ((p.product[0] = module_object("operator", "matmul")) == NULL) return -1;
-    p.product[1] = array_library_function(library, "matmul");
-    p.dot = array_library_function(library, "dot");
+    if (multiplying_find(&p.multiplying) < 0) return -1;
     p.astype = array_library_function(library, "ndarray.astype");
     int failed = PyErr_Occurred() || allocate(&p) < 0 || fuse_all(&p) < 0 ? -1 : 0;
-    for (int i = 0; i < 2; i++) Py_XDECREF(p.product[i]);
-    Py_XDECREF(p.dot);
+    multiplying_give_back(&p.multiplying);
     Py_XDECREF(p.astype);
     return failed;
 }

@@ -172,6 +172,38 @@ calls_rebuild(Graph *g, const char *const *names, int n, PyObject **function, Re
     return failed;
 }
 
+void
+multiplying_give_back(Multiplying *m)
+{
+    for (int i = 0; i < 2; i++) Py_CLEAR(m->matmul[i]);
+    Py_CLEAR(m->dot);
+}
+
+int
+multiplying_find(Multiplying *out)
+{
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    *out = (Multiplying){.matmul = {module_object("operator", "matmul")}};
+    if (out->matmul[0] == NULL) return -1;
+    out->matmul[1] = array_library_function(library, "matmul");
+    out->dot = array_library_function(library, "dot");
+    if (PyErr_Occurred() == NULL) return 0;
+    multiplying_give_back(out);
+    return -1;
+}
+
+bool
+call_multiplies(const Multiplying *m, const Graph *g, const Node *node)
+{
+    const PyObject *called = node->attrs.object;
+    if (node->op != OP_extern || node->nargs != 2 || node->attrs.kwnames != NULL ||
+        called == NULL || node->type.device == DEVICE_HOST || node->type.form != FORM_ARRAY)
+        return false;
+    return called == m->matmul[0] || called == m->matmul[1] ||
+           (called == m->dot && graph_node(g, node->args[0])->type.rank == 2 &&
+            graph_node(g, node->args[1])->type.rank == 2);
+}
+
 bool
 call_axis(const Graph *g, NodeId argument, int rank, int *axis)
 {

@@ -49,6 +49,16 @@ int top_put(Graph *g, Region *top, NodeId node);
    during the visits, with NULL for what the library has not. */
 int calls_rebuild(Graph *g, const char *const *names, int n, PyObject **function, Region *top,
                   int (*visit)(void *context, NodeId node), void *context);
+/* The functions that multiply matrices: the operator, and the library's; NULL: it has none. */
+typedef struct {
+    PyObject *matmul[2], *dot;
+} Multiplying;
+
+/* 0, or -1 and there is nothing to give back. */
+int multiplying_find(Multiplying *out);
+void multiplying_give_back(Multiplying *m);
+/* A call of one of them for two arrays of a device; of `dot` for matrices alone. */
+bool call_multiplies(const Multiplying *m, const Graph *g, const Node *node);
 /* The axis of an array of `rank` axes that a call's argument names; -1 for None.  False: it is no
    constant, or there is no such axis. */
 bool call_axis(const Graph *g, NodeId argument, int rank, int *axis);

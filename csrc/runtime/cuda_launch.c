@@ -15,8 +15,8 @@ cuda_current(int *device)
     return driver->context_device(device) == 0 ? ANSWER_YES : ANSWER_NO;
 }
 
-/* A block has 48 KiB of shared memory unless its kernel is allowed more, on each device.  A plan
-   stays on the one that was current when it was made. */
+/* A block has 48 KiB of shared memory unless its kernel is allowed more, on each device.  A chain
+   is of one. */
 static int
 allow_shared(const CudaDriver *driver, Chain *chain)
 {

@@ -136,28 +136,28 @@ lines(LineFn line, const ExportedCall *call, const Run *run, const char *from, c
     SEARCH(left, NAME_T, T, a < b || (b != b && a == a))                                           \
     SEARCH(right, NAME_T, T, !(b < a || (a != a && b == b)))                                       \
     ACCUMULATE(add, NAME_T, T, (T)(a + b))                                                         \
-    ACCUMULATE(multiply, NAME_T, T, (T)(a * b))                                                    \
-    ACCUMULATE(maximum, NAME_T, T, a >= b || a != a ? a : b)                                       \
-    ACCUMULATE(minimum, NAME_T, T, a <= b || a != a ? a : b)
-ALL(f64, double)
-ALL(f32, float)
-ALL(i8, int8_t)
-ALL(i16, int16_t)
-ALL(i32, int32_t)
-ALL(i64, int64_t)
-ALL(u8, uint8_t)
-ALL(u16, uint16_t)
-ALL(u32, uint32_t)
-ALL(u64, uint64_t)
+    ACCUMULATE(multiply, NAME_T, T, (T)(a * b))
+/* >= and <= would raise "invalid" for a NaN. */
+#define FLOATS(NAME_T, T)                                                                          \
+    ALL(NAME_T, T)                                                                                 \
+    ACCUMULATE(maximum, NAME_T, T, __builtin_isgreaterequal(a, b) || a != a ? a : b)               \
+    ACCUMULATE(minimum, NAME_T, T, __builtin_islessequal(a, b) || a != a ? a : b)
+#define INTEGERS(NAME_T, T)                                                                        \
+    ALL(NAME_T, T)                                                                                 \
+    ACCUMULATE(maximum, NAME_T, T, a > b ? a : b)                                                  \
+    ACCUMULATE(minimum, NAME_T, T, a < b ? a : b)                                                  \
+    SORT(NAME_T, T)
+FLOATS(f64, double)
+FLOATS(f32, float)
+INTEGERS(i8, int8_t)
+INTEGERS(i16, int16_t)
+INTEGERS(i32, int32_t)
+INTEGERS(i64, int64_t)
+INTEGERS(u8, uint8_t)
+INTEGERS(u16, uint16_t)
+INTEGERS(u32, uint32_t)
+INTEGERS(u64, uint64_t)
 ARGS(bool, uint8_t)
-SORT(i8, int8_t)
-SORT(i16, int16_t)
-SORT(i32, int32_t)
-SORT(i64, int64_t)
-SORT(u8, uint8_t)
-SORT(u16, uint16_t)
-SORT(u32, uint32_t)
-SORT(u64, uint64_t)
 SORT(bool, uint8_t)
 
 /* array[mask], into the result's memory, which has room for all; what is selected is counted. */

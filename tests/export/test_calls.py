@@ -41,10 +41,18 @@ def angles(x, y):
     return np.radians(x), np.deg2rad(y), np.degrees(y), np.rad2deg(x)
 
 
+def extremes(x):
+    y = x * np.float32(0.5)
+    running = np.maximum.accumulate(y), np.minimum.accumulate(y)
+    return y.max(), y.min(), np.fmax(y, 1), y.argmax(), *running
+
+
 WHOLE = {
     "angles": (angles, (Array("n"), Array("n", np.float32))),
     "three_steps": (three_steps, (Array("n"), Array("n"))),
     "halved": (halved, (Array("n"), float)),
+    "extremes_f8": (extremes, (Array("n"),)),
+    "extremes_f4": (extremes, (Array("n", np.float32),)),
     "apart": (apart, (Array("n"), Array("m"))),
 }
 
@@ -90,6 +98,18 @@ def test_flags_that_numpy_hides_warn_of_nothing(library):
     x = np.array([1.0, np.nan, 3.0])
     found, texts = told(library.three_steps, x, np.ones(3))
     assert same(found, told(three_steps, x, np.ones(3))[0]) and texts == []
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes_of_nans_warn_of_nothing(library, dtype):
+    """The products are watched, and NumPy's comparisons raise nothing."""
+    exported = getattr(library, f"extremes_{dtype}")
+    for n in (1, 3, 8, 40):
+        x = np.ones(n, dtype)
+        x[n // 2 :] = np.nan
+        found, texts = told(exported, x)
+        wanted, nothing = told(extremes, x)
+        assert same(found, wanted) and texts == nothing == []
 
 
 @pytest.mark.parametrize("low", [1e-3, 1e-300])

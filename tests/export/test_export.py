@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import Array
+from pycompile import Array, _export_arguments
 from pycompile.exported.wrapper import _Tensor as Tensor
 from pycompile.exported.wrapper import _tensor as tensor
 
@@ -522,15 +522,17 @@ def test_transforms_of_lengths_with_small_factors(tmp_path):
 
 
 @pytest.mark.slow
-def test_equations_are_the_lapacks(tmp_path):
+def test_equations_are_the_lapacks(tmp_path, monkeypatch):
     blas = numpys_blas()
+    monkeypatch.chdir(blas.parent)
 
     def solved(a, b, c):
         positive = np.linalg.cholesky(a @ a.T + c.T @ c)
         return np.linalg.solve(a, b) + 0, np.linalg.solve(a, c.T), np.linalg.inv(a), positive
 
     given = Array((5, 5)), Array(5), Array((3, 5))
-    made = loaded(pycompile.export(solved, str(tmp_path / "solved"), given, blas=str(blas)))
+    here = f"./{blas.name}"
+    made = loaded(pycompile.export(solved, str(tmp_path / "solved"), given, blas=here))
     args = [np.random.default_rng(8).standard_normal(each.shape) for each in given]
     assert same(made.solved(*args), solved(*args))
     with pytest.raises(RuntimeError, match="singular"):
@@ -540,8 +542,19 @@ def test_equations_are_the_lapacks(tmp_path):
 
 @pytest.mark.slow
 def test_the_command_line_exports(tmp_path):
-    (tmp_path / "prices.py").write_text("def price(x, y, r):\n    return x * r - y\n")
+    (tmp_path / "prices.py").write_text("def price(x, y, r):\n    return x @ y * r\n")
     command = [sys.executable, "-m", "pycompile", "export", "prices:price"]
-    ran(*command, "--args", "f64[n], f64[n], float", "-o", "pricer", cwd=tmp_path)
+    given = ["--args", "f64[n, 2], f64[2], float", "--blas", str(numpys_blas())]
+    ran(*command, *given, "-o", "pricer", cwd=tmp_path)
     made = loaded(tmp_path / "libpricer.so")
-    assert made.pricer(np.ones(3), np.arange(3.0), 2.0).tolist() == [2, 1, 0]
+    assert made.pricer(np.ones((3, 2)), np.arange(2.0), 2.0).tolist() == [2, 2, 2]
+
+
+def test_arguments_are_named_as_a_shell_has_them():
+    assert _export_arguments.of_text("") == ()
+    assert _export_arguments.of_text("f32, int, bool,uint8 ") == (np.float32, int, bool, np.uint8)
+    array, number = _export_arguments.of_text("i8[n, 3], f64")
+    assert (array.shape, array.dtype, number) == (("n", 3), np.int8, np.float64)
+    for wrong in "f65", "f64[n", "f64 n", "f64[n],":
+        with pytest.raises(TypeError):
+            _export_arguments.of_text(wrong)

@@ -89,3 +89,25 @@ outputs %12, %9"""
     names, after = operations(TEXT.replace("outputs %9", second))
     assert names.count("collective") == 2
     assert after.index("%7: object = collective") < after.index("%11: object = collective")
+
+
+@pytest.mark.parametrize(("other", "awaited"), [("%1", 3), ("%2", 2)])
+def test_a_collective_beside_one_of_another_communicator_is_on_their_stream(other, awaited):
+    """Two kernels of NCCL that are under way at once may wait for each other."""
+    _, after = operations(
+        f"""%0: f32@cuda[300,300] = input(0)
+%1: object = input(1)
+%2: object = input(2)
+%3: object = const('sum')
+%4: f32@cuda[300,300] = square(%0)
+%5: object = collective(%1, %4, %4, %3, object=pycompile._collectives.all_reduce)
+%6: f32@cuda[300,300] = arrive(%5, %4, %4, object=pycompile._collectives.arrived)
+%7: f32@cuda[300,300] = sqrt(%0)
+%8: object = collective({other}, %7, %7, %3, object=pycompile._collectives.all_reduce)
+%9: f32@cuda[300,300] = arrive(%8, %7, %7, object=pycompile._collectives.arrived)
+%10: f32@cuda[300,300] = extern(%9, object=numpy.sort)
+outputs %10, %6
+"""
+    )
+    assert "%5: object = collective(%1, %4, %4, %3, index=2" in after
+    assert f"%8: object = collective({other}, %7, %7, %3, index={awaited}" in after
