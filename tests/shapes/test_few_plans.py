@@ -282,6 +282,17 @@ def test_given_strides_have_one_plan():
         plans_of(turned_strides, calls, dynamic)
 
 
+def ordered(x):
+    y = x[:, ::2]
+    return y.T + 1, y.T.copy("K"), sliding_window_view(y, (3, 1)) * 2, y.T[:, :, None] - 1
+
+
+def test_a_length_of_one_tells_no_order_of_axes():
+    calls = [(array(n, m),) for n, m in ((9, 2), (8, 2), (8, 5), (7, 3), (5, 1), (3, 8))]
+    for dynamic in (True, None):
+        plans_of(ordered, calls, dynamic)
+
+
 # ---- what comes of a call as it is ----
 
 

@@ -357,6 +357,9 @@ Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, c
 Answer node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
 Answer node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out);
 Answer node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
+/* A length that is computed, and 1 in this call, has told nothing of the order of axes: where that
+   could be another than as they come, the length is known, or 2 or more. */
+Answer order_is_seen(Interp *in, const Type *type, int nargs, const Type *args);
 /* Fresh copy; order 'C', 'F', 'K' or 'A'. */
 Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* The type of a fresh array of this dtype with the layout that order 'C', 'F', 'A' or 'K' gives for
