@@ -16,7 +16,6 @@ _original_array_split = np.array_split._implementation
 _original_hsplit = np.hsplit._implementation
 _original_vsplit = np.vsplit._implementation
 _original_dsplit = np.dsplit._implementation
-_original_diag = np.diag._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 
@@ -137,18 +136,6 @@ def dsplit(ary, indices_or_sections):
     if ary.ndim < 3:
         return _original_dsplit(ary, indices_or_sections)
     return np.split(ary, indices_or_sections, 2)
-
-
-def diag(v, k=0):
-    """np.diag of a matrix"""
-    if type(v) is np.ndarray and v.ndim == 2:
-        return np.diagonal(v, k)
-    return _original_diag(v, k)
-
-
-def linalg_diagonal(x, /, *, offset=0):
-    """np.linalg.diagonal"""
-    return np.diagonal(x, offset, -2, -1)
 
 
 def atleast_1d(*arys):

@@ -213,17 +213,6 @@ def test_diagonals_are_views():
             plans_of(function, [*squares, square(1), square(0), *matrices()], dynamic)
 
 
-def of_matrices(p):
-    return np.diag(p) * 2, np.diag(p, -1) + 1, np.linalg.diagonal(p) * 3, np.diag(p[0]) + p
-
-
-def test_diag_of_a_matrix_is_its_diagonal():
-    squares = [square(n) for n in (9, 5, 13, 31, 3, 2)]
-    assert plans_of(of_matrices, squares) == 1
-    for dynamic in (True, None):
-        plans_of(of_matrices, [*squares, square(1), *matrices()], dynamic)
-
-
 # ---- views whose strides are given ----
 
 
@@ -293,18 +282,7 @@ def test_a_length_of_one_tells_no_order_of_axes():
         plans_of(ordered, calls, dynamic)
 
 
-# ---- what comes of a call as it is ----
-
-
-def rooted(x):
-    x[-1:] = 0
-    roots, even = np.roots(x), np.emath.sqrt(x * x)
-    return roots, len(roots), roots.real * 2, even, np.poly(x), x + 1
-
-
-def test_results_of_classes_that_the_run_tells():
-    assert plans_of(rooted, [(array(n),) for n in (9, 5, 13, 31, 3, 2)]) == 1
-    plans_of(rooted, vectors(), None)
+# ---- views alone ----
 
 
 def view_alone(x, n):

@@ -394,16 +394,6 @@ constant_is_steady(PyObject *const *values)
 }
 
 static Answer
-class_is_steady(PyObject *const *values)
-{
-    for (int k = 1; k < TRIALS; k++)
-        if (Py_TYPE(step_part(values[0], PART_sample)) !=
-            Py_TYPE(step_part(values[k], PART_sample)))
-            return ANSWER_NO;
-    return ANSWER_YES;
-}
-
-static Answer
 value_follows(Trials *t, PyObject *const *values, PyObject **out)
 {
     TRY(part_is_steady(values, PART_form));
@@ -424,7 +414,6 @@ value_follows(Trials *t, PyObject *const *values, PyObject **out)
     case STEP_OPAQUE:
     case STEP_HOLE:
     case STEP_NONE: return ANSWER_YES;
-    case STEP_OBJECT: return class_is_steady(values);
     case STEP_CONSTANT: return constant_is_steady(values);
     default: return ANSWER_NO;
     }
