@@ -90,7 +90,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Functions by subject",
-                "reductions products creation shape_functions array_attributes array_methods temporaries",
+                "reductions products creation shape_functions strided array_attributes array_methods "
+                "temporaries",
             ),
             ("Calls of the library", "trial trial_sizes externs steps opaque draws errstate texts"),
             (

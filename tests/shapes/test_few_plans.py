@@ -8,6 +8,7 @@ import copy
 import numpy as np
 import pytest
 from differential import differences, observe
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import pycompile
 
@@ -210,3 +211,83 @@ def test_diagonals_are_views():
     for function in (diagonals, corner, wrong):
         for dynamic in (True, None):
             plans_of(function, [*squares, square(1), square(0), *matrices()], dynamic)
+
+
+# ---- views whose strides are given ----
+
+
+def windows(x):
+    rows = sliding_window_view(x[0], 3)
+    tiles = sliding_window_view(x, (2, 3))
+    return rows.sum(axis=1), rows @ np.ones(3), tiles.mean(axis=(2, 3)), (tiles + 1).max(axis=0)
+
+
+def windows_left(x):
+    tiles = sliding_window_view(x, 2, axis=1)
+    thrice = sliding_window_view(x.T, (2, 2), (1, 1), writeable=True)
+    return tiles, tiles[1:, ::-1], thrice, thrice * 2, tiles.flags.writeable
+
+
+def windows_of(x, k):
+    return sliding_window_view(x, k).max(axis=1), sliding_window_view(x, (k,))[::2] * 2
+
+
+def test_windows_have_one_plan():
+    shapes = [(array(n, m),) for n, m in SEVERAL]
+    assert plans_of(windows, shapes) == plans_of(windows_left, shapes) == 1
+    assert plans_of(windows_of, [(array(n), k) for n, k in ((9, 4), (5, 5), (31, 2), (13, 7))]) == 1
+    for dynamic in (True, None):
+        for function in (windows, windows_left):
+            plans_of(function, matrices(), dynamic)
+        plans_of(windows_of, [(array(n), k) for n in (7, 2, 1, 0) for k in (3, 1, 0, -1)], dynamic)
+
+
+def given_strides(x):
+    n, m = x.shape
+    pairs = as_strided(x, (n * m - 1, 2), (8, 8))
+    band = as_strided(x, (min(n, m),), (8 * m + 8,), writeable=False)
+    tiles = as_strided(x, (n - 1, m - 1, 2, 2), x.strides * 2)
+    return pairs * 2, band, band + 1, tiles.sum(axis=(2, 3)), pairs, pairs[1:]
+
+
+def written_strides(x, k):
+    y = x * 2
+    pairs = as_strided(y, (len(x) // 4, 2), (8 * k, 8))
+    pairs[:] = 1
+    pairs += 1
+    return y, pairs, as_strided(y, (len(x) - k + 1, k), (8, 8), writeable=False) + 1
+
+
+def turned_strides(x, k):
+    return as_strided(x, (2, 2), (8 * k, 16)) + 1, as_strided(x[::-1], (2, 2), (-8 * k, -8)) * 2
+
+
+def test_given_strides_have_one_plan():
+    assert plans_of(given_strides, [(array(n, m),) for n, m in SEVERAL]) == 1
+    for dynamic in (True, None):
+        plans_of(given_strides, [call for call in matrices() if min(call[0].shape) > 1], dynamic)
+        calls = [(array(n), k) for n in (9, 13, 31) for k in (2, 3, 1, 4)]
+        plans_of(written_strides, calls, dynamic)
+        plans_of(turned_strides, calls, dynamic)
+
+
+def ordered(x):
+    y = x[:, ::2]
+    return y.T + 1, y.T.copy("K"), sliding_window_view(y, (3, 1)) * 2, y.T[:, :, None] - 1
+
+
+def test_a_length_of_one_tells_no_order_of_axes():
+    calls = [(array(n, m),) for n, m in ((9, 2), (8, 2), (8, 5), (7, 3), (5, 1), (3, 8))]
+    for dynamic in (True, None):
+        plans_of(ordered, calls, dynamic)
+
+
+# ---- views alone ----
+
+
+def view_alone(x, n):
+    return x[:: n // 3 + 1]
+
+
+def test_a_view_alone_has_no_plan():
+    assert plans_of(view_alone, [(array(n, 4), n) for n in (9, 13, 31)]) == 0

@@ -69,54 +69,65 @@ build_box(Interp *in, Value *value)
 }
 
 static Value *
-known_sizes(Interp *in, int n, const SizeId *sizes)
+sizes_tuple(Interp *in, int n, const SizeId *sizes)
 {
     Value *tuple = value_sequence(in, V_TUPLE, n, NULL);
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        if ((tuple->items[i] = value_const_new(in, size)) == NULL) return NULL;
-    }
+    for (int i = 0; tuple != NULL && i < n; i++)
+        if (number_of_size(in, sizes[i], &tuple->items[i]) != ANSWER_YES) return NULL;
     return tuple;
 }
 
-static bool
-sizes_are_known(const Graph *g, const Type *type)
+/* What `maker` makes of these; a value that is NULL cannot be built. */
+static BuildId
+build_made(Interp *in, Value *view, PyObject *maker, int n, Value *const *args)
 {
-    bool known = size_is_const(g, type->offset);
-    for (int i = 0; i < type->rank; i++)
-        known = known && size_is_const(g, type->shape[i]) && size_is_const(g, type->stride[i]);
-    return known;
+    for (int i = 0; i < n; i++)
+        if (args[i] == NULL) return PyErr_Occurred() ? NO_BUILD : cannot_build(in, view);
+    return maker == NULL ? NO_BUILD : build_of_kind(in, BUILD_CALL, maker, n, args);
+}
+
+/* A view of its own kind: as_strided makes it of the array. */
+static BuildId
+build_window(Interp *in, Value *view)
+{
+    Type type = graph_node(in->graph, view->node)->type;
+    bool frozen = graph_view_is_readonly(in->graph, view->node);
+    Value *args[5] = {
+        view->leaves_as->items[0],
+        sizes_tuple(in, type.rank, type.shape),
+        sizes_tuple(in, type.rank, type.stride),
+        value_const(in, Py_False),
+        value_const(in, frozen ? Py_False : Py_True),
+    };
+    return build_made(in, view, view->leaves_as->object, COUNT_OF(args), args);
 }
 
 /* A view of `window`, a view of its own kind: its base is that one, not the memory's owner. */
 static BuildId
 build_part(Interp *in, Value *view, Value *window)
 {
-    const Graph *g = in->graph;
+    Graph *g = in->graph;
     Type whole = graph_node(g, window->node)->type, type = graph_node(g, view->node)->type;
-    if (!sizes_are_known(g, &whole) || !sizes_are_known(g, &type)) return cannot_build(in, view);
-    PyObject *maker = module_kept(in, "pycompile._calls", "part_of");
-    int64_t offset = size_value(g, type.offset) - size_value(g, whole.offset);
+    SizeId offset = size_sub(g, type.offset, whole.offset);
     bool frozen = graph_view_is_readonly(g, view->node);
     Value *args[6] = {
         window,
         value_const_new(in, array_dtype_object((DType)type.dtype)),
-        known_sizes(in, type.rank, type.shape),
-        known_sizes(in, type.rank, type.stride),
-        value_const_new(in, PyLong_FromLongLong(offset)),
-        value_const(in, frozen ? Py_False : Py_True),
+        sizes_tuple(in, type.rank, type.shape),
+        sizes_tuple(in, type.rank, type.stride),
     };
-    for (int i = 0; i < COUNT_OF(args); i++)
-        if (args[i] == NULL) return NO_BUILD;
-    return maker ? build_of_kind(in, BUILD_CALL, maker, COUNT_OF(args), args) : NO_BUILD;
+    if (offset == NO_SIZE || number_of_size(in, offset, &args[4]) == ANSWER_ERROR) return NO_BUILD;
+    args[5] = value_const(in, frozen ? Py_False : Py_True);
+    return build_made(in, view, module_kept(in, "pycompile._calls", "part_of"), COUNT_OF(args),
+                      args);
 }
 
 BuildId
 build_node(Interp *in, Value *value)
 {
-    if (value->leaves_as != NULL &&
-        (value->leaves_as->kind == V_PURE || value->leaves_as->kind == V_CHOICE))
-        return build_value(in, value->leaves_as);
+    const Value *leaves = value->leaves_as;
+    if (leaves != NULL && leaves->kind == V_CHOICE) return build_value(in, value->leaves_as);
+    if (leaves != NULL && leaves->kind == V_PURE) return build_window(in, value);
     Value *window = window_of(in, value->node);
     return window != NULL ? build_part(in, value, window) : build_box(in, value);
 }

@@ -361,7 +361,8 @@ follow_either(const CaptureRequest *request, Marks *marks)
 {
     Marks open = *marks;
     Capture *first = follow(request, &open), *second;
-    bool ends = first != NULL && first->useful && first->exit.kind == EXIT_RETURN;
+    bool ends = first != NULL && first->exit.kind == EXIT_RETURN &&
+                (first->useful || !capture_has_numpy(first)); /* of views alone there is no plan */
     bool alone = first == NULL || first->interrupted || ends || open.declared || open.left_open ||
                  !graph_has_symbols(first->graph);
     if (!alone) {

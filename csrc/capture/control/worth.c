@@ -564,9 +564,10 @@ run_cost(const Capture *capture, bool from_start)
 
 /* Also graphs without work for kernels, if they contain anything of NumPy: tests of rules for
    library calls, and backends other than "c", need those. */
-static bool
-has_numpy(const Graph *g)
+bool
+capture_has_numpy(const Capture *capture)
 {
+    const Graph *g = capture->graph;
     for (int i = 0; i < g->nodes.len; i++) {
         switch (op_info(g->nodes.at[i].op)->kind) {
         case KIND_INPUT:
@@ -728,7 +729,7 @@ capture_gain(Capture *capture, const CaptureRequest *request)
         return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
                                                                                            : MANY;
     if (config != NULL && (config->plan_always || config->backend_call != NULL))
-        return has_numpy(capture->graph) ? MANY : 0;
+        return capture_has_numpy(capture) ? MANY : 0;
     return model_gain(capture, request, &capture->left);
 }
 

@@ -7,6 +7,8 @@
 /* The saving per run if the graph is run as a plan, in units of about 30 ns; 0 or less: it is left
    to CPython, and Capture.left says why. */
 int capture_gain(Capture *capture, const CaptureRequest *request);
+/* Is there anything of the array library to compute? */
+bool capture_has_numpy(const Capture *capture);
 /* The saving by the model, at least 1, where plans are made of everything (plan_always,
    capture_all, backends). */
 int capture_saves(const Capture *capture, const CaptureRequest *request);

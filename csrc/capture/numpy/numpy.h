@@ -357,6 +357,9 @@ Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, c
 Answer node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
 Answer node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out);
 Answer node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
+/* A length that is computed, and 1 in this call, has told nothing of the order of axes: where that
+   could be another than as they come, the length is known, or 2 or more. */
+Answer order_is_seen(Interp *in, const Type *type, int nargs, const Type *args);
 /* Fresh copy; order 'C', 'F', 'K' or 'A'. */
 Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* The type of a fresh array of this dtype with the layout that order 'C', 'F', 'A' or 'K' gives for
@@ -407,6 +410,11 @@ Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
 Answer value_as_shape(Interp *in, Value *value, int *rank, SizeId *shape);
 /* The arrays, which get the axis; their nodes change. */
 Answer nodes_stack(Interp *in, int axis, int n, NodeId *nodes, NodeId *out);
+
+/* ---- strided.c ---- */
+/* Where the view of the array leaves the graph, `maker` (borrowed, kept) makes it of that, so that
+   its base is as in NumPy. */
+Answer strided_leaves(Interp *in, Value *of, PyObject *maker, Value *view);
 
 /* ---- array_attributes.c ---- */
 /* The values of x.flat and x.flags: V_BUILTIN_METHODs of these names. */

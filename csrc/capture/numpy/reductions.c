@@ -103,6 +103,7 @@ columns_are_some(Interp *in, const Type *from, const Reduction *r)
 static Answer
 reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type *out)
 {
+    TRY(order_is_seen(in, from, 1, from));
     TRY(columns_are_some(in, from, r));
     if (r->n == from->rank && !r->keepdims) {
         *out = type_scalar(dtype, FORM_SCALAR);

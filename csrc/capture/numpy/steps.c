@@ -276,24 +276,6 @@ hole_of(PyObject *value)
     return (int)PyLong_AsLong(step_part(value, PART_hole));
 }
 
-/* Where the view leaves the graph, `maker` makes it, so that its base is the same as in NumPy. */
-static Answer
-made_by(Leaves *l, PyObject *value, Value *view)
-{
-    Interp *in = l->h->in;
-    Value *args[5] = {l->h->of[hole_of(value)], value_const(in, step_part(value, PART_shape)),
-                      value_const(in, step_part(value, PART_strides)), value_const(in, Py_False),
-                      value_const(in, step_part(value, PART_writeable))};
-    for (int i = 0; i < COUNT_OF(args); i++)
-        if (args[i] == NULL) return ANSWER_ERROR;
-    Value *made = value_sequence(in, V_PURE, COUNT_OF(args), args);
-    if (made == NULL) return ANSWER_ERROR;
-    made->object = keep(in, Py_NewRef(step_part(value, PART_maker)));
-    view->leaves_as = made;
-    if (made->object == NULL || window_add(in, view->node, view) < 0) return ANSWER_ERROR;
-    return ANSWER_YES;
-}
-
 static int64_t
 alignment_of(DType dtype)
 {
@@ -344,7 +326,9 @@ view_value(Leaves *l, PyObject *value, Value **out)
     TRY(view_aligned(in, of, &type));
     TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));
     TRY(push_node(in, node, out));
-    return step_part(value, PART_maker) == Py_None ? ANSWER_YES : made_by(l, value, *out);
+    PyObject *maker = step_part(value, PART_maker);
+    if (maker == Py_None) return ANSWER_YES;
+    return strided_leaves(in, l->h->of[hole_of(value)], keep(in, Py_NewRef(maker)), *out);
 }
 
 static Answer

@@ -102,6 +102,9 @@ elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, const D
     Answer answer = type_broadcast(in->graph, out, dtype, nargs, args, ins);
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
+    Type types[MAX_ARGS];
+    for (int i = 0; i < nargs; i++) types[i] = node_type(in, args[i]);
+    if (answer == ANSWER_YES) TRY(order_is_seen(in, out, nargs, types));
     if (answer == ANSWER_YES) TRY(layout_is_fixed(in, out));
     if (answer == ANSWER_YES) out->form = out->rank == 0 ? FORM_SCALAR : FORM_ARRAY;
     return answer;

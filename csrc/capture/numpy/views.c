@@ -1,7 +1,7 @@
 /* Views and copies of arrays as nodes; NumPy's rules decide which results are views.
    A view's type says where it lies in its storage; offsets are relative to the storage's data.
    CuPy's views are NumPy's but for the strides of axes of length 1, and that all may be written. */
-#include "numpy.h"
+#include "trial.h"
 
 Answer
 node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
@@ -12,12 +12,51 @@ node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const in
     return ANSWER_YES;
 }
 
+/* Are the axes that are no single element nested as they come? */
+static bool
+strides_fall(const Graph *g, const Type *type)
+{
+    int64_t outer = INT64_MAX;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t stride = llabs(size_value(g, type->stride[i]));
+        if (stride == 0 || size_is_one(g, type->shape[i])) continue;
+        if (stride > outer) return false;
+        outer = stride;
+    }
+    return true;
+}
+
+/* Strides for larger lengths tell it. */
+Answer
+order_is_seen(Interp *in, const Type *type, int nargs, const Type *args)
+{
+    Graph *g = in->graph;
+    bool falls = true, single[MAX_RANK] = {false}, any = false;
+    for (int i = 0; i < type->rank && type->rank > 1; i++) {
+        const Size *size = &g->sizes.at[type->shape[i]];
+        single[i] = size->kind >= SIZE_ADD && size->value == 1;
+        any = any || single[i];
+    }
+    if (!any) return ANSWER_YES;
+    int nsizes = g->sizes.len;
+    int64_t *kept = arena_alloc(in->arena, sizeof(int64_t) * (size_t)nsizes);
+    if (kept == NULL) return ANSWER_ERROR;
+    for (SizeId id = 0; id < nsizes; id++) kept[id] = g->sizes.at[id].value;
+    lengths_set(g, kept, nsizes, TRIALS - 1);
+    for (int i = 0; i < nargs; i++) falls = falls && strides_fall(g, &args[i]);
+    lengths_set(g, kept, nsizes, 0);
+    for (int i = 0; i < type->rank && !falls; i++)
+        if (single[i]) TRY(length_is_some(in, type->shape[i], 2));
+    return ANSWER_YES;
+}
+
 Answer
 fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
 {
     Graph *g = in->graph;
     if (order == 'K') {
         if (type_like(g, out, dtype, like) < 0) return ANSWER_ERROR;
+        TRY(order_is_seen(in, like, 1, like));
         return layout_is_fixed(in, out);
     }
     if (like->form == FORM_ARRAY && order == 'A') TRY(layout_is_fixed(in, like));
