@@ -230,16 +230,24 @@ def test_two_devices_on_streams_of_their_own():
 def test_memory_of_two_devices_comes_from_their_pools():
     compiled = pycompile.compile(copies, fullgraph=True)
     x, other = arrays(0)[0], arrays(1)[0]
-    compiled(x, other)
+    row, matrix, _ = compiled(x, other)
     pool = cp.get_default_memory_pool()
-    used = []
-    for _ in range(2):
-        kept = [compiled(x, other) for _ in range(20)]
+
+    def used():
+        counts = []
         for number in (0, 1):
             with cp.cuda.Device(number):
-                used.append(pool.used_bytes())
+                counts.append(pool.used_bytes())
+        return counts
+
+    grown = []
+    for _ in range(2):
+        before = used()
+        kept = [compiled(x, other) for _ in range(20)]
+        grown.append([now - then for now, then in zip(used(), before, strict=True)])
         del kept
-    assert used[:2] == used[2:]
+    assert grown[0] == grown[1]
+    assert 20 * row.nbytes <= grown[0][0] < 20 * matrix.nbytes <= grown[0][1]
 
 
 def test_a_break_within_a_block():

@@ -71,7 +71,7 @@ device_class_callables(void)
 
 /* ---- blocks ---- */
 
-/* Its number; one from outside is guarded by identity, since its number never changes. */
+/* Its number; one from outside is guarded by identity: nobody gives a device another number. */
 static Answer
 number_of_device(Interp *in, Value *device, int *out)
 {
