@@ -187,6 +187,7 @@ UNFIT = not fork and not test_fast.py and not recursion and not torch and not fu
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG -O1" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
+	@$(PY) -m compileall -q build/$(1)/lib tests benchmarks examples # not by each process, watched
 	@rm -f build/$(1)/said*
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	    $(3)=log_path=$(CURDIR)/build/$(1)/said:$(4) \

@@ -3,41 +3,17 @@
    of later calls the best, of the calling thread's processor time. */
 #include "../pycompile/exported/dlpack.h"
 
+#include "../tests/export/callers/reading.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-enum { MOST = 8, ROUNDS = 400, CALLS = 250 };
-typedef int Function(const DLTensor *in, int32_t nin, DLTensor *out, int32_t nout);
+enum { ROUNDS = 400, CALLS = 250 };
 
-static int64_t
-read_number(void)
+static void *
+room(size_t bytes)
 {
-    int64_t number;
-    if (fread(&number, sizeof number, 1, stdin) != 1) exit(2);
-    return number;
-}
-
-static void
-make_room(DLTensor *t)
-{
-    size_t bytes = t->dtype.bits / 8;
-    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)t->shape[i];
-    t->data = aligned_alloc(64, (bytes / 64 + 1) * 64);
-}
-
-static void
-read_tensor(DLTensor *t)
-{
-    int64_t code = read_number(), bits = read_number();
-    *t = (DLTensor){.device = {1, 0}, .dtype = {(uint8_t)code, (uint8_t)bits, 1}};
-    t->ndim = (int32_t)read_number();
-    t->shape = calloc(MOST, sizeof *t->shape);
-    size_t bytes = (size_t)bits / 8;
-    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)(t->shape[i] = read_number());
-    make_room(t);
-    if (fread(t->data, 1, bytes, stdin) != bytes) exit(2);
+    return aligned_alloc(64, (bytes / 64 + 1) * 64);
 }
 
 static double
@@ -65,7 +41,7 @@ main(int argc, char **argv)
     if (argc < 3) return 4;
     read_number(); /* of the function */
     int nin = (int)read_number(), nout = (int)read_number();
-    for (int i = 0; i < nin; i++) read_tensor(&in[i]);
+    for (int i = 0; i < nin; i++) read_tensor(&in[i], room);
     for (int i = 0; i < nout; i++)
         out[i] = (DLTensor){.device = {1, 0}, .shape = calloc(MOST, sizeof *out[i].shape)};
 
@@ -76,7 +52,7 @@ main(int argc, char **argv)
     Function *shapes = (Function *)symbol(library, argv[2], "_shapes");
     Function *call = (Function *)symbol(library, argv[2], "");
     if (shapes(in, nin, out, nout) < 0) return 6;
-    for (int i = 0; i < nout; i++) make_room(&out[i]);
+    for (int i = 0; i < nout; i++) out[i].data = room(bytes_of(&out[i]));
     double first = now(CLOCK_MONOTONIC);
     if (call(in, nin, out, nout) < 0) return 7;
     double called = now(CLOCK_MONOTONIC), best = 1e30;

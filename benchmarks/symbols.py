@@ -8,7 +8,6 @@ what symbols cost in a call of a small function, beyond its kernel."""
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import os
@@ -28,7 +27,7 @@ import numpy as np
 
 import pycompile
 from benchmarks.measure import interleaved
-from benchmarks.table import GROUPS, LEAST, Program, Timer, amount, writes
+from benchmarks.table import GROUPS, LEAST, Program, Timer, amount, options, writes
 
 MOST = 1.10  # of the static plan's time
 WAIT = 10.0  # seconds for a twin
@@ -140,9 +139,7 @@ def summary(rows: dict[str, Times]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.symbols", description=__doc__)
-    parser.add_argument("--only", default="", help="programs whose name has this in it")
-    parser.add_argument("--seconds", type=float, default=0.3, help="for a program, about")
+    parser = options("symbols", __doc__, 0.3)
     parser.add_argument("--call", action="store_true", help="what a call costs")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")

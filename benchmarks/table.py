@@ -206,10 +206,16 @@ def markdown(groups: dict[str, list[Row]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
+def options(module: str, doc: str | None, seconds: float) -> argparse.ArgumentParser:
+    """What the command line says of programs."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=doc)
     parser.add_argument("--only", default="", help="programs whose name has this in it")
-    parser.add_argument("--seconds", type=float, default=0.5, help="for a program, about")
+    parser.add_argument("--seconds", type=float, default=seconds, help="for a program, about")
+    return parser
+
+
+def main() -> int:
+    parser = options("table", __doc__, 0.5)
     parser.add_argument("--write", metavar="FILE", help="the table as Markdown")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -49,7 +49,7 @@ CIRCLES = {
     "passes": 2,
     "lower": 19,
     "codegen": 11,
-    "runtime": 34,
+    "runtime": 33,
 }
 
 

@@ -200,7 +200,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Kept loops",
                 "region region_head region_number region_element region_fold region_call region_append "
-                "region_draw region_log region_choice",
+                "region_draw region_side region_log region_choice",
             ),
             (
                 "CUDA",

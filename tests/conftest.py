@@ -82,7 +82,8 @@ def pytest_addoption(parser):
         "--seen",
         default="",
         help="kernels, rules, runtime, numpy: what an earlier run asked with another Python, and with"
-        " the same NumPy; of these tests one case each, with --quick none",
+        " the same NumPy; of these tests one case each (of kernels and numpy if it is not slow), with"
+        " --quick none",
     )
 
 
@@ -95,15 +96,32 @@ def pytest_configure(config):
         raise pytest.UsageError(f"--seen: there are {', '.join(ASKS)}, not {', '.join(unknown)}")
 
 
+def _is_seen(kind, config):
+    return kind in config.getoption("--seen").split(",")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With --quick, what was seen is not even imported."""
+    if config.getoption("--quick") and collection_path.parent == Path(__file__).parent:
+        return _is_seen(KIND.get(collection_path.name), config) or None
+
+
+def _is_worth_a_case(item, kind):
+    """Of what was seen: one case of it, too?  Random programs are others on each Python."""
+    if kind in ("kernels", "numpy") and not item.path.name.endswith("_fuzz.py"):
+        return not item.get_closest_marker("slow")
+    return not item.get_closest_marker("longest")
+
+
 def _is_chosen(item, first, config):
     """Is a test run, that is the first case of its function or a later one?"""
-    file = item.nodeid.partition("::")[0]
-    seen = _kind(item.nodeid) in config.getoption("--seen").split(",")
+    file, kind = item.nodeid.partition("::")[0], _kind(item.nodeid)
+    seen = _is_seen(kind, config)
     if config.getoption("--quick"):
         if file in config.getoption("--whole").split(","):
             return True
         return first and not seen and not item.get_closest_marker("slow")
-    return not seen or (first and not item.get_closest_marker("longest"))
+    return not seen or (first and _is_worth_a_case(item, kind))
 
 
 def _is_optimised(item, first):

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+# What is written is m, n, r, q, c, and what comes of them; w (3, 4) is read only, since two of its elements
+# may be one in memory.
 SHAPES = {"m": (3, 4), "n": (3, 4), "r": (4,), "q": (4,), "c": (3, 1)}
 
 
 def arguments(seed: int) -> list[Any]:
-    """m, n (3, 4), r, q (4,), c (3, 1); of one layout or another."""
+    """m, n (3, 4), r, q (4,), c (3, 1), w (3, 4); of one layout or another."""
     rng = np.random.default_rng(seed)
     out = []
     for shape in SHAPES.values():
@@ -26,7 +28,9 @@ def arguments(seed: int) -> list[Any]:
         elif how == 3:
             array = array[::-1].copy()[::-1]
         out.append(array)
-    return out
+    numbers = rng.uniform(0.2, 1.2, 12)
+    strides = ((32, 8), (8, 24), (0, 8), (8, 0), (8, 8), (0, 0))[rng.integers(6)]
+    return [*out, np.lib.stride_tricks.as_strided(numbers, (3, 4), strides)]
 
 
 class Program:
@@ -39,7 +43,7 @@ class Program:
             self.random.choice(self.KINDS)(self)
         names = ", ".join(self.random.sample(list(self.shapes), 3))
         self.text = (
-            "def f(m, n, r, q, c):\n"
+            "def f(m, n, r, q, c, w):\n"
             + "".join(f"    {line}\n" for line in self.lines)
             + f"    return ({names}, m.sum() * r.sum())\n"
         )
@@ -97,6 +101,69 @@ class Program:
         )
         if shape in SHAPES.values():
             self.lines.append(f"{self.fresh(shape)} = {a}{text}")
+
+    def look(self) -> None:
+        """Views of w; their cotangents belong to its elements, not to its memory."""
+        text = self.random.choice(
+            (
+                "w[1]",
+                "w[1:][0]",
+                "w[::-1][0]",
+                "np.flip(w, 0)[0]",
+                "w.T[:, 1:].sum(axis=1)",
+                "w[1:].sum(axis=0)",
+                "np.diagonal(w, 1).sum()",
+                "w.reshape(2, 6)[1, 1:5]",
+                "w[:, None][2, 0]",
+                "(w[1:] * w[:-1])[1]",
+                "np.broadcast_to(w, (2, 3, 4))[1, 2]",
+                "(w @ w.T)[0, 1]",
+                "np.cumsum(w, axis=0)[1]",
+                "w[[0, 2]][1]",
+            )
+        )
+        b = self.pick((4,))
+        self.lines.append(f"{self.fresh((4,))} = np.sin({text}) + {b} * 0.5")
+
+    def ordered(self) -> None:
+        """What depends on how an array lies that is neither in C's order nor in Fortran's."""
+        a, b = self.pick((3, 4)), self.pick((3, 4))
+        text = self.random.choice(
+            (
+                ".ravel('K')[3:7]",
+                ".flatten('K')[5:9]",
+                ".flatten('A')[5:9]",
+                ".reshape(6, 4, order='A')[1]",
+                ".reshape(4, 6, order='F')[:, 1]",
+                "[:, :, 1:3].ravel('K')[2:6]",
+            )
+        )
+        mixed, q = f"np.stack([{a}, np.cos({b})]).transpose(1, 0, 2)", self.pick((4,))
+        self.lines.append(f"{self.fresh((4,))} = {mixed}{text} + {q} * 0.5")
+
+    def call(self) -> None:
+        """Functions of NumPy's, of lists, and of lengths of 1 that are broadcast."""
+        a, b, m = self.pick((4,)), self.pick((4,)), self.pick((3, 4))
+        text = self.random.choice(
+            (
+                f"np.convolve({a}, [0.5, 1.0, 0.2], 'same')",
+                f"np.correlate([0.5, 1.0, 0.2, 0.1], {a}, 'same')",
+                f"np.einsum('i,i->i', {a}, {b}[:1])",
+                f"np.einsum('i,i->', {a}, np.ones(1)) * {b}",
+                f"np.einsum('ij,ij->j', {m}, c)",
+                f"np.einsum('i,ij->j', [0.1, 0.2, 0.3], {m})",
+                f"np.interp([0.3, 1.2, 2.9, 4.0], np.arange(4.0), {a})",
+                f"np.interp(np.tanh({a}), [0.5], {b}[:1])",
+                f"np.kron({a}[:2], [1.0, 0.5])",
+                f"np.kron(0.5, {a})",
+                f"np.polyval([0.2, 0.1, 0.3], {a})",
+                f"np.dot([0.1, 0.2, 0.3], {m})",
+                f"np.average({m}, axis=0, weights=[1.0, 2.0, 0.5])",
+                f"np.trapezoid({m}, [0.0, 1.0, 1.5], axis=0)",
+                f"np.add([[0.1], [0.2]], {a})[1]",
+            )
+        )
+        self.lines.append(f"{self.fresh((4,))} = np.tanh({text})")
 
     def write(self) -> None:
         a = self.pick((3, 4))
@@ -182,6 +249,11 @@ class Program:
         bind,
         view,
         view,
+        look,
+        look,
+        ordered,
+        call,
+        call,
         write,
         write,
         write,

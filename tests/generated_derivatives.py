@@ -17,7 +17,7 @@ import nest_programs
 import numpy as np
 import repeat_programs
 import turn_programs
-from differences import inner, laid_like, same, scalar, weights_of
+from differences import copied, inner, laid_like, same, scalar, weights_of
 
 import pycompile
 from pycompile.derivatives import _repeated, _trees
@@ -112,7 +112,7 @@ class Differences:
 
 def along(f: Any, args: Sequence[Any], active: Sequence[int], directions: Sequence[Any]) -> Any:
     def at(t: float) -> float:
-        moved = copy.deepcopy(list(args))
+        moved = copied(list(args))
         for number, d in zip(active, directions, strict=True):
             moved[number] = laid_like(args[number] + t * d, args[number])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -126,7 +126,7 @@ def in_part(f: Any, args: Sequence[Any], active: Sequence[int]) -> Any:
     """f of some of its arguments, at these others."""
 
     def part(*values: Any) -> Any:
-        rest = copy.deepcopy(list(args))
+        rest = copied(list(args))
         for number, value in zip(active, values, strict=True):
             rest[number] = value
         return f(*rest)
@@ -143,12 +143,12 @@ def differ(f: Any, args: Sequence[Any], seed: int) -> str:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            expected = f(*copy.deepcopy(list(args)))
+            expected = f(*copied(list(args)))
         except Exception:
             return "unknown"
         try:
             out, pullback = pycompile.vjp(
-                in_part(f, args, active), *copy.deepcopy([args[i] for i in active])
+                in_part(f, args, active), *copied([args[i] for i in active])
             )
             weights = weights_of(out, ROUNDED)
             gradient = pullback(weights) if expected is not None else None
@@ -177,7 +177,7 @@ def rounded(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The arguments in single precision, and the same numbers in double."""
     small = [
         value.astype(NARROW[value.dtype.str[1:]], order="K") if is_active(value) else value
-        for value in copy.deepcopy(list(args))
+        for value in copied(list(args))
     ]
     pairs = zip(small, args, strict=True)
     return small, [one.astype(was.dtype) if is_active(was) else one for one, was in pairs]
@@ -185,7 +185,7 @@ def rounded(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 def nearby(args: Sequence[Any], rng: np.random.Generator) -> list[Any]:
     """Arguments a few units in the last place of a float32 away."""
-    out = copy.deepcopy(list(args))
+    out = copied(list(args))
     for value in out:
         if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
             value *= 1 + 3e-7 * rng.choice((-1.0, 1.0), value.shape)
@@ -195,9 +195,7 @@ def nearby(args: Sequence[Any], rng: np.random.Generator) -> list[Any]:
 def gradient_of(f: Any, args: Sequence[Any], active: Sequence[int]) -> tuple[Any, list[Any]]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        out, pullback = pycompile.vjp(
-            in_part(f, args, active), *copy.deepcopy([args[i] for i in active])
-        )
+        out, pullback = pycompile.vjp(in_part(f, args, active), *copied([args[i] for i in active]))
         return out, list(pullback(weights_of(out)))
 
 
@@ -236,7 +234,7 @@ def narrow_differ(in_single: Any, in_double: Any, args: Sequence[Any], seed: int
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            plain = in_single(*copy.deepcopy(small))
+            plain = in_single(*copied(small))
         except Exception:
             return "unknown"
     try:
@@ -281,10 +279,10 @@ def repeated_differ(f: Any, args: Sequence[Any]) -> str:
         warnings.simplefilter("ignore")
         try:
             by_tape = pycompile.value_and_grad(total_of(f), active)
-            expected = by_tape(*copy.deepcopy(list(args)))
+            expected = by_tape(*copied(list(args)))
         except Exception:
             return "unknown"
-        found = _repeated.Repeated(by_tape.asked).call(copy.deepcopy(list(args)), {})
+        found = _repeated.Repeated(by_tape.asked).call(copied(list(args)), {})
     pairs = zip(_trees.leaves(found), _trees.leaves(expected), strict=True)
     for (place, one), (_, other) in pairs:
         if not same(one, other):

@@ -1,5 +1,6 @@
 """The examples' functions and the benchmarks' cases, compared with plain NumPy in everything."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -10,26 +11,18 @@ from differential import check
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "examples"), str(ROOT)]
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("sklearn")
-
 from benchmarks.cases import CASES  # noqa: E402
 
 EXAMPLES = ["photo", "terrain", "options", "network", "volatility"]
 
 
-def functions():
-    import importlib
-
-    for module in map(importlib.import_module, EXAMPLES):
-        for name, (function, arguments) in module.FUNCTIONS.items():
-            yield pytest.param(function, arguments, id=name)
-
-
-@pytest.mark.parametrize("function, arguments", list(functions()))
-def test_example(function, arguments):
-    plain = getattr(function, "__wrapped__", function)
-    check(plain, *arguments(), whole=True)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_example(example):
+    pytest.importorskip("matplotlib")  # not before: they take longer than all that is imported else
+    pytest.importorskip("sklearn")
+    for function, arguments in importlib.import_module(example).FUNCTIONS.values():
+        plain = getattr(function, "__wrapped__", function)
+        check(plain, *arguments(), whole=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -310,6 +310,10 @@ void region_append(Emit *e, int32_t at);
 /* Behind the loop: where the items are, and how many words. */
 void region_appended(Emit *e);
 
+/* region_side.c: the statements from the i-th on that are one call of an elementary function for a
+   vector; how many, or 0. */
+int region_side_by_side(Emit *e, const RegionBlock *block, int i);
+
 /* region_draw.c: what a loop draws from streams */
 void region_streams(Emit *e);
 void region_draw(Emit *e, int32_t at);

@@ -438,6 +438,11 @@ emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop)
 {
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
+        int together = region_side_by_side(e, block, i);
+        if (together > 0) {
+            i += together - 1;
+            continue;
+        }
         if (stmt->instr >= 0) region_statement(e, block, stmt->instr, loop);
         if (stmt->branch != NULL) emit_if(e, stmt->branch, loop);
         if (stmt->loop == NULL) continue;

@@ -332,6 +332,15 @@ emit_bits(Emit *e, const RegionFor *loop)
     }
 }
 
+/* Does it count bits?  Of that gcc makes no vectors without AVX-512. */
+static bool
+counts_bits(const RegionFor *loop)
+{
+    for (int i = 0; i < loop->body.len; i++)
+        if (loop->body.at[i].loop != NULL && loop->body.at[i].loop->bits >= 0) return true;
+    return false;
+}
+
 /* A loop of few operations in which an iteration waits for the one before, or whose step is a
    variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of
    the time in a search for the largest, in shortest paths and in a bubble sort
@@ -347,7 +356,8 @@ is_short_chain(const Emit *e, const RegionFor *loop)
         operations += e->kernel->region->home[at] == loop->number &&
                       instr_at(e, at)->kind != INSTR_CARRIED &&
                       instr_at(e, at)->kind != INSTR_CONST;
-    bool vectors = loop->independent && loop->carried.len == 0 && loop->by != 0;
+    bool vectors =
+        loop->independent && loop->carried.len == 0 && loop->by != 0 && !counts_bits(loop);
     return loop->leaves < 0 && operations <= SHORT && !vectors;
 }
 

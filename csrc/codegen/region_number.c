@@ -1,7 +1,7 @@
 /* Numbers of kept loops as C: operations with the checks that are left of them.
 
-   An int that does not fit 64 bits ends the loop where it is made; or, where nothing else ends the
-   loop before its last iteration, the sign of `over` is looked at behind it. */
+   An int that does not fit its dtype, or 64 bits, ends the loop where it is made; or, where nothing
+   else ends the loop before its last iteration, the sign of `over` is looked at behind it. */
 #include "emit.h"
 
 static const char *
@@ -45,12 +45,22 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
+/* A sum or difference of ints of 64 bits, or of numbers of a narrower dtype also a product, of
+   which a few operations tell whether it fits. */
 static bool
-is_sum(const Emit *e, const Instr *v)
+is_notable(const Emit *e, const Instr *v)
 {
+    DType dtype = (DType)v->dtype;
     for (int k = 0; k < v->nargs; k++)
-        if (instr_at(e, v->args[k])->dtype != DT_I64) return false;
-    return v->op == OP_add || v->op == OP_subtract || v->op == OP_py_add || v->op == OP_py_sub;
+        if (instr_at(e, v->args[k])->dtype != dtype) return false;
+    switch (v->op) {
+    case OP_py_add:
+    case OP_py_sub: return dtype == DT_I64;
+    case OP_add:
+    case OP_subtract: return dtype == DT_I64 || (may_overflow(v) && dtype_size(dtype) < 8);
+    case OP_multiply: return may_overflow(v) && dtype_size(dtype) < 8;
+    default: return false;
+    }
 }
 
 /* Operations of Python's that cannot fail. */
@@ -91,9 +101,7 @@ fails_at_once(const Emit *e, int32_t at)
             if (element->checked[axis] < 0) return true;
         return v->kind == INSTR_STORE && !element->hoisted;
     }
-    if (v->kind != INSTR_OP || region_fits(r, at) || r->small[at] ||
-        (v->dtype == DT_I64 && is_sum(e, v)))
-        return false;
+    if (v->kind != INSTR_OP || region_fits(r, at) || r->small[at] || is_notable(e, v)) return false;
     return op_info(v->op)->kind == KIND_PYTHON ? !never_fails(e, v) : may_overflow(v);
 }
 
@@ -113,7 +121,7 @@ region_notes(const Emit *e, const RegionFor *loop)
 static bool
 notes_overflow(const Emit *e, const Instr *v, const RegionFor *loop)
 {
-    return v->dtype == DT_I64 && is_sum(e, v) && region_notes(e, loop);
+    return is_notable(e, v) && region_notes(e, loop);
 }
 
 /* 1: the int is not negative, -1: it is not positive, 0: nobody knows. */
@@ -128,20 +136,30 @@ known_sign(const Emit *e, int32_t at)
     return known_sign(e, v->args[2]) == sign ? sign : 0;
 }
 
+/* The number as its dtype holds it, and whether that is another one. */
 static void
 emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
 {
-    Op op = instr_at(e, at)->op;
-    bool sum = op == OP_add || op == OP_py_add;
-    emit_line(e, "const i64 v%d = %s %s %s;", at, a, sum ? "+" : "-", b);
-    int sign = known_sign(e, instr_at(e, at)->args[1]);
+    const Instr *v = instr_at(e, at);
+    int over = loop->number;
+    const char *t = dtype_name(v->dtype);
+    bool sum = v->op == OP_add || v->op == OP_py_add;
+    if (v->op == OP_multiply || !dtype_is_signed((DType)v->dtype)) {
+        char operator = v->op == OP_multiply ? '*' : sum ? '+' : '-';
+        emit_line(e, "const i64 w%d = (i64)%s %c (i64)%s;", at, a, operator, b);
+        emit_line(e, "const %s v%d = (%s)w%d;", t, at, t, at);
+        emit_line(e, "over%d |= -(i64)(w%d != v%d);", over, at, at);
+        return;
+    }
+    emit_line(e, "const %s v%d = (%s)(%s %c %s);", t, at, t, a, sum ? '+' : '-', b);
+    int sign = v->dtype == DT_I64 ? known_sign(e, v->args[1]) : 0;
     if (sign != 0)
-        emit_line(e, (sign > 0) == sum ? "over%d |= ~%s & v%d;" : "over%d |= %s & ~v%d;",
-                  loop->number, a, at);
+        emit_line(e, (sign > 0) == sum ? "over%d |= ~%s & v%d;" : "over%d |= %s & ~v%d;", over, a,
+                  at);
     else if (sum)
-        emit_line(e, "over%d |= (%s ^ v%d) & (%s ^ v%d);", loop->number, a, at, b, at);
+        emit_line(e, "over%d |= (%s ^ v%d) & (%s ^ v%d);", over, a, at, b, at);
     else
-        emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", loop->number, a, b, a, at);
+        emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", over, a, b, a, at);
 }
 
 /* A test whether a dtype holds an int that is stored, in such a loop: what is stored is undone. */

@@ -174,6 +174,13 @@ graph_view_is_readonly(const Graph *g, NodeId id)
 }
 
 bool
+graph_view_is_place(const Graph *g, const Node *view)
+{
+    const Node *whole = graph_node(g, view->storage);
+    return whole->op != OP_input || !type_repeats(g, &whole->type);
+}
+
+bool
 attrs_same(const Graph *g, const Attrs *a, const Attrs *b)
 {
     if (a->object != b->object || a->kwnames != b->kwnames || a->nints != b->nints ||

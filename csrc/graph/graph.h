@@ -443,6 +443,9 @@ bool attrs_same(const Graph *g, const Attrs *a, const Attrs *b);
 void graph_replace(Graph *g, const NodeId *instead, int count);
 /* A view that the program may not write through: a broadcast view, or a view of one. */
 bool graph_view_is_readonly(const Graph *g, NodeId id);
+/* Does its place in the storage tell which elements a view has?  Not where an input's elements
+   share places: its derivative is of each element. */
+bool graph_view_is_place(const Graph *g, const Node *view);
 
 /* ---- output.c ---- */
 /* Adds an output: its position in Graph.outputs, or -1 with the error set. */

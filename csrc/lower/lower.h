@@ -96,6 +96,7 @@ typedef struct {
     bool fallible;     /* a nonzero return is a deopt */
     bool silent;       /* it may run only while libraries of ufuncs report no errors: OPF_SPECIAL */
     bool region;       /* a kept loop, called in phases: lower/region.h */
+    bool keeps_log;    /* … whose log is needed until the run ends */
     bool numpy_ints;   /* … that looks whether integers of NumPy's wrap round */
     bool parts; /* its units are parts of one row; called once more after them (PARTS_DONE) */
     Device device;

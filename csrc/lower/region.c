@@ -105,6 +105,16 @@ checks_numpy_ints(const Graph *g, const Kernel *kernel)
     return false;
 }
 
+/* Does it write the program's memory, or append to lists?  What a plan makes itself needs no
+   undoing once the loop is done. */
+static bool
+keeps_log(const RegionLoop *r)
+{
+    for (int i = 0; i < r->arrays.len; i++)
+        if (r->arrays.at[i].logged || r->arrays.at[i].grows) return true;
+    return false;
+}
+
 static int
 make_step(Build *b)
 {
@@ -124,6 +134,7 @@ make_step(Build *b)
                                .errors = graph_node(b->graph, b->loop)->errors,
                                .fallible = true,
                                .region = true,
+                               .keeps_log = keeps_log(b->out),
                                .numpy_ints = checks_numpy_ints(b->graph, b->kernel)};
     if (step.kernel.units == NO_SIZE || VEC_PUSH(b->lw->arena, &p->kernels, b->kernel) < 0)
         return -1;

@@ -5,7 +5,7 @@
 
    An array is made for the first step that needs it and released after the last, so that later
    arrays can use its memory.  Values that leave the plan (results, what a commit writes) are kept,
-   and so is what a kept loop uses, since its log may be played back at the very end. */
+   and so is what a kept loop uses whose log may be played back at the very end. */
 #include "schedule.h"
 
 void
@@ -33,7 +33,7 @@ release_plan(Lowering *lw)
     if (logged == NULL) return -1;
     for (int s = 0; s < p->steps.len; s++) {
         const KernelStep *step = &p->steps.at[s].kernel;
-        if (p->steps.at[s].kind != STEP_KERNEL || !step->region) continue;
+        if (p->steps.at[s].kind != STEP_KERNEL || !step->region || !step->keeps_log) continue;
         for (int i = 0; i < step->nplaces; i++)
             if (step->places[i].buffer != NO_BUFFER) logged[step->places[i].buffer] = true;
     }

@@ -117,6 +117,7 @@ pointwise_identity(const Graph *g, const Node *node)
 static NodeId
 whole_view(const Graph *g, const Node *node)
 {
+    if (!graph_view_is_place(g, node)) return NO_NODE;
     if (type_same_place(g, &node->type, &graph_node(g, node->args[0])->type)) return node->args[0];
     if (type_same_place(g, &node->type, &graph_node(g, node->storage)->type)) return node->storage;
     return NO_NODE;

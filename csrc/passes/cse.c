@@ -55,9 +55,9 @@ mix(uint32_t hash, uint64_t value)
 
 /* Views are compared by their place in the storage, not by how they were made. */
 static bool
-is_view(const Node *node)
+is_place(const Graph *g, const Node *node)
 {
-    return op_info(node->op)->kind == KIND_VIEW;
+    return op_info(node->op)->kind == KIND_VIEW && graph_view_is_place(g, node);
 }
 
 /* Hashes what size_same compares: constants by value, with NO_SIZE as 0. */
@@ -109,8 +109,9 @@ hash_attrs(uint32_t hash, const Graph *g, const Attrs *attrs)
 static uint32_t
 hash_node(const Graph *g, const Node *node)
 {
-    uint32_t hash = mix_layout(is_view(node) ? OP_as_strided : node->op, &node->type);
-    if (is_view(node)) return mix_size(mix(hash, (uint32_t)node->storage), g, node->type.offset);
+    bool place = is_place(g, node);
+    uint32_t hash = mix_layout(place ? OP_as_strided : node->op, &node->type);
+    if (place) return mix_size(mix(hash, (uint32_t)node->storage), g, node->type.offset);
     if (node->op == OP_const) return hash_constant(hash, node);
     if (commutes(node)) {
         bool up = node->args[0] < node->args[1];
@@ -145,7 +146,7 @@ same_node(const Graph *g, NodeId x, NodeId y)
 {
     const Node *a = graph_node(g, x), *b = graph_node(g, y);
     if (!type_same_layout(&a->type, &b->type)) return false;
-    if (is_view(a) && is_view(b))
+    if (is_place(g, a) && is_place(g, b))
         return a->storage == b->storage && type_same_place(g, &a->type, &b->type);
     if (a->op != b->op) return false;
     if (a->errors != b->errors && node_may_report(g, a)) return false;

@@ -19,13 +19,14 @@ has_function(const Graph *g, const Node *node, Op op)
     return g->fast && vector_libm_has(name, op_info(op)->arity);
 }
 
-/* Numbers alone are left to the ufunc: nothing fuses with them. */
+/* Numbers alone are left to the ufunc, since nothing fuses with them, but in kept loops, where a
+   call takes three times as long as what is called. */
 static bool
-is_candidate(const Graph *g, const Node *node)
+is_candidate(const Graph *g, const Node *node, bool in_loop)
 {
     DType dtype = (DType)node->type.dtype;
-    if (node->op != OP_ufunc || node->type.device != DEVICE_HOST || node->type.rank == 0 ||
-        (dtype != DT_F32 && dtype != DT_F64))
+    if (node->op != OP_ufunc || node->type.device != DEVICE_HOST ||
+        (node->type.rank == 0 && !in_loop) || (dtype != DT_F32 && dtype != DT_F64))
         return false;
     for (int i = 0; i < node->nargs; i++)
         if (graph_node(g, node->args[i])->type.dtype != dtype) return false;
@@ -45,17 +46,26 @@ op_of(PyObject *ufunc)
     return op >= 0 && ufunc_is_library(ufunc) ? op : -1;
 }
 
-int
-pass_functions(Graph *g)
+static void
+each_of(Graph *g, RegionId id, bool in_loop)
 {
-    for (int i = 0; (g->fast || g->inlines) && i < g->nodes.len; i++) {
-        Node *node = graph_node(g, i);
-        if (!is_candidate(g, node)) continue;
+    const Region *region = &g->regions.at[id];
+    for (int i = 0; i < region->nodes.len; i++) {
+        Node *node = graph_node(g, region->nodes.at[i]);
+        for (int k = 0; k < 2 && node->region[k] != NO_REGION; k++)
+            each_of(g, node->region[k], node->op == OP_loop || (in_loop && node->op == OP_cond));
+        if (!is_candidate(g, node, in_loop)) continue;
         int op = op_of(node->attrs.object);
         if (op < 0 || op_info((Op)op)->arity != node->nargs || !has_function(g, node, (Op)op))
             continue;
         node->op = (Op)op;
         node->attrs.object = NULL;
     }
+}
+
+int
+pass_functions(Graph *g)
+{
+    if (g->fast || g->inlines) each_of(g, 0, false);
     return 0;
 }

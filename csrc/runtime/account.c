@@ -10,7 +10,9 @@
         its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
         its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
-        and one part in LEAST_SHARE of the time.
+        and one part in LEAST_SHARE of the time.  In a whole program code of installed packages gets
+        half of all that, since most of it never has a plan, and what it takes to look at the
+        program's calls is part of the cost.
      3. A capture that comes to nothing doubles the price of the next one of that code; one that
         takes twice its price, or needs more instructions than that buys, ends, and begins again
         when that can be afforded. What captures of that code have cost and its plans have not saved
@@ -37,8 +39,11 @@ enum {
     TIMES = 10,
     TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
-    LOOKING = 4000000, /* of the allowance: what it takes to look at a whole program's calls */
-    SPARED = 8000000,  /* of the bound's 30 ms: for a capture that takes longer than expected */
+    LOOKING = 4000000,  /* of the allowance: to look at a whole program's calls, … */
+    LOOKED_SHARE = 100, /* … and one part in so many of the time; … */
+    LOOKED_NS = 1000,   /* … a call, which the interpreter does not enter directly either */
+    SKIPPED_NS = 200,   /* … and one that is skipped */
+    SPARED = 8000000,   /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
     SHARE = 12,              /* of the time so far, one part in so many, … */
     UNPAID = 20000000,       /* … but once that is more, and plans have saved nothing, … */
@@ -63,7 +68,7 @@ enum {
 };
 
 int64_t account_saved_ns;
-static int64_t began_ns, began_ran_ns, spent_ns;
+static int64_t began_ns, began_ran_ns, spent_ns, looked_ns;
 static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
@@ -107,7 +112,7 @@ affordable(void)
 {
     int64_t time = elapsed();
     int64_t proven = UNPAID + account_saved_ns / 2 + time / LEAST_SHARE;
-    return ALLOWANCE - (program_is_running() ? LOOKING : 0) + Py_MIN(time / SHARE, proven);
+    return ALLOWANCE + Py_MIN(time / SHARE, proven);
 }
 
 bool
@@ -115,6 +120,15 @@ account_counts(int jumps)
 {
     spent_ns += (int64_t)jumps * COUNTED_NS;
     return spent_ns <= affordable() / 2;
+}
+
+bool
+account_looks(int calls, int skipped)
+{
+    int64_t ns = (int64_t)calls * LOOKED_NS + (int64_t)skipped * SKIPPED_NS;
+    looked_ns += ns;
+    spent_ns += ns;
+    return looked_ns <= LOOKING + elapsed() / LOOKED_SHARE;
 }
 
 bool
@@ -149,7 +163,7 @@ account_affords(const Account *account, int instrs)
 {
     int64_t price = price_of(account, instrs);
     int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
-    return spent_ns + most <= affordable();
+    return spent_ns + most <= affordable() / (account->installed ? 2 : 1);
 }
 
 bool
@@ -167,10 +181,16 @@ account_allows(const Account *account, int instrs)
 }
 
 bool
+account_is_short(const Account *account)
+{
+    return account->stride == CHEAP_STRIDE;
+}
+
+bool
 account_is_hopeless(const Account *account)
 {
     bool vain = account->tried ? account->fruitless : account->known_ns < 0;
-    return vain && account->stride == CHEAP_STRIDE;
+    return vain && account_is_short(account);
 }
 
 static int64_t
@@ -280,7 +300,8 @@ hook_account(PyObject *self, PyObject *args)
     long long now, tick = 0;
     if (!PyArg_ParseTuple(args, "L|L", &now, &tick)) return NULL;
     memset(tested, 0, sizeof(tested));
-    began_ns = began_ran_ns = spent_ns = learnt_ns = learnt_instrs = account_saved_ns = 0;
+    began_ns = began_ran_ns = spent_ns = looked_ns = learnt_ns = learnt_instrs = account_saved_ns =
+        0;
     pretended_ns = now;
     tick_ns = tick;
     elapsed();
@@ -339,6 +360,18 @@ hook_account_known(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* test_account_looks(calls, skipped, now_ns) -> may that go on? */
+static PyObject *
+hook_account_looks(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long now;
+    int calls, skipped;
+    if (!PyArg_ParseTuple(args, "iiL", &calls, &skipped, &now)) return NULL;
+    pretended_ns = now;
+    return PyBool_FromLong(account_looks(calls, skipped));
+}
+
 /* test_account_lost(ns). */
 static PyObject *
 hook_account_lost(PyObject *self, PyObject *ns)
@@ -351,6 +384,7 @@ hook_account_lost(PyObject *self, PyObject *ns)
 PyMethodDef account_methods[] = {
     {"test_account_known", hook_account_known, METH_VARARGS, NULL},
     {"test_account_lost", hook_account_lost, METH_O, NULL},
+    {"test_account_looks", hook_account_looks, METH_VARARGS, NULL},
     {"test_account", hook_account, METH_VARARGS, NULL},
     {"test_account_call", hook_account_call, METH_VARARGS, NULL},
     {"test_account_plain", hook_account_plain, METH_VARARGS, NULL},

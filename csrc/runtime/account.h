@@ -18,6 +18,7 @@ typedef struct {
     int32_t skips;       /* the last result of account_skips */
     bool tried;          /* something was captured, … */
     bool fruitless;      /* … the last time in vain */
+    bool installed;      /* code of an installed package, in a whole program */
     bool running;        /* a timed call is under way: calls inside are part of it */
 } Account;
 
@@ -35,7 +36,9 @@ bool account_explains(const Config *config);
 bool account_affords(const Account *account, int instrs);
 /* May code of so many Instrs be captured now? */
 bool account_allows(const Account *account, int instrs);
-/* Calls of 2 us or less, of which a capture has come to nothing. */
+/* Calls of 2 us or less. */
+bool account_is_short(const Account *account);
+/* Likewise, of which a capture has come to nothing. */
 bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.
    Under a test's clock, which stands still meanwhile, it takes what it takes. */
@@ -59,6 +62,8 @@ account_saves(Account *account, int64_t ns)
 void account_lost(int64_t ns);
 /* So many jumps of loops were counted: may that go on? */
 bool account_counts(int jumps);
+/* So many calls of a whole program were looked at, and so many skipped: may that go on? */
+bool account_looks(int calls, int skipped);
 /* All that compiling has cost this process so far. */
 int64_t account_spent(void);
 

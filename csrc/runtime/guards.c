@@ -152,6 +152,14 @@ keep_all(GuardProgram *program, const Capture *capture)
     return 0;
 }
 
+static int32_t
+last_source(const GuardCheck *check)
+{
+    int32_t last = Py_MAX(check->source, check->other);
+    for (int i = 0; i < check->ngroup; i++) last = Py_MAX(last, check->group[i]);
+    return last;
+}
+
 static int
 make_program(GuardProgram *program, const Capture *capture)
 {
@@ -179,7 +187,10 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
     mark_sources(program, capture);
-    return guards_find_again(program) < 0 ? -1 : keep_all(program, capture);
+    if (guards_find_again(program) < 0) return -1;
+    for (int i = 0; i < program->nchecks; i++)
+        program->checks[i].last = last_source(&program->checks[i]);
+    return keep_all(program, capture);
 }
 
 /* Lists the work of a check.  The program may have run since capture, in the collector: the first
@@ -374,23 +385,31 @@ is_where_it_was(const GuardSource *source, PyObject *object)
     return object == source->seen && source->behind == source_is_behind(source);
 }
 
+/* True: another object is there than the watch has seen. */
+static bool
+reach_anew(GuardSource *source, const Roots *roots, PyObject **reached, int number)
+{
+    reached[number] = source_reach(source, roots, reached);
+    if (!source->steady || is_where_it_was(source, reached[number])) return false;
+    if (source->moves < MOST_MOVES) source->moves++;
+    return true;
+}
+
 /* A watched object has changed: checks everything, and watches again if all still holds. */
 static bool
 check_all(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
     bool moved = false;
-    for (int i = 0; i < program->nsources; i++) {
-        GuardSource *source = &program->sources[i];
-        reached[i] = source_reach(source, roots, reached);
-        if (!source->steady || is_where_it_was(source, reached[i])) continue;
-        moved = true;
-        if (source->moves < MOST_MOVES) source->moves++;
-    }
+    int next = 0;
     for (int i = 0; i < program->nchecks; i++) {
+        for (; next <= program->checks[i].last; next++)
+            moved |= reach_anew(&program->sources[next], roots, reached, next);
         if (guard_holds(&program->checks[i], reached)) continue;
         *failed = i;
         return false;
     }
+    for (; next < program->nsources; next++)
+        moved |= reach_anew(&program->sources[next], roots, reached, next);
     if (!is_present(program, reached, failed)) return false;
     if (!moved && program->watch != NULL && watch_rearm(program->watch) == ANSWER_YES) return true;
     /* Other objects pass the same guards, or one cannot be watched again.  With nothing watched the
@@ -411,6 +430,18 @@ check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *f
     return holds;
 }
 
+/* Reaches the sources that are not there yet up to `last`; `next`: of those in program->reach. */
+static inline int
+reach_to(const GuardProgram *program, int next, int32_t last, const Roots *roots,
+         PyObject **reached)
+{
+    for (; next < program->nreach && program->reach[next] <= last; next++) {
+        int32_t number = program->reach[next];
+        reached[number] = source_reach(&program->sources[number], roots, reached);
+    }
+    return next;
+}
+
 bool
 guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
@@ -424,11 +455,10 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
         SlotRead read = program->slots[i];
         reached[read.source] = read.slot < roots->nslots ? roots->slots[read.slot] : NULL;
     }
-    for (int i = 0; i < program->nreach; i++)
-        reached[program->reach[i]] =
-            source_reach(&program->sources[program->reach[i]], roots, reached);
+    int next = 0;
     for (int i = 0; i < program->nrun; i++) {
         const GuardCheck *check = &program->checks[program->run[i]];
+        next = reach_to(program, next, check->last, roots, reached);
         PyObject *object = reached[check->source];
         bool holds =
             check->kind == GUARD_ARRAY       ? object != NULL && array_agrees(object, &check->array)
@@ -438,6 +468,7 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
         *failed = program->run[i];
         return false;
     }
+    reach_to(program, next, program->nsources, roots, reached);
     return is_present(program, reached, failed);
 }
 

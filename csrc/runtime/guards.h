@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     GuardKind kind;
     int32_t source, other;
+    int32_t last; /* of the sources that it looks at */
     PyObject *object;
     int64_t low, high;
     ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
@@ -85,8 +86,9 @@ struct GuardProgram {
     GuardCheck *checks;
     char **files;
     /* The work of one check while the watch holds: fixed objects are filled in, slots are read,
-       other sources are reached in order, then the checks that the watch does not cover are
-       made. */
+       checks that the watch does not cover are made, and before each the other sources up to
+       its last one are reached, in order: where the length of a list is another one, none of
+       its items is. */
     int nfixed, nslots, nreach, nrun, nneeded;
     int32_t *fixed, *reach, *run, *needed;
     SlotRead *slots;

@@ -59,6 +59,7 @@ typedef struct {
     bool checks_flags;
     ErrorState errors;       /* the state under which its flags are checked */
     bool region;             /* a kept loop: plan_region.c */
+    bool keeps_log;          /* KernelStep.keeps_log */
     bool numpy_ints;         /* KernelStep.numpy_ints */
     struct Careful *careful; /* of a kept loop */
     int32_t number;          /* its symbol's */

@@ -197,6 +197,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->checks_flags = from->checks_flags;
     out->errors = from->errors;
     out->region = from->region;
+    out->keeps_log = from->keeps_log;
     out->numpy_ints = from->numpy_ints;
     if (from->region && (out->careful = arena_alloc(plan->memory, sizeof(*out->careful))) == NULL)
         return -1;

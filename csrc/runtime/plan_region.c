@@ -124,7 +124,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
         return answer;
     }
     run->why = NULL;
-    if (region_log_is_empty(log)) {
+    if (!kernel->keeps_log || region_log_is_empty(log)) {
         region_log_give(run->plan, log);
     } else {
         log->next = run->logs;

@@ -17,6 +17,7 @@ enum {
     LOOKS = 8,       /* calls without an array before code is dismissed */
     SEEN_COST = 4,   /* of a call that is intercepted, in the units of capture/control/worth.c */
     IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is dismissed */
+    LOOKED = 64,     /* calls that are told to the account together */
 };
 
 static bool active, ended, capture_all;
@@ -121,6 +122,14 @@ has_array(PyObject *object, PyObject *names)
     return holds_array(object, names);
 }
 
+static bool
+has_arrays(PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < Py_MIN(nargs, LOOKED_ARGS); i++)
+        if (has_array(args[i], names)) return true;
+    return false;
+}
+
 /* Does the code name an array or NumPy?  Most code of a package for arrays names NumPy, so names
    count in the program's own code only.  Runs no Python code: names are looked up in exact dicts by
    interned strings. */
@@ -130,8 +139,7 @@ is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *a
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     PyObject *names = code->co_names;
-    for (Py_ssize_t i = 0; i < Py_MIN(nargs, LOOKED_ARGS); i++)
-        if (has_array(args[i], names)) return true;
+    if (has_arrays(args, nargs, names)) return true;
     Py_ssize_t ncells = function->func_closure ? PyTuple_GET_SIZE(function->func_closure) : 0;
     for (Py_ssize_t i = 0; i < Py_MIN(ncells, LOOKED_ARGS); i++)
         if (has_array(PyCell_GET(PyTuple_GET_ITEM(function->func_closure, i)), names)) return true;
@@ -220,12 +228,40 @@ program_dismiss(PyCodeObject *code)
         dismiss(note, code);
 }
 
+/* Are more calls looked at than the account allows?  It is asked once in LOOKED calls. */
+static bool
+looks_too_much(bool skipped)
+{
+    static int counts[2];
+    static bool too_much;
+    if (!account_decides(config)) return false;
+    counts[skipped]++;
+    if (counts[0] + counts[1] < LOOKED) return too_much;
+    too_much = !account_looks(counts[0], counts[1]);
+    counts[0] = counts[1] = 0;
+    return too_much;
+}
+
+/* Code without a plan, to which one would give little: a library's, most of which never gets one,
+   and short calls without arrays.  Loops in it are counted all the same (live.c). */
+static bool
+is_barren(const CodeNote *note, PyObject *const *args, Py_ssize_t nargs)
+{
+    const CodeState *state = note->states;
+    if (state == NULL) return note->installed;
+    if (state->planned || state->ticket != 0) return false;
+    return note->installed ||
+           (account_is_short(&state->account) && !has_arrays(args, nargs, state->code->co_names));
+}
+
 /* Does this call go through plans? */
 static bool
 decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
-    if (note->standing == STANDING_CANDIDATE) return true;
+    bool candidate = note->standing == STANDING_CANDIDATE;
+    if (candidate && looks_too_much(false) && is_barren(note, args, nargs)) dismiss(note, code);
+    if (candidate) return note->standing == STANDING_CANDIDATE;
     if (note->standing != STANDING_WATCHED) return false;
     if (config->plan_always || is_worth_it(note, function, args, nargs)) {
         note->standing = STANDING_CANDIDATE;
@@ -277,6 +313,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         return NULL;
     }
     if (!patient) return state;
+    state->account.installed = note->installed;
     if (!note->installed && account_decides(config)) return state;
     if (!state->judged) earn_learn_code(state);
     state->judged = state->patient = true;
@@ -298,6 +335,10 @@ is_skipped(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py
         earn_by_skipped(note, state);
     else
         state_looks(state);
+    if (skipped && looks_too_much(true) && is_barren(note, args, nargs)) {
+        dismiss(note, state->code);
+        intercept_end(function);
+    }
     return skipped;
 }
 

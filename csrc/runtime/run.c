@@ -42,6 +42,7 @@ typedef enum {
     TURN_UNTIL,  /* step until the Instr `until` is done, then look for an entry */
     TURN_GO,     /* look for an entry at `number` */
     TURN_SIDE,   /* step what a loop was left for, then look for an entry */
+    TURN_PLAIN,  /* step a turn of the loop as CPython would make it: turns.c */
     TURN_RESUME, /* CPython continues from `number` */
     TURN_SIGNAL, /* a signal ended the plan at `number` */
     TURN_NONE,   /* no plan holds here */
@@ -586,6 +587,7 @@ turn_here(Runner *r)
         return TURN_RESUME;
     }
     if (entry->left_early || turns_left_plain(entry)) return TURN_RESUME;
+    if (r->turns.steps && entry == r->turns.entry) return TURN_PLAIN;
     for (int round = 0; round < 2; round++) {
         r->failed = NULL;
         Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
@@ -650,7 +652,8 @@ step_one(Runner *r)
     r->stepped = true;
     thread_saved -= STEP_COST;
     int64_t before = thread_saved;
-    StepResult result = frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next);
+    StepCall call = r->turns.steps ? NULL : step_call;
+    StepResult result = frame_step(r->ts, r->frame, r->decoded, r->number, call, &next);
     if (thread_saved > before) r->idle_steps = r->idle_breaks = 0; /* saved by plans of a callee */
     switch (result) {
     case STEP_NEXT: r->number = next; return TURN_GO;
@@ -734,6 +737,25 @@ step_side(Runner *r)
     return TURN_RESUME;
 }
 
+/* Nothing is compiled in it, nor is it charged.  One that takes too many steps, as the last one
+   may, goes on in CPython. */
+static Turn
+step_plain(Runner *r)
+{
+    int entry = r->number, instrs = 0;
+    int64_t before = thread_saved;
+    Turn turn = TURN_GO;
+    do {
+        if (++instrs > TURNS_STEPS) turn = TURN_RESUME;
+        if (turn == TURN_GO) turn = step_one(r);
+        if (turn == TURN_GO) turn = look_up(r);
+    } while (turn == TURN_GO && r->number != entry);
+    r->idle_steps = 0;
+    thread_saved = before;
+    if (turn == TURN_GO && turns_stepped(&r->turns, r->state, instrs)) return TURN_RESUME;
+    return turn;
+}
+
 static Turn
 take_turn(Runner *r, Held *held)
 {
@@ -745,6 +767,8 @@ take_turn(Runner *r, Held *held)
         turn = step_until(r);
     } else if (turn == TURN_SIDE) {
         turn = step_side(r);
+    } else if (turn == TURN_PLAIN) {
+        turn = step_plain(r);
     } else if (turn == TURN_SIGNAL) {
         turn = take_signal(r);
     } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && is_idle(r)) {

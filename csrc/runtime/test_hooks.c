@@ -266,28 +266,53 @@ hook_guards(PyObject *self, PyObject *args)
     return NULL;
 }
 
+/* The program, which holds for the slots or not; NULL: the arguments are others.  *count: how many
+   objects were reached. */
+static GuardProgram *
+check_slots(PyObject *args, Roots *roots, bool *holds, int *failed, int *count)
+{
+    PyObject *capsule, *slots;
+    if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &slots)) return NULL;
+    TestGuards *test = PyCapsule_GetPointer(capsule, "guards");
+    if (test == NULL) return NULL;
+    int sources = guards_sources(test->program);
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(sources + 1));
+    if (reached == NULL) return NULL;
+    *roots = (Roots){&PyTuple_GET_ITEM(slots, 0), (int)PyTuple_GET_SIZE(slots)};
+    *holds = guards_check(test->program, roots, reached, failed);
+    for (int i = 0; i < sources; i++) *count += reached[i] != NULL;
+    mem_free(reached);
+    return test->program;
+}
+
 /* _guards_check(guards, slots) -> None when all hold, else the failed one's text. */
 static PyObject *
 hook_guards_check(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *capsule, *slots;
-    if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &slots)) return NULL;
-    TestGuards *test = PyCapsule_GetPointer(capsule, "guards");
-    if (test == NULL) return NULL;
-    Roots roots = {&PyTuple_GET_ITEM(slots, 0), (int)PyTuple_GET_SIZE(slots)};
-    PyObject **reached =
-        mem_alloc(sizeof(PyObject *) * (size_t)(guards_sources(test->program) + 1));
-    if (reached == NULL) return NULL;
-    int failed;
-    bool holds = guards_check(test->program, &roots, reached, &failed);
-    mem_free(reached);
+    Roots roots;
+    bool holds;
+    int failed, count = 0;
+    GuardProgram *program = check_slots(args, &roots, &holds, &failed, &count);
+    if (program == NULL) return NULL;
     if (holds) Py_RETURN_NONE;
     Text text = {0};
     PyObject *result = NULL;
-    if (guards_explain(test->program, failed, &roots, &text) == 0) result = text_to_str(&text);
+    if (guards_explain(program, failed, &roots, &text) == 0) result = text_to_str(&text);
     text_free(&text);
     return result;
+}
+
+/* _guards_reached(guards, slots) -> how many objects a check reaches. */
+static PyObject *
+hook_guards_reached(PyObject *self, PyObject *args)
+{
+    (void)self;
+    Roots roots;
+    bool holds;
+    int failed, count = 0;
+    if (check_slots(args, &roots, &holds, &failed, &count) == NULL) return NULL;
+    return PyLong_FromLong(count);
 }
 
 /* _guards_covered(guards) -> how many guards need no check while the watch holds. */
@@ -329,6 +354,7 @@ PyMethodDef test_methods[] = {
     {"_run_graph", hook_run_graph, METH_VARARGS, NULL},
     {"_guards", hook_guards, METH_VARARGS, NULL},
     {"_guards_check", hook_guards_check, METH_VARARGS, NULL},
+    {"_guards_reached", hook_guards_reached, METH_VARARGS, NULL},
     {"_guards_covered", hook_guards_covered, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

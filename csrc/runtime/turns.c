@@ -5,14 +5,19 @@
    one call may make 100,000 turns.  So the turns are compared within a call:
 
      1. After TURNS_FIRST runs of plans in a frame, turns of the outermost `for` loop around are
-        timed, WINDOWS times TURNS of them or more; the fastest count.
+        timed, WINDOWS times TURNS of them or more; the fastest count.  Of another loop a turn is
+        what lies between two runs of the plan that was looked at first.
      2. Where it is doubtful whether they save anything, CPython runs the rest of the call, timed,
         and the loop's iterator tells afterwards how many turns that were.  It is not doubtful where
         kept loops take a noticeable part of a turn, since they are many times as fast, nor where
         the model says that more is saved than a turn takes.  Not compared are loops before others,
         which CPython would run, too.
-     3. If CPython's turns took less time, such turns are left to it from the next call on, as soon
-        as one begins.  What was found is looked at again after a number of calls, which doubles.
+     3. A loop without such an iterator, or whose kept loops may save much, makes STEPPED turns by
+        steps instead, or as many as take the time of so many with plans.  A step takes STEP_NS
+        longer than CPython's instruction, at least.
+     4. If CPython's turns took less time, such turns are left to it from the next call on, as soon
+        as one begins; after steps also in the rest of this call.  What was found is looked at again
+        after a number of calls, which doubles.
 
    Timed is what this thread ran: few turns are compared with many, in which other threads and
    processes may have had the processor.  CPython's turns are no slower than plain ones, so a
@@ -30,8 +35,11 @@ enum {
     WINDOWS = 4,
     MOST_RUNS = 64 * TURNS_FIRST, /* until there were so many turns */
     LOOP_NOTICED = 100,           /* ns of a turn; and from here on it is no short one, … */
-    LONG_TURN = 20000,            /* … in which other threads may have done a part */
-    FIRST_REST = 16,              /* calls */
+    LONG_TURN = 1000000,          /* … in which other threads may have done a part */
+    LONG_LOOP = 2000,             /* ns of a turn, which by steps would be felt */
+    STEPPED = 64,
+    STEP_NS = 30,
+    FIRST_REST = 16, /* calls */
     MOST_REST = 1 << 16,
     SLOWER_PERCENT = 103,
 };
@@ -56,6 +64,13 @@ rest(Entry *entry)
     note->rest = note->length;
 }
 
+/* Turns that are left; of those that nothing tells the number of, after those so far. */
+static int64_t
+left_of(const Turns *t)
+{
+    return t->iterator != NULL ? earn_turns_left(t->iterator) : (int64_t)INT32_MAX - t->passes;
+}
+
 static bool
 never_again(Turns *t)
 {
@@ -67,7 +82,7 @@ static void
 begin_window(Turns *t, const CodeState *state)
 {
     t->next = t->runs + TURNS_FIRST;
-    t->left = earn_turns_left(t->iterator);
+    t->left = left_of(t);
     t->loops = timed_loops;
     t->saved = thread_saved;
     t->compiles = state->compiles;
@@ -79,15 +94,15 @@ begin(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *cons
 {
     PyObject *iterator = NULL;
     for (int i = depth; i-- > 0;)
-        if (earn_turns_left(stack[i]) >= 0) iterator = stack[i];
+        if (earn_turns_left(stack[i]) >= 4 * TURNS) iterator = stack[i];
     if (entry->turns.rest > 0) {
         entry->turns.rest--;
         return never_again(t);
     }
-    if (iterator == NULL || !sample_allowed(state->config) || report_wanted() || call_is_timed ||
-        earn_turns_left(iterator) < 4 * TURNS || has_loops_behind(state->decoded, number))
+    if (!sample_allowed(state->config) || report_wanted() || call_is_timed ||
+        has_loops_behind(state->decoded, number))
         return never_again(t);
-    t->iterator = Py_NewRef(iterator);
+    t->iterator = Py_XNewRef(iterator);
     t->entry = entry;
     t->times = true;
     loops_timed++;
@@ -95,13 +110,16 @@ begin(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *cons
     return false;
 }
 
-/* May CPython's turns be faster than these? */
-static bool
-is_doubtful(const Turns *t, int64_t took, int64_t turns)
+/* What may be lost where CPython makes the turns?  Of kept loops the most that they can have saved.
+ */
+static Doubt
+doubt_of(const Turns *t, int64_t took, int64_t turns)
 {
     int64_t loops = sample_is_pretended() ? 0 : timed_loops.ns - t->loops.ns;
     int64_t elsewhere = thread_saved - t->saved - (timed_loops.saved - t->loops.saved);
-    return took < LONG_TURN * turns && loops < LOOP_NOTICED * turns && elsewhere * UNIT_NS < took;
+    if (took >= LONG_TURN * turns || loops >= LONG_LOOP * turns) return DOUBT_NONE;
+    bool little = loops < LOOP_NOTICED * turns && elsewhere * UNIT_NS < took;
+    return little && t->iterator != NULL ? DOUBT_REST : DOUBT_SOME;
 }
 
 /* The window has ended: the fastest of some counts, without what was compiled in one. */
@@ -110,7 +128,7 @@ end_window(Turns *t, const CodeState *state, int64_t turns)
 {
     int64_t took = sample_took(clock_ns() - (clock_ran_ns() - t->began));
     if (state->compiles == t->compiles) {
-        t->doubtful = t->doubtful || is_doubtful(t, took, turns);
+        t->doubt = Py_MAX(t->doubt, doubt_of(t, took, turns));
         if (t->windows++ == 0 || took * t->plan_turns < t->plan_ns * turns) {
             t->plan_ns = took;
             t->plan_turns = turns;
@@ -119,29 +137,10 @@ end_window(Turns *t, const CodeState *state, int64_t turns)
     begin_window(t, state);
 }
 
-bool
-turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *const *stack,
-           int depth)
+/* CPython's turns, so many, took so long. */
+static void
+settle(Turns *t, const CodeState *state, int64_t took, int64_t made)
 {
-    if (!t->times) return begin(t, state, entry, number, stack, depth);
-    int64_t left = earn_turns_left(t->iterator), turns = t->left - left;
-    t->next = t->runs + TURNS_FIRST;
-    if (turns >= TURNS) end_window(t, state, turns);
-    bool done = t->windows == WINDOWS;
-    if (!done && t->runs < MOST_RUNS && left >= 2 * TURNS) return false;
-    t->times = false;
-    loops_timed--;
-    t->leaves = done && t->doubtful && left >= 2 * TURNS;
-    if (done && !t->leaves) rest(t->entry);
-    return t->leaves || never_again(t);
-}
-
-void
-turns_judge(Turns *t, const CodeState *state)
-{
-    int64_t took = sample_plain_took(clock_ns() - (clock_ran_ns() - t->began));
-    int64_t made = t->left - earn_turns_left(t->iterator);
-    if (made < TURNS) return;
     TurnsNote *note = &t->entry->turns;
     bool slower = t->plan_ns * made * 100 > took * t->plan_turns * SLOWER_PERCENT;
     if (slower && !note->slower)
@@ -154,6 +153,53 @@ turns_judge(Turns *t, const CodeState *state)
     if (slower != note->slower) note->length = 0;
     note->slower = slower;
     rest(t->entry);
+}
+
+bool
+turns_look(Turns *t, const CodeState *state, Entry *entry, int number, PyObject *const *stack,
+           int depth)
+{
+    if (!t->times) return begin(t, state, entry, number, stack, depth);
+    int64_t left = left_of(t), turns = t->left - left;
+    t->next = t->runs + TURNS_FIRST;
+    if (turns >= TURNS) end_window(t, state, turns);
+    bool done = t->windows == WINDOWS;
+    if (!done && t->runs < MOST_RUNS && left >= 2 * TURNS) return false;
+    t->times = false;
+    loops_timed--;
+    bool asks = done && left >= 2 * TURNS;
+    t->leaves = asks && t->doubt == DOUBT_REST;
+    t->steps = asks && t->doubt == DOUBT_SOME;
+    if (t->steps) begin_window(t, state);
+    if (done && !t->leaves && !t->steps) rest(t->entry);
+    return t->leaves || never_again(t);
+}
+
+/* ns that this thread has run since the window began, by the test's clock of plain turns. */
+static int64_t
+plain_time(const Turns *t)
+{
+    return sample_plain_took(clock_ns() - (clock_ran_ns() - t->began));
+}
+
+bool
+turns_stepped(Turns *t, const CodeState *state, int instrs)
+{
+    t->passes++;
+    t->stepped += instrs;
+    int64_t made = t->left - left_of(t), took = plain_time(t);
+    if (made < STEPPED && took < t->plan_ns / t->plan_turns * STEPPED) return false;
+    t->steps = false;
+    settle(t, state, Py_MAX(took - t->stepped * STEP_NS, took / 4), Py_MAX(made, 1));
+    return t->entry->turns.slower;
+}
+
+void
+turns_judge(Turns *t, const CodeState *state)
+{
+    int64_t took = plain_time(t);
+    int64_t made = t->left - left_of(t);
+    if (made >= TURNS) settle(t, state, took, made);
 }
 
 void

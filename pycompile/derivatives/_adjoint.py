@@ -34,9 +34,26 @@ class Scope:
 class Turns:
     """A loop over elements in a nest: what the second run saves in each turn, on stacks `s_NAME`."""
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
+    def __init__(self, node: Node, path: tuple[Node, ...] | None) -> None:
+        """`path`: it and the loops around it, where each goes by 1 or -1 from a constant to what is there
+        before the nest: their variables tell the turn.  None: `p` counts the turns."""
+        self.node, self.path = node, path
         self.saved: dict[str, str] = {}  # name: dtype
+        self.at = ", ".join(map(turn_of, path)) if path else f"p{node.id}"
+
+    @property
+    def length(self) -> str:
+        """Of its stacks."""
+        return ", ".join(f"n{loop.id}" for loop in self.path) if self.path else f"T{self.node.id}"
+
+
+def turn_of(loop: Node) -> str:
+    """By its variable, from 0 on."""
+    start, _, step = loop.args[:3]
+    name = f"v{loop.regions[0].params[0].id}"
+    if step.object == -1:
+        return f"{start.object} - {name}"
+    return name if start.object == 0 else f"{name} - {start.object}"
 
 
 class Adjoint(Writer):
@@ -158,7 +175,7 @@ class Adjoint(Writer):
             raise no_rule(node, f"{node.op} in a loop over elements")
         loop: Turns = scope.loop
         loop.saved[text] = node.dtype if node.dtype != "bool" else "bool"
-        scope.front.put(f"{text} = s_{text}[p{loop.node.id}]")
+        scope.front.put(f"{text} = s_{text}[{loop.at}]")
         self.saves[text] = loop
 
     # ---- cotangents ----

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pycompile import _C, _calls, _steps
-from pycompile.derivatives import rules
+from pycompile.derivatives import _views, rules
 from pycompile.derivatives._activity import is_real_valued
 from pycompile.derivatives._adjoint import Adjoint
 from pycompile.derivatives._adjoint_ops import Ops
@@ -23,6 +23,8 @@ from pycompile.derivatives._text import Names, Node, Text, no_rule
 from pycompile.derivatives._writer import Writer, dtype_text
 
 Places = Sequence[tuple[int, tuple[int, ...]]]  # holes of a list, and where they stand
+_ARRAYLIKE = (list, tuple, bool, int, float, complex)  # what rules get as arrays
+_ORDERED = {np.ravel: 1, np.reshape: 2}  # where `order` stands
 _JOINED = (np.stack, np.concatenate, _steps.concatenate)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -262,7 +264,11 @@ class Calls(Ops):
                 args += [f"{k}={self.template(x, holes)}" for k, x in item.items()]
             else:
                 text = self.template(item, holes) if key in reads else "None"
-                if key in reads and key in arrays and isinstance(item, (list, tuple)):
+                if (
+                    key in reads
+                    and key in arrays
+                    and isinstance(self.given(call, item), _ARRAYLIKE)
+                ):
                     text = f"np.array({text})"
                 by_place = (
                     kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -271,6 +277,12 @@ class Calls(Ops):
                 )
                 args.append(text if by_place else f"{key}={text}")
         return f"{self.names.bind(back, back.__name__)}({', '.join(args)})"
+
+    def given(self, call: Called, item: Any) -> Any:
+        """What stands for an argument: a node's constant, where it is one."""
+        if type(item) is _calls.Hole and call.nodes[item.number].op == "const":
+            return call.nodes[item.number].object
+        return item
 
     def pull_places(
         self, node: Node, call: Called, places: Places, g: str, of: Node | None = None
@@ -403,7 +415,7 @@ class Calls(Ops):
                 start, total = total, self.plus(total, self.count(arg))
                 places[number] = f"{start}:{total}"
                 numbers = f"np.arange({start}, {total}).reshape({self.extent(arg)})"
-                texts[number] = self.local(numbers)
+                texts[number] = self.local(numbers + self.laid_as(call, arg))
             elif number in {*holes_in(call.args), *holes_in(call.kwargs)}:
                 is_data = number in moved_ones and is_real_valued(arg) and arg.form == "array"
                 texts[number] = (
@@ -425,6 +437,29 @@ class Calls(Ops):
             expr = f"{back}[{place}].reshape({self.extent(arg)})"
             expr = expr if arg.form in ("array", "object") else f"{expr}[()]"
             self.add(arg, self.typed(expr, arg, node), node)
+
+    def laid_as(self, call: Called, arg: Node) -> str:
+        """What lays numbers as the argument lies, for a call whose result depends on that."""
+        order = call.kwargs.get("order")
+        if call.function in _ORDERED and len(call.args) > _ORDERED[call.function]:
+            order = call.args[_ORDERED[call.function]]
+        if type(order) is _calls.Hole:
+            order = call.nodes[order.number].object
+        if arg.form not in ("array", "object") or str(order) not in "kKaA":
+            return ""
+        if arg.form == "object" or _views.has_lengths(self.place(arg)):
+            raise no_rule(arg, f"order={order!r} of an array whose layout only the run tells")
+        axes = tuple(range(len(arg.shape)))
+        strides = self.strides(arg)
+        if str(order) in "aA":
+            is_fortran = strides == _views.packed(self.shape(arg), arg.dtype, "F")
+            order_of = axes[::-1] if is_fortran else axes
+        else:
+            order_of = _views.as_it_lies(strides)
+        if order_of == axes:
+            return ""
+        back = tuple(sorted(axes, key=order_of.__getitem__))
+        return f".transpose({order_of!r}).copy().transpose({back!r})"
 
     def moved(self, node: Node, call: Called, texts: dict[int, str]) -> str:
         """Where the numbers come to.  What else the function writes may be no integer."""

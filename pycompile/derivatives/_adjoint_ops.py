@@ -10,7 +10,13 @@ import numpy as np
 
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint import Adjoint
-from pycompile.derivatives._elementwise import COMPLEX_ROWS, DISCRETE, ROWS
+from pycompile.derivatives._elementwise import (
+    COMPLEX_ROWS,
+    DISCRETE,
+    DIVISOR,
+    DIVISOR_IN_TURNS,
+    ROWS,
+)
 from pycompile.derivatives._text import UFUNCS, Node, no_rule
 from pycompile.derivatives._writer import dtype_text, store_text
 
@@ -31,7 +37,9 @@ class Ops(Adjoint):
             if isinstance(arg, str) or arg not in self.active or text is None:
                 continue
             names = _Lazy(self, node, g, args)
-            if "**" in text and len(args) > 1:
+            if self.scope.kind == "turns" and text == DIVISOR:
+                text = DIVISOR_IN_TURNS
+            if len(args) > 1 and ("**" in text or "power_base" in text):
                 text = self.const_power(node, text, args[1])
             expr = text.format_map(names)
             expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
@@ -47,6 +55,12 @@ class Ops(Adjoint):
             return "{g} * (3.0 * ({x} * {x}))"
         if y == 0.0:
             return "0.0 * {g}"
+        if y == 1.5:
+            return "{g} * (1.5 * np.sqrt({x}))"
+        if y == 0.5:
+            return "{g} * (0.5 / np.sqrt({x}))"
+        if "power_base" in text:
+            return f"{{g}} * ({y!r} * np.float_power({{x}}, {y - 1.0!r}))"
         return f"{{g}} * ({y!r} * {{x}} ** ({y - 1.0!r}))"
 
     def pull_kind_pointwise(self, node: Node, g: str) -> None:

@@ -70,7 +70,7 @@ class Pass:
             self.leaves += [value for _, value in _trees.leaves(args[number])]
         tape.constants = others.found
         tape.watch_constants(WATCHED if derived.is_one_plan else sys.maxsize)
-        self.slots = [tape.know(value) for value in self.leaves]
+        self.slots = [tape.know_given(value) for value in self.leaves]
         given = [value for tree in self.trees for _, value in _trees.leaves(tree)]
         for old, new in zip(given, self.leaves, strict=True):
             _tape.alias(old, new)

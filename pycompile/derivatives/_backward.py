@@ -201,8 +201,8 @@ class Backward(Calls):
     def pull_loop(self, node: Node) -> None:
         """A second run saves what the turns need, and the turns are gone through in reverse.
 
-        Stacks have an item for each turn of their loop in the whole nest; `p` counts them, up in the
-        second run and down in the reverse one.  What a turn can compute again from what is saved, and
+        Stacks have an item for each turn of their loop in the whole nest: by the loops' variables, or `p`
+        counts them, up in the second run and down in the reverse one.  What a turn can compute again from what is saved, and
         from arrays that the loop does not write, is not saved.
         """
         if self.scope.kind == "turns":
@@ -213,25 +213,30 @@ class Backward(Calls):
         text, self.text = self.text, Text()
         self.text.depth = text.depth
         self.loops = loops_in(node)
-        self.turns = {loop.id: Turns(loop) for loop in self.loops}
+        self.turns = turns_in(node)
         self.reverse(node)
         reverse, self.text = self.text, text
         for arg in (*node.args, *free_nodes(node)):
             if arg.op != "const":
                 self.ref(arg)
-        self.count_turns(node)
+        counted = [loop for loop in self.loops if not self.turns[loop.id].path]
         for loop in self.loops:
-            for name, dtype in self.turns[loop.id].saved.items():
-                self.text.put(f"s_{name} = np.zeros(T{loop.id}, {dtype_text(dtype)})", node)
+            if loop not in counted:
+                self.text.put(f"n{loop.id} = {self.count_of(loop)}", loop)
+        if counted:
+            self.count_turns(node)
+        for turns in self.turns.values():
+            for name, dtype in turns.saved.items():
+                self.text.put(f"s_{name} = np.zeros(({turns.length}), {dtype_text(dtype)})", node)
         if any(turns.saved for turns in self.turns.values()):
             second = _Second(self, self.turns)
             second.text.depth = self.text.depth
-            for loop in self.loops:
+            for loop in counted:
                 second.text.put(f"p{loop.id} = 0")
             second.write(node)
             self.text.lines += second.text.lines
             self.text.places += second.text.places
-        for loop in self.loops:
+        for loop in counted:
             self.text.put(f"p{loop.id} = T{loop.id}")
         self.text.lines += reverse.lines
         self.text.places += reverse.places
@@ -288,10 +293,10 @@ class Backward(Calls):
             if outer.kind == "turns":
                 outer.loop.saved[f"n{number}"] = "int64"
                 self.saves[f"n{number}"] = outer.loop
-                self.text.put(f"n{number} = s_n{number}[p{outer.loop.node.id}]")
+                self.text.put(f"n{number} = s_n{number}[{outer.loop.at}]")
             else:
                 self.text.put(f"n{number} = T{number}")
-        else:
+        elif not self.turns[number].path:
             self.text.put(f"n{number} = {self.count_of(node)}")
         arrays: list[tuple[Node, Node]] = []
         for arg in self.outer_nodes(node):
@@ -329,7 +334,8 @@ class Backward(Calls):
         self.scope, self.text = scope, Text()
         self.text.depth = scope.front.depth = text.depth + 1
         scope.have.add(params[0].id)
-        scope.front.put(f"p{number} -= 1")
+        if not self.turns[number].path:
+            scope.front.put(f"p{number} -= 1")
         if not first:
             inside, self.scope = self.scope, outer
             head = f"{index} = {self.ref(start)} + k{number} * {self.ref(step)}"
@@ -391,6 +397,29 @@ def loops_in(node: Node) -> list[Node]:
     return out
 
 
+def turns_in(node: Node) -> dict[int, Turns]:
+    """Of the loops of a nest."""
+    inside: set[int] = set()
+    out: dict[int, Turns] = {}
+
+    def walk(each: Node, path: tuple[Node, ...] | None) -> None:
+        if each.op == "loop":
+            path = (*path, each) if path is not None and is_range(each) else None
+            out[each.id] = Turns(each, path)
+        for region in each.regions:
+            inside.update(one.id for one in (*region.params, *region.nodes))
+            for one in region.nodes:
+                walk(one, path)
+
+    def is_range(loop: Node) -> bool:
+        start, stop, step = loop.args[:3]
+        is_plain = start.op == step.op == "const" and step.object in (1, -1) and start.object >= 0
+        return is_plain and not loop.ints and (stop.op == "const" or stop.id not in inside)
+
+    walk(node, ())
+    return out
+
+
 def known_turns(node: Node, outer: int) -> dict[int, int] | None:
     """How many turns the loops of a nest make in all, where constants alone say it."""
     if node.ints or any(bound.op != "const" for bound in node.args[:3]):
@@ -424,7 +453,7 @@ class _Second(Writer):
     def save(self, name: str, value: str) -> None:
         loop = self.saves.get(name)
         if loop is not None:
-            self.text.put(f"s_{name}[p{loop.node.id}] = {value}")
+            self.text.put(f"s_{name}[{loop.at}] = {value}")
 
     def write(self, node: Node) -> None:
         super().write(node)
@@ -445,7 +474,8 @@ class _Second(Writer):
             self.save(f"v{param.id}", self.ref(param))
 
     def end_of_turn(self, node: Node) -> None:
-        self.text.put(f"p{node.id} += 1")
+        if not self.turns[node.id].path:
+            self.text.put(f"p{node.id} += 1")
         if f"n{node.id}" in self.saves:
             self.text.put(f"n{node.id} += 1")
 

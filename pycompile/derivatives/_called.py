@@ -79,6 +79,8 @@ def function_of(call: Called) -> Any:
         return function.function
     if isinstance(function, _elision.Into):
         return function.ufunc
+    if function is np.ndarray.flatten:
+        return np.ravel
     if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
         return getattr(np, function.__name__, function)
     if str(getattr(function, "__module__", "")).partition(".")[0] == "cupy":

@@ -11,6 +11,8 @@ import math
 from typing import Any
 
 ZERO = None
+DIVISOR = "-({g} * {x} / ({y} * {y}))"
+DIVISOR_IN_TURNS = "-({g} * ({x} / {y} / {y}))"  # {g}, for which a turn waits, is not divided
 
 _TIE = "np.where({0} {1} {2}, {{g}}, np.where({0} == {2}, 0.5 * {{g}}, 0.0))"
 
@@ -39,8 +41,8 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "add": ("{g}", "{g}"),
     "subtract": ("{g}", "-{g}"),
     "multiply": ("{g} * {y}", "{g} * {x}"),
-    "divide": ("{g} / {y}", "-({g} * {x} / ({y} * {y}))"),
-    "true_divide": ("{g} / {y}", "-({g} * {x} / ({y} * {y}))"),
+    "divide": ("{g} / {y}", DIVISOR),
+    "true_divide": ("{g} / {y}", DIVISOR),
     "floor_divide": (ZERO, ZERO),
     "remainder": ("{g}", "-({g} * np.floor({x} / {y}))"),
     "mod": ("{g}", "-({g} * np.floor({x} / {y}))"),
@@ -113,7 +115,7 @@ ROWS: dict[str, tuple[str | None, ...]] = {
     "py_add": ("{g}", "{g}"),
     "py_sub": ("{g}", "-{g}"),
     "py_mul": ("{g} * {y}", "{g} * {x}"),
-    "py_div": ("{g} / {y}", "-({g} * {x} / ({y} * {y}))"),
+    "py_div": ("{g} / {y}", DIVISOR),
     "py_floordiv": (ZERO, ZERO),
     "py_mod": ("{g}", "-({g} * np.floor({x} / {y}))"),
     "py_pow": (

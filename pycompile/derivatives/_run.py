@@ -23,9 +23,11 @@ OPTIONS = {
 }
 
 
-def compiled(function: Any, fullgraph: bool = False) -> Any:
-    """The function with its graphs put on the running tape."""
-    settings = _settings(_plan.backend, fullgraph=fullgraph, mode="wait", options=OPTIONS)
+def compiled(function: Any, fullgraph: bool = False, is_crowded: bool = False) -> Any:
+    """The function with its graphs put on the running tape.  Of arrays that are crowded (_views.py) views
+    are told apart where lengths are numbers."""
+    dynamic = False if is_crowded else None
+    settings = _settings(_plan.backend, dynamic, fullgraph, mode="wait", options=OPTIONS)
     out = _compile(function, settings)
     if out is function:
 
@@ -154,7 +156,7 @@ class Derived:
             raise TypeError(f"a derivative is of a function, not of {type(function).__name__!r}")
         self.function = function
         self.fullgraph = fullgraph
-        self.compiled: dict[bool, Any] = {}  # whole graphs only, or not
+        self.compiled: dict[tuple[bool, bool], Any] = {}  # by `kind`
         self.wrappers: dict[Any, Any] = {}
 
     @property
@@ -169,10 +171,14 @@ class Derived:
             (_one_plan.add if is_it else _one_plan.discard)(code)
 
     def target(self) -> Any:
-        whole = self.is_whole()
-        if whole not in self.compiled:
-            self.compiled[whole] = compiled(self.function, whole)
-        return self.compiled[whole]
+        kind = self.kind()
+        if kind not in self.compiled:
+            self.compiled[kind] = compiled(self.function, *kind)
+        return self.compiled[kind]
+
+    def kind(self) -> tuple[bool, bool]:
+        """Whole graphs only?  Arguments that are crowded?"""
+        return self.is_whole(), any(tape.crowded for tape in _tape.tapes())
 
     def is_whole(self) -> bool:
         if getattr(self.function, "is_derivative", False):
@@ -200,13 +206,14 @@ class Derived:
     ) -> Any:
         """Calls it with numbers that arrays of no axis hold, so that no plan takes their values for
         granted: `texts` say how the arguments are made of `arrays`."""
-        key = (self.is_whole(), *texts)
-        if key not in self.wrappers:
-            params = ", ".join(["rest", *(f"a{i}" for i in range(len(arrays))), "**kwargs"])
-            call = caller(self.function, params, ", ".join([*texts, "**kwargs"]))
-            self.wrappers[key] = compiled(call, self.is_whole())
         _tape.tapes().append(tape)
         try:
+            kind = self.kind()
+            key = (*kind, *texts)
+            if key not in self.wrappers:
+                params = ", ".join(["rest", *(f"a{i}" for i in range(len(arrays))), "**kwargs"])
+                call = caller(self.function, params, ", ".join([*texts, "**kwargs"]))
+                self.wrappers[key] = compiled(call, *kind)
             out = self.wrappers[key](tuple(args), *arrays, **kwargs)
         finally:
             _tape.tapes().remove(tape)

@@ -123,6 +123,7 @@ class Tape:
         self.plans: list[Any] = []  # those that have run, in order
         self.is_text = False  # is what runs one of our texts?
         self.has_new_text = False  # was one written for this run?
+        self.crowded: set[int] = set()  # arguments that _views.py calls so
 
     # ---- what is known ----
 
@@ -134,6 +135,12 @@ class Tape:
         slot = self.new_slot()
         self.known[id(value)] = (value, slot)
         return slot
+
+    def know_given(self, value: Any) -> int:
+        """An argument of what is differentiated."""
+        if isinstance(value, np.ndarray) and _views.is_crowded(place(value)):
+            self.crowded.add(id(value))
+        return self.know(value)
 
     def know_constant(self, value: Any) -> None:
         if is_number(value) and id(value) not in self.known:
@@ -171,12 +178,14 @@ class Tape:
 
     def view_of(self, base: Any, slot: Any, value: Any) -> int | None:
         self.require_unchanged(base, "a view of it was used")
-        view = _views.find(place(base), place(value))
-        places = _views.places(place(base), place(value)) if view is None else None
+        view = places = None
+        if id(base) not in self.crowded:
+            view = _views.find(place(base), place(value))
+            places = _views.places(place(base), place(value)) if view is None else None
         if view is None and places is None:
             raise DerivativeError(
-                "an array shares memory with one that the derivative depends on, and is no view of "
-                "it: give the function a copy"
+                "an array shares memory with one that the derivative depends on, and which of its elements "
+                "it has is not known: give the function a copy"
             )
         back = _ViewBack(view, base) if view is not None else _PlacesBack(places, base)
         mine = self.know(value)
@@ -417,10 +426,10 @@ def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     for i in fragile:
         args[i], number = np.array(args[i]), args[i]
         alias(number, args[i])
-    key = (tape.is_batch, *kinds.items())
+    key = (tape.is_batch, bool(tape.crowded), *kinds.items())
     if key not in function.derived:
         text = _run.of_arrays(function.plain, len(args), kinds)
-        function.derived[key] = _run.compiled(text, tape.is_batch)
+        function.derived[key] = _run.compiled(text, tape.is_batch, bool(tape.crowded))
     with np.errstate(all="ignore"):
         return function.derived[key](*args)
 

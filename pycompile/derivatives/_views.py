@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,6 +197,47 @@ def _reshaped(base: Place, part: Place, name: str, offset: int) -> View | None:
     return View(name, part.shape, True, (), (), (), ()) if same else None
 
 
+def is_crowded(place: Place) -> bool:
+    """May two of its elements be one in memory?  Then where a part of it lies does not tell which
+    elements it has."""
+    reach: Any = place.dtype.itemsize
+    along = [(abs(s), n) for n, s in zip(place.shape, place.strides, strict=True) if n != 1]
+    for stride, n in sorted(along):
+        if stride < reach:
+            return 0 not in place.shape
+        reach = stride * (n - 1) + reach
+    return False
+
+
+def picked(op: str, ints: Sequence[int], base: Place, part: Place) -> np.ndarray[Any, Any] | None:
+    """As `places`, by what the operation does to an array that is crowded; None where that is not known."""
+    if has_lengths(base, part) or base.dtype != part.dtype:
+        return None
+    at = np.arange(math.prod(base.shape)).reshape(base.shape)
+    if op == "slice":
+        bounds = zip(ints[::3], ints[1::3], ints[2::3], strict=True)
+        key = [slice(a, None if b < 0 else b, step) if step else a for a, b, step in bounds]
+        at = at[tuple(key)].reshape(part.shape)
+    elif op == "transpose":
+        at = at.transpose(ints)
+    elif op == "flip":
+        at = np.flip(at, tuple(ints))
+    elif op == "broadcast" and len(ints):
+        at = at.diagonal(*ints)
+    elif op == "broadcast":
+        at = np.broadcast_to(at, part.shape) if _is_broadcast(base, part) else at[:0]
+    elif op in ("reshape", "expand_dims", "squeeze"):
+        at = at.reshape(part.shape)
+    address = _addresses(base.shape, base.strides, base.offset).reshape(-1)
+    wanted = _addresses(part.shape, part.strides, part.offset)
+    return at if at.shape == part.shape and np.array_equal(address[at], wanted) else None
+
+
+def _is_broadcast(base: Place, part: Place) -> bool:
+    pairs = zip(base.shape[::-1], part.shape[::-1])
+    return len(base.shape) <= len(part.shape) and all(n in (1, m) for n, m in pairs)
+
+
 def has_lengths(*places: Place) -> bool:
     """Does only the run tell where they lie?"""
     return any(
@@ -210,6 +252,21 @@ def packed(shape: Lengths, dtype: Any, order: str) -> Lengths:
         out.append(step)
         step *= n
     return tuple(reversed(out)) if order == "C" else tuple(out)
+
+
+def as_it_lies(strides: Lengths) -> Lengths:
+    """The axes in the order in which NumPy's iterators go through them: NumPy nditer_constr.c,
+    npyiter_find_best_axis_ordering; those of stride 0 stay where they are."""
+    axes: list[int] = []  # the fastest first
+    for i in reversed(range(len(strides))):
+        at = len(axes)
+        for k in reversed(range(len(axes))):
+            if strides[i] and strides[axes[k]]:
+                if abs(strides[axes[k]]) <= abs(strides[i]):
+                    break
+                at = k
+        axes.insert(at, i)
+    return tuple(reversed(axes))
 
 
 def _are_packed(base: Place, part: Place) -> bool:

@@ -90,10 +90,14 @@ class Writer:
 
     def places(self, node: Node) -> Any:
         """Of a view that no expression gives: which element of its array each of its elements is."""
-        base, part = self.place(node.args[0]), self.place(node)
-        if _views.find(base, part) is not None:
+        array = node.args[0]
+        base, part = self.place(array), self.place(node)
+        if is_given(array) and _views.is_crowded(base):
+            places = _views.picked(node.op, node.ints, base, part)
+        elif _views.find(base, part) is not None:
             return None
-        places = _views.places(base, part)
+        else:
+            places = _views.places(base, part)
         if places is None:
             raise no_rule(node, f"the view {node.text}")
         return places
@@ -292,10 +296,22 @@ class Writer:
         return f"{a} if {c} else {b}"
 
     def op_full(self, node: Node) -> str:
-        return f"np.full({self.shape(node)!r}, {self.ref(node.args[0])}, {self.dtype(node)})"
+        return self.filled(node, self.ref(node.args[0]))
 
     def op_empty(self, node: Node) -> str:
-        return f"np.zeros({self.shape(node)!r}, {self.dtype(node)})"
+        return self.filled(node, "0")
+
+    def filled(self, node: Node, value: str) -> str:
+        """A fresh array, laid as the graph says."""
+        shape, strides = self.shape(node), self.strides(node)
+        axes = tuple(range(len(shape)))
+        if strides != _views.packed(shape, node.dtype, "C"):
+            axes = tuple(sorted(axes, key=lambda i: -strides[i]))
+        turned = tuple(shape[i] for i in axes)
+        fill = f"np.zeros({turned!r}, " if value == "0" else f"np.full({turned!r}, {value}, "
+        back = tuple(axes.index(i) for i in range(len(axes)))
+        text = f"{fill}{self.dtype(node)})"
+        return text if axes == tuple(range(len(axes))) else f"{text}.transpose({back!r})"
 
     def op_arange(self, node: Node) -> str:
         start, step = map(self.ref, node.args)
@@ -553,6 +569,13 @@ class Writer:
         self.text.put(f"{out}_at += 1")
         self.text.depth -= 1
         self.text.put(f"{out}_0 = np.add.reduce({out}_each)")
+
+
+def is_given(node: Node) -> bool:
+    """Is it an input, or a view of one?"""
+    while node.kind == "view":
+        node = node.args[0]
+    return node.op == "input"
 
 
 def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:

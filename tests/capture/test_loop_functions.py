@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pycompile import _C
+from tests.codegen.test_carried_ints import kernel_text
 from tests.differential import MANY, check, check_whole
 from tests.reports import keeps_loop, turns_in_place
 
@@ -214,6 +215,51 @@ def test_each_variant_of_the_loop(variants):
         test_functions_of_rows()
     finally:
         _C.test_variants(0)
+
+
+# ---- functions of elements, in registers ----
+
+ODD = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 710.0, -746.0, 5e-324, 1e-300, 88.73])
+
+
+def kernel_sums(x, y, out):
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(len(y)):
+            s += np.exp(-0.5 * (x[i] - y[j]) * (x[i] - y[j])) + np.log(np.abs(y[j]))
+        out[i] = s
+    return out
+
+
+def chosen(x, y, out):
+    for i in range(len(x)):
+        if x[i] > 0:
+            out[i] = np.tanh(x[i]) + np.sin(y[i % len(y)])
+        else:
+            out[i] = np.exp(x[i])
+    return out
+
+
+@pytest.mark.parametrize("function", [kernel_sums, chosen])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_functions_of_elements(function, dtype):
+    """Alone and some rows together, whose numbers share a vector; what is odd, and what warns."""
+    x, odd = np.concatenate([X, Y]).astype(dtype), ODD.astype(dtype)
+    also = [(x[:n], y, np.zeros(n, dtype)) for n in (0, 1, 3, 8, 21) for y in (x[:1], x[5:])]
+    with np.errstate(all="ignore"):
+        also += [(odd, odd, np.zeros(len(odd), dtype)), (x[:20:2], odd[5:], np.zeros(10, dtype))]
+        check(function, x[:12], x, np.zeros(12, dtype), also=also, captured=False, one_nan=True)
+    for wrong in (0.0, np.nan, 800.0, -800.0):
+        y = x[:30].copy()
+        y[-3] = wrong
+        check(function, x[:11], y, np.zeros(11, dtype), captured=False, one_nan=True)
+        check(function, y, x[:11], np.zeros(30, dtype), captured=False, one_nan=True)
+
+
+def test_elements_of_some_rows_share_a_vector():
+    known = _C.function_pointer("exp", np.exp, "f64") is not None
+    text = kernel_text(kernel_sums, X[:9].copy(), Y, np.zeros(9))
+    assert known == ("side" in text)
 
 
 # ---- calls with * and ** ----

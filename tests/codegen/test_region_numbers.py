@@ -393,3 +393,76 @@ def test_products_are_rounded_beside_one_another():
     for dtype in ("f8", "f4"):
         check(products, *grid(3, 400, 2).astype(dtype))
         check(interleaved, *grid(3, 800).astype(dtype))
+
+
+# ---- numbers that do not fit their dtype ----
+
+
+def narrow(a, b, out):
+    most = out[0]
+    for i in range(1, len(a)):
+        s = max(a[i] + b[i], a[i - 1] - b[i])
+        out[i] = s
+        if s > most:
+            most = s
+    return most
+
+
+def narrow_products(a, b, out):
+    for i in range(len(a)):
+        out[i] = a[i] * b[i] + a[i]
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("function", [narrow, narrow_products])
+def test_overflow_of_any_iteration(function, dtype):
+    """It is looked at behind the loop, and warned of where it was."""
+    info = np.iinfo(dtype)
+    args = []
+    for at in (None, 0, 1, 20, 39):
+        for edge, more in ((info.max, 1), (info.max, 0), (info.min, 1), (info.min, 2)):
+            a, b = np.full(40, 5, dtype), np.full(40, 3, dtype)
+            if at is not None:
+                a[at], b[at] = edge, more
+            args.append((a, b, np.zeros(40, dtype)))
+    check(function, *args[0], also=tuple(args[1:]), captured=False)
+    with np.errstate(over="ignore"):
+        check(function, *args[0], also=tuple(args[1:]), captured=False)
+
+
+def best_of(x, way):
+    best = 0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+    if way == 0:
+        return int(best)
+    return float(best) if way == 1 else bool(best) if way == 2 else best
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8", "u1"])
+def test_a_number_of_either_class_that_is_converted(dtype):
+    x = (RNG.random(30) * 99).astype(dtype)
+    for way in range(4):
+        check(best_of, x, way, also=((x * 0, way), (x[:0], way)), captured=False)
+
+
+def powers(x, out):
+    for i in range(len(x)):
+        v = float(x[i])
+        out[i, 0], out[i, 1], out[i, 2] = v**2, v**3, v**4
+        out[i, 3], out[i, 4], out[i, 5] = v**5, v**12, v**31
+    return out
+
+
+def test_whole_powers():
+    """Near the middle of two doubles, beyond the bounds, and exact ones."""
+    scales = np.array([1e-200, 1e-60, 1e-4, 0.3, 1.0, 3.0, 1e4, 1e9])
+    x = np.concatenate([vector(4000) * s for s in scales])
+    exact = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.0, 10.0, np.nextafter(2, 0), 1e-320])
+    tied = 1 + np.arange(1, 500) * 2.0**-27  # squares that lie between two doubles
+    for y in (x, exact, tied, -tied):
+        check(powers, y, np.zeros((len(y), 6)), captured=False)
+    check(powers, np.array([1.0, np.nan, -np.inf]), np.zeros((3, 6)), captured=False)
+    check(powers, np.array([1.0, 1e200]), np.zeros((2, 6)), captured=False)

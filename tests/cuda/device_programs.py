@@ -10,6 +10,8 @@ exactly in any order, and there is no zero with a sign, of which a maximum may b
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -41,11 +43,13 @@ def dtype_of(name: str) -> Any:
 
 # ---- arithmetic ----
 
-DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+DIGITS = {np.dtype("f8"): 53, np.dtype("f4"): 24, np.dtype("f2"): 11}
+if BFLOAT is not None:
+    DIGITS[BFLOAT] = 8
 
 
 def is_float(array: np.ndarray) -> bool:
-    return array.dtype.name in DIGITS
+    return array.dtype in DIGITS
 
 
 def sure(result: Any) -> np.ndarray:
@@ -69,7 +73,7 @@ def sure_sum(array: np.ndarray) -> None:
         return
     whole = (mantissa * 2.0**53).astype("i8")
     unit = (exponent - 53 + np.log2((whole & -whole).astype("f8"))).min()
-    if np.abs(wide).sum() > 2.0 ** (unit + DIGITS[array.dtype.name]):
+    if np.abs(wide).sum() > 2.0 ** (unit + DIGITS[array.dtype]):
         raise Unsure
 
 
@@ -94,7 +98,7 @@ def raw(value: Any) -> Any:
 def limited(*given: Any) -> None:
     """A column beside a row makes no huge array."""
     most = max(LIMIT, *map(np.size, given))
-    if np.prod(np.broadcast_shapes(*map(np.shape, given)), dtype="f8") > most:
+    if math.prod(np.broadcast_shapes(*map(np.shape, given))) > most:
         raise Unsure
 
 
@@ -159,7 +163,7 @@ class Array:
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Array:
         sure_sum(self.a)
-        half = DIGITS.get(self.a.dtype.name, 24) < 24
+        half = DIGITS.get(self.a.dtype, 24) < 24
         made = np.sum(self.a.astype("f4") if half else self.a, axis=axis, keepdims=keepdims)
         return Array(sure(made.astype(self.a.dtype) if half else made))
 
@@ -302,6 +306,7 @@ LONG = ((40_003,), (40_003,), (3,), (2, 40_003), (), (9000, 3), (2, 3, 9000))
 Recipe = tuple[tuple[int, ...], str, int, str]
 
 
+@functools.lru_cache(256)  # a program begins anew for each statement that goes
 def source(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     """Few binary digits and no zeros, so that sums are exact."""
     rng = np.random.default_rng(seed)
@@ -353,7 +358,8 @@ def arguments(recipes: list[Recipe], number: int) -> list[Any]:
     """The set `number` of arguments: arrays, and two numbers."""
     arrays = [
         laid_out(
-            source(tuple(length_in(number, n) for n in shape), dtype, seed + 100 * number), how
+            source(tuple(length_in(number, n) for n in shape), dtype, seed + 100 * number).copy(),
+            how,
         )
         for shape, dtype, seed, how in recipes
     ]
@@ -381,6 +387,11 @@ BEHIND = (
 
 # There is a kernel in each: CuPy, which the executor has not, runs a function without any.
 HEAD = "def f({}, s0, s1):\n    first = x0 + x0\n"
+
+
+@functools.lru_cache(1024)
+def code_of(text: str) -> Any:
+    return compile(text, "statement", "exec")
 
 
 class Draft:
@@ -420,7 +431,7 @@ class Draft:
     # ---- one statement ----
 
     def runs(self, text: str) -> bool:
-        code = compile(text, "statement", "exec")
+        code = code_of(text)
         try:
             for scope in self.scopes:
                 exec(code, scope)

@@ -253,6 +253,30 @@ def test_lengths_that_vary_take_two_plans():
     assert compiled.stats()["plans"] == 2
 
 
+def test_a_loop_of_as_many_turns_as_an_argument_says():
+    def grown(p, n):
+        x, y = p[0] * 0.9, p[1] + 0.1
+        for i in range(n):
+            x = x + 0.1 * (p[0] * x - p[1] * x * y)
+            for k in range(2):
+                y = y + 0.01 * (p[2] * x * y - k * p[3] * y)
+        return x * y
+
+    @pycompile.compile(fullgraph=True)
+    def step(p, n):
+        return pycompile.value_and_grad(grown)(p, n)
+
+    p = np.array([1.1, 0.4, 0.4, 0.1])
+    for n in (300, 200):
+        value, gradient = step(p, n)
+        assert value == grown(p, n)
+        for i in range(4):
+            h = np.where(np.arange(4) == i, 1e-6, 0.0)
+            wanted = (grown(p + h, n) - grown(p - h, n)) / 2e-6
+            assert abs(gradient[i] - wanted) < 1e-7 * max(1.0, abs(wanted))
+    assert step.stats()["plans"] <= 2
+
+
 def test_gradients_are_arrays_of_their_own():
     @pycompile.compile(fullgraph=True)
     def step(a, b):

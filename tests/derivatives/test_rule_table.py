@@ -106,7 +106,7 @@ EXAMPLES = {
     "cov": "np.cov(x)",
     "median": "np.median(x, axis={axis})",
     "quantile": "np.quantile(x, 0.3, axis={axis})",
-    "percentile": "np.percentile(x, 20)",
+    "percentile": "np.percentile(x, 20, axis=0)",
     "arange": "np.arange(1 + 1e-3 * x[0, 0].real, 3.5, 1 + 1e-3 * v[0].real)",
     "modf": "np.modf(x * 3)[0]",
     "frexp": "np.frexp(x)[0]",
@@ -117,6 +117,9 @@ LAYOUTS = {
     "F": np.asfortranarray,
     "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a,
     "reversed": lambda a: a[::-1].copy()[::-1] if a.ndim else a,
+    "windows": lambda a: np.lib.stride_tricks.as_strided(
+        a, a.shape, a.itemsize * np.sign(a.strides)
+    ),
     "empty": lambda a: a[:0].copy() if a.ndim else a,
     "no rows, some columns": lambda a: a[..., :0].copy() if a.ndim else a,
     "one": lambda a: a[(slice(1),) * a.ndim].copy(),
@@ -175,10 +178,14 @@ def variant(f, dtype: str, layout: str) -> int:
     if not runs(f, args):
         return 0
     tolerance, h = DTYPES[dtype]
+    of = (
+        (lambda *args: f(*args) * 1) if layout == "windows" else f
+    )  # views of such are not returned
     try:
-        check(f, *args, tolerance=tolerance, h=h)
-    except DerivativeError:
-        if dtype != "c16":  # some have rules of real numbers alone
+        check(of, *args, tolerance=tolerance, h=h)
+    except DerivativeError as error:
+        is_lost = layout == "windows" and "no derivative of the view" in str(error)
+        if dtype != "c16" and not is_lost:  # some have rules of real numbers alone
             raise
     return 1
 

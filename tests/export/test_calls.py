@@ -93,7 +93,7 @@ WHOLE = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        patch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
         first = WHOLE["apart"]
         name = str(tmp_path_factory.mktemp("calls") / "calls")
         path = pycompile.export(first[0], name, first[1], functions=WHOLE)

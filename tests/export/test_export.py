@@ -37,7 +37,7 @@ def loaded(path):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        patch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
         return export_all(tmp_path_factory.mktemp("export"))
 
 
@@ -307,7 +307,7 @@ def test_a_length_that_decides_is_a_reason():
 
 def test_elementary_functions_have_numpys_bits(tmp_path, monkeypatch):
     needs("nm", "objdump")
-    monkeypatch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+    monkeypatch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
 
     def elementary(x, y):
         s = 0.0

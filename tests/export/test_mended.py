@@ -114,7 +114,7 @@ FUNCTIONS = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        patch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
         folder = tmp_path_factory.mktemp("a folder")
         return pycompile.export(doubled, str(folder / "commit"), (Array(N),), functions=FUNCTIONS)
 
@@ -324,7 +324,7 @@ def test_what_stands_for_arguments_is_a_tuple():
 
 
 def test_names_do_not_clash(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+    monkeypatch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
     given = (Array((Dim("n */ int x; /*"),)),)
     for functions in (
         ("error", "abi", "shapes", "set_threads"),

@@ -71,7 +71,7 @@ def calls(*lengths):
 def library(tmp_path_factory):
     needs("nm", "objdump")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+        patch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
         return exported(tmp_path_factory.mktemp("twelve"))
 
 
@@ -138,7 +138,7 @@ def test_a_thousand_wrong_calls_find_nothing_with_sanitizers(tmp_path, monkeypat
 @pytest.mark.slow
 def test_a_thousand_wrong_calls_leave_nothing_behind(tmp_path, monkeypatch):
     needs("valgrind", "cc")
-    monkeypatch.setenv("CC", str(Path(__file__).parent.parent / "quick_cc.sh"))
+    monkeypatch.setenv("CC", str(Path(__file__).parent / "quick_cc.sh"))
     exported(tmp_path, cpu="x86-64-v2", elementary="libm")
     watched = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", in_c(tmp_path), WRONG]
     assert answered(watched, calls(3, 30)[0])

@@ -405,6 +405,32 @@ def test_errors_in_the_middle():
     like(unequal, RNG.random(20), RNG.random(20))
 
 
+def rows_with_an_error(a, at):
+    row = np.zeros(len(a) + 1, int)
+    for i in range(len(a)):
+        new = np.empty_like(row)
+        new[0] = i
+        for j in range(len(a)):
+            new[j + 1] = min(new[j] + a[j], row[j] + 1)
+        a[i] += row[at[i]] % 3
+        row = new
+    return row
+
+
+def test_own_memory_of_turns():
+    """What the loops of earlier turns have logged is given up, what the program sees is not."""
+    a = RNG.integers(0, 9, 12)
+    at = np.arange(12)
+    like(rows_with_an_error, a, at)
+    for turn in (0, 5, 11):
+        wrong = at.copy()
+        wrong[turn] = 99
+        like(rows_with_an_error, a.copy(), wrong)
+    big = a.copy()
+    big[7] = 2**63 - 5
+    like(rows_with_an_error, big, at)
+
+
 def aliases(x):
     y = x[1:]
     for k in range(len(y)):

@@ -141,6 +141,22 @@ def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
     assert 25 <= spent <= 40  # captures of so much code have cost 3 ms
 
 
+def test_looks_at_a_whole_programs_calls_are_bounded(clock):
+    """Without a look at them calls cost nothing; what looks have cost is not there for captures."""
+    now, looks, skipped = 100 * MS, 0, 0
+    while _C.test_account_looks(1, 5, now):
+        looks, skipped = looks + 1, skipped + 5
+    assert 1000 < looks < 10_000
+    while not _C.test_account_looks(0, 0, now):
+        now += MS
+    assert 0 < now - 100 * MS < 10 * MS
+    _C.test_account_plain(0, 100 * MS)
+    assert _C.test_account_call(0, 100, now) > 0
+    for _ in range(40):
+        _C.test_account_looks(1000, 0, now)
+    assert _C.test_account_call(0, 100, now) == 0
+
+
 @pytest.mark.parametrize(("made", "turns", "from_", "factor"), [(False, 5, 1, 3), (True, 8, 2, 2)])
 def test_what_does_not_pay_gets_dearer(clock, made, turns, from_, factor):
     """Ever more has to be spent plainly before the next attempt: captures that came to nothing, and plans

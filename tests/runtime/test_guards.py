@@ -38,6 +38,10 @@ class Guards:
         program = _C._guards(subject.__code__, self.sources, self.guards)
         return lambda *slots: _C._guards_check(program, slots)
 
+    def reached(self, *slots):
+        program = _C._guards(subject.__code__, self.sources, self.guards)
+        return [_C._guards_reached(program, slots) for _ in range(2)]  # the second one is watched
+
     def covered(self):
         return _C._guards_covered(_C._guards(subject.__code__, self.sources, self.guards))
 
@@ -81,6 +85,17 @@ def test_int_range():
     assert check(-2) is None and check(5) is None
     assert check(6) == "x in [-2, 5], now 6 (file.py:12)"
     assert check(True) is not None and check(2**70) is not None
+
+
+def test_items_are_reached_only_in_a_list_of_the_length():
+    g = Guards()
+    x = g.slot(0)
+    g.guard("LENGTH", x, low=50)
+    for k in range(50):
+        g.guard("TYPE", g.source("ITEM", x, key=k), int)
+    assert g.reached([1] * 50) == [51, 51]
+    assert g.reached([1] * 60) == [1, 1]
+    assert g.reached([1] * 10 + [2.0] * 40) == [12, 12]
 
 
 def test_length_and_items():

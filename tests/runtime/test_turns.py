@@ -46,13 +46,25 @@ def loops_behind(cum, numbers, n):
     return total
 
 
+def emptied(cum, numbers, n):
+    """Nothing tells how many turns there are."""
+    total = 0
+    while numbers:
+        u = numbers.pop()
+        j = 0
+        while cum[j] < u:
+            j += 1
+        total += j
+    return total
+
+
 def runs(compiled, times):
     """How many plans each of so many calls runs."""
     counts = []
     for _ in range(times):
         numbers = [k * 0.37 % 1 for k in range(N)]
         before = compiled.stats()["plan_runs"]
-        assert compiled(CUM, numbers[:], N) == compiled.__wrapped__(CUM, numbers, N)
+        assert compiled(CUM, numbers[:], N) == compiled.__wrapped__(CUM, numbers[:], N)
         counts.append(compiled.stats()["plan_runs"] - before)
     return counts
 
@@ -65,6 +77,52 @@ def test_slower_turns_are_left_in_that_call_and_the_next_ones(took):
     took(SLOW, FAST)
     first, *others = runs(compiled(searched), 12)
     assert 256 <= first < 1000 and max(others) < 10
+
+
+def test_turns_that_nothing_counts_are_left_in_the_same_call(took):
+    took(SLOW, FAST)
+    first, *others = runs(compiled(emptied), 12)
+    assert 256 <= first < 700 and max(others) < 10
+
+
+def test_faster_turns_that_nothing_counts_stay(took):
+    took(FAST, SLOW)
+    assert min(runs(compiled(emptied), 12)) > N - 100
+
+
+def ends(cum, numbers, events):
+    total = 0
+    while numbers:
+        u = numbers.pop()
+        j = 0
+        while cum[j] < u:
+            j += 1
+        total += j
+        if events.pop():
+            if events[-1] == "return":
+                return total, j
+            if events[-1] == "raise":
+                numbers[total]
+            break
+    return total
+
+
+@pytest.mark.parametrize("how", ["break", "return", "raise"])
+def test_how_a_turn_that_is_stepped_may_end(took, how):
+    took(SLOW, FAST)
+
+    def ended(function, turn):
+        numbers, events = [k * 0.37 % 1 for k in range(N)], [how, 1, *[0] * turn]
+        try:
+            return function(CUM, numbers, events), numbers
+        except IndexError as error:
+            return str(error), error.__traceback__.tb_next.tb_lineno, numbers
+
+    for turn in (300, 310, 320, 321, 350):
+        f = compiled(ends)
+        for _ in range(2):
+            assert ended(f, turn) == ended(ends, turn)
+        assert f.stats()["plan_runs"] > 250
 
 
 def test_they_are_compared_again(took):

@@ -151,11 +151,24 @@ follow_returned(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, value_const(in, Py_None));
 }
 
-/* A value of the forward pass as it was there: its memory may have been written since. */
+/* NULL: it is no number from outside. */
+static Value *
+number_from_outside(Interp *in, NodeId node)
+{
+    if (graph_node(in->graph, node)->type.form != FORM_PYTHON) return NULL;
+    for (int i = 0; i < in->memory.inputs.len; i++)
+        if (in->memory.inputs.at[i]->node == node) return in->memory.inputs.at[i];
+    return NULL;
+}
+
+/* A value of the forward pass as it was there: its memory may have been written since.  A number
+   that comes from outside keeps its source: it may become a length. */
 static Answer
 value_then(Interp *in, NodeId node, Value **out)
 {
     Type type = graph_node(in->graph, node)->type;
+    Value *number = number_from_outside(in, node);
+    if (number != NULL) return given(out, number);
     NodeId now = type.form == FORM_ARRAY ? array_current(in, node) : node;
     if (now != NO_NODE && now != node)
         now = graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL);

@@ -177,6 +177,16 @@ side_as_python(Interp *in, NodeId side, DType dtype, NodeId *out)
     return ANSWER_YES;
 }
 
+/* The number that a kept loop leaves as Python's or NumPy's (loop_pick_class): one number. */
+static bool
+is_same_number(Interp *in, const Node *pick, DType dtype)
+{
+    const Node *python = graph_node(in->graph, pick->args[0]);
+    return python->type.form == FORM_PYTHON && python->type.dtype == dtype && python->nargs == 1 &&
+           python->args[0] == pick->args[1] &&
+           (python->op == OP_py_int || python->op == OP_py_float);
+}
+
 Answer
 picked_number(Interp *in, const Value *value, DType dtype, Value **out)
 {
@@ -184,6 +194,10 @@ picked_number(Interp *in, const Value *value, DType dtype, Value **out)
     Type type = type_scalar(dtype, FORM_PYTHON);
     NodeId chosen;
     if (pick->op != OP_pick) return ANSWER_NO;
+    if (is_same_number(in, pick, dtype)) {
+        *out = value_node(in, pick->args[0]);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     NodeId sides[2] = {pick->args[0], pick->args[1]}, args[3] = {pick->args[2]};
     TRY(side_as_python(in, sides[1], dtype, &args[1]));
     TRY(side_as_python(in, sides[0], dtype, &args[2]));

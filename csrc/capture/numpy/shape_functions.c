@@ -260,7 +260,8 @@ do_diagonal(Interp *in, const Rule *rule, Value *const *args, Value **out)
     }
     type.shape[type.rank] = none ? zero : count;
     type.stride[type.rank++] = size_add(g, from.stride[axis[0]], from.stride[axis[1]]);
-    TRY(node_view(in, OP_broadcast, node, &type, 0, NULL, &node));
+    const int64_t which[] = {first, axis[0], axis[1]};
+    TRY(node_view(in, OP_broadcast, node, &type, COUNT_OF(which), which, &node));
     return push_node(in, node, out);
 }
 
@@ -381,10 +382,13 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     else if (axes[0] >= type.rank)
         return interp_break(in, BREAK_SHAPE, "flip of too few axes");
     Graph *g = in->graph;
+    int64_t turned[MAX_RANK];
+    int count = 0;
     for (int i = 0; i < type.rank; i++) {
         bool named = n < 0;
         for (int k = 0; k < n; k++) named = named || axes[k] == i;
         if (!named) continue;
+        turned[count++] = i;
         if (size_is_zero(g, type.shape[i]))
             continue; /* an axis without elements keeps its stride */
         SizeId last = size_add(g, type.shape[i], size_const(g, -1));
@@ -392,7 +396,7 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
         type.stride[i] = size_mul(g, size_const(g, -1), type.stride[i]);
         if (type.offset == NO_SIZE || type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
-    TRY(node_view(in, OP_flip, node, &type, 0, NULL, &node));
+    TRY(node_view(in, OP_flip, node, &type, count, turned, &node));
     return push_node(in, node, out);
 }
 

@@ -9,6 +9,11 @@ number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
     if (call->nargs == 0 || (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
         return fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
     Value *value = call->args[0];
+    if (value_is_loose_number(in, value)) { /* whichever class it has */
+        DType own = PyFloat_Check(object_sample(in, value)) ? DT_F64 : DT_I64;
+        Answer picked = picked_number(in, value, own, &value);
+        if (answer_stops(picked)) return picked;
+    }
     if (dtype != DT_BOOL && value->kind == V_PURE) return builtin_of_text(call, (PyObject *)type);
     if (dtype == DT_BOOL) {
         int known;

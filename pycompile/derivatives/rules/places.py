@@ -136,14 +136,15 @@ def tile_A(g, o, A, reps):
 
 @rule(np.pad, "array")
 def pad_array(g, o, array, pad_width, mode="constant", **kwargs):
+    moves = mode in ("constant", "empty", "edge", "reflect", "symmetric", "wrap")
+    if not moves or kwargs.get("reflect_type") == "odd":
+        raise NoRule(f"np.pad with mode {mode!r}" + (" of odd type" if moves else ""))
     where = np.pad(
         np.arange(1, array.size + 1).reshape(array.shape),
         pad_width,
         mode if mode != "empty" else "constant",
         **({} if mode in ("constant", "empty") else kwargs),
     )
-    if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
-        raise NoRule(f"np.pad with mode {mode!r}")
     back = np.zeros(array.size + 1, g.dtype)
     np.add.at(back, where, g)
     return back[1:].reshape(array.shape)

@@ -164,7 +164,9 @@ def einsum_back(g, o, subscripts, operands, which):
     terms = ",".join([out, *(name for name, _ in others)])
     part = g if terms == here else np.einsum(f"{terms}->{here}", g, *(x for _, x in others))
     lengths = dict(zip(mine, array.shape, strict=True))
-    part = part.reshape(tuple(lengths[c] if c in known else 1 for c in unique))
+    found = dict(zip(here, part.shape, strict=True))  # or 1: NumPy broadcasts letters
+    part = part.reshape(tuple(found.get(c, 1) for c in unique))
+    part = unspread(part, tuple(lengths[c] if found.get(c, 1) != 1 else 1 for c in unique))
     part = np.broadcast_to(part, tuple(lengths[c] for c in unique))
     if unique == mine:
         return part

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pycompile.derivatives._pieces import unspread
-from pycompile.derivatives.rules._table import NoRule, rule
+from pycompile.derivatives.rules._table import rule
 
 
 @rule(np.convolve, "a")
@@ -17,6 +17,8 @@ def convolve_v(g, o, a, v, mode="full"):
 
 
 def _convolve_back(g, a, v, mode, which):
+    shape = np.shape(v if which else a)
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
     n, m = a.shape[0], v.shape[0]
     full = n + m - 1
     # Where the result begins in the full one.
@@ -24,53 +26,64 @@ def _convolve_back(g, a, v, mode, which):
     wide = np.concatenate(
         (np.zeros(start, g.dtype), g, np.zeros(full - start - g.shape[0], g.dtype))
     )
-    return np.convolve(wide, (v if which == 0 else a)[::-1], "valid")
+    return np.convolve(wide, (v if which == 0 else a)[::-1], "valid").reshape(shape)
 
 
 @rule(np.correlate, "a")
 def correlate_a(g, o, a, v, mode="valid"):
-    return _convolve_back(g, a, np.conjugate(v[::-1]), mode, 0)
+    return _convolve_back(g, a, np.conjugate(np.flip(v)), mode, 0)
 
 
 @rule(np.correlate, "v")
 def correlate_v(g, o, a, v, mode="valid"):
-    return np.conjugate(_convolve_back(g, a, v, mode, 1)[::-1])
+    return np.conjugate(np.flip(_convolve_back(g, a, v, mode, 1)))
 
 
-def _segments(x, xp):
-    """Of each x the segment between which xp it lies, where it lies in there, and whether it does."""
+def _segments(x, xp, period):
+    """Of each x the points around it, by number, their distance, where it lies between them, and whether
+    it does."""
+    order = np.arange(xp.shape[0])
+    if period is not None:  # as NumPy does it
+        x, xp = x % period, xp % period
+        order = np.argsort(xp)
+        xp = xp[order]
+        xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))
+        order = np.concatenate((order[-1:], order, order[:1]))
+    if xp.shape[0] == 1:  # as though it came twice
+        xp = np.concatenate((xp, xp + 1.0))
+        order = np.concatenate((order, order))
     at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
     width = xp[at + 1] - xp[at]
     part = np.clip((x - xp[at]) / width, 0.0, 1.0)
-    return at, width, part, (x >= xp[0]) & (x <= xp[-1])
+    return order[at], order[at + 1], width, part, (x >= xp[0]) & (x <= xp[-1])
 
 
 @rule(np.interp, "x")
 def interp_x(g, o, x, xp, fp, left=None, right=None, period=None):
-    at, width, part, inside = _segments(x, xp)
-    return np.where(inside, g * (fp[at + 1] - fp[at]) / width, 0.0)
+    low, high, width, _, inside = _segments(x, xp, period)
+    return np.where(inside, g * (fp[high] - fp[low]) / width, 0.0)
 
 
 @rule(np.interp, "fp")
 def interp_fp(g, o, x, xp, fp, left=None, right=None, period=None):
-    if left is not None or right is not None or period is not None:
-        raise NoRule("np.interp with left, right or period, by fp")
-    at, width, part, inside = _segments(x, xp)
+    low, high, _, part, _ = _segments(x, xp, period)
+    if left is not None and period is None:
+        g = np.where(x < xp[0], 0.0, g)
+    if right is not None and period is None:
+        g = np.where(x > xp[-1], 0.0, g)
     back = np.zeros(fp.shape, np.result_type(g))
-    np.add.at(back, at, g * (1.0 - part))
-    np.add.at(back, at + 1, g * part)
+    np.add.at(back, low, g * (1.0 - part))
+    np.add.at(back, high, g * part)
     return back
 
 
 @rule(np.interp, "xp")
 def interp_xp(g, o, x, xp, fp, left=None, right=None, period=None):
-    if period is not None:
-        raise NoRule("np.interp with period, by xp")
-    at, width, part, inside = _segments(x, xp)
-    slope = np.where(inside, g * (fp[at + 1] - fp[at]) / width, 0.0)
+    low, high, width, part, inside = _segments(x, xp, period)
+    slope = np.where(inside, g * (fp[high] - fp[low]) / width, 0.0)
     back = np.zeros(xp.shape, np.result_type(slope))
-    np.add.at(back, at, -slope * (1.0 - part))
-    np.add.at(back, at + 1, -slope * part)
+    np.add.at(back, low, -slope * (1.0 - part))
+    np.add.at(back, high, -slope * part)
     return back
 
 
