@@ -92,7 +92,8 @@ class Image:
             raise pickle.UnpicklingError("the image is damaged")
         vars(self).update(pickle.loads(sealed[32:]))
         made = vars(self).pop("made")
-        self._calls = [_Call(*call, of) for call, of in zip(state["calls"], made)]
+        calls = zip(state["calls"], made)
+        self._calls = [_Call(function, args, kwargs, of) for (function, args, kwargs), of in calls]
 
     def __call__(self, worker: str | None = None) -> None:
         """Puts the code into the cache and makes the calls' plans.
