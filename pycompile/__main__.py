@@ -113,6 +113,13 @@ def main(arguments: list[str] | None = None) -> int:
     library.add_argument("--cpu", help="what the C compiler's -march takes; by default this CPU")
     library.add_argument("--elementary", choices=["libm"], help="exp, log, … of the C library")
     library.add_argument("--blas", help="of products: a path, or its name for the linker")
+    library.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        metavar="NAME=MODULE:FUNCTION",
+        help="another function of the library; 'NAME=MODULE:FUNCTION(f64[n])' of its own arguments",
+    )
     page = commands.add_parser("report", help="make a page of what PYCOMPILE_TRACE has written")
     page.add_argument("folder", metavar="DIR", help="the folder that PYCOMPILE_TRACE named")
     page.add_argument("-o", dest="output", metavar="PAGE", help="by default DIR/report.html")
@@ -126,7 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
         from pycompile import _export
 
         how = {"cpu": chosen.cpu, "elementary": chosen.elementary, "blas": chosen.blas}
-        return _export.command(chosen.function, chosen.args, chosen.output, **how)
+        return _export.command(chosen.function, chosen.args, chosen.output, chosen.also, **how)
     if chosen.command == "report":
         from pycompile._report import report
 

@@ -200,9 +200,9 @@ def _is_of(kind: dict[str, Any], fields: dict[str, str]) -> bool:
     return device or fields.get("cpu", "").partition(" ")[0] == kind["cpu"]
 
 
-def _collect(names: Iterable[str]) -> dict[str, bytes]:
+def _collect(names: Iterable[str], folder: Path) -> dict[str, bytes]:
     """Of these entries those for machines like this one: code, record, and the notes of compilers."""
-    folder, kind = _folder(), _C.cache_kind()
+    kind = _C.cache_kind()
     contents: dict[str, bytes] = {}
     for entry in sorted(names):
         try:
@@ -211,16 +211,24 @@ def _collect(names: Iterable[str]) -> dict[str, bytes]:
             continue
         if _is_of(kind, _fields(record)) and _C.cache_check(str(folder / entry)):
             contents |= {entry: code, _record(entry): record}
-    if not contents:
-        raise Refused(f"there is nothing in {folder} for machines of this kind")
-    for note in folder.glob("compiler-*"):
+    for note in folder.glob("compiler-*") if contents else ():
         contents[note.name] = note.read_bytes()
     return contents
 
 
-def export_of(names: Iterable[str], out: IO[bytes]) -> int:
-    """Writes an export of these entries.  Returns how many there are.  Raises Refused for none."""
-    contents = _collect(names)
+def export_of(names: Iterable[str], out: IO[bytes], folders: Iterable[str] = ()) -> int:
+    """Writes an export of these entries.  Returns how many there are.  Raises Refused for none.
+
+    They are in the cache's folder, or in one of these, which the cache had.
+    """
+    contents: dict[str, bytes] = {}
+    known, entries = [*folders, *filter(None, [_C.cache_folder()])], set(names)
+    if not known:
+        raise Refused(_NO_FOLDER)
+    for folder in known:
+        contents |= _collect(entries - contents.keys(), Path(folder))
+    if not contents:
+        raise Refused(f"there is nothing in {known[-1]} for machines of this kind")
     digests = {name: hashlib.blake2s(data).hexdigest() for name, data in contents.items()}
     manifest = {"format": FORMAT, "kind": _C.cache_kind(), "files": digests}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -105,14 +105,38 @@ def _told(reasons: list[_reasons.Reason]) -> str:
     return "it cannot be exported:\n" + "\n".join(lines)
 
 
-def command(place: str, args: str, output: str, **how: Any) -> int:
+def command(place: str, args: str, output: str, also: list[str], **how: Any) -> int:
     """`python -m pycompile export`.  Returns the exit status."""
-    module, _, function = place.partition(":")
     sys.path.insert(0, "")
-    found = operator.attrgetter(function)(importlib.import_module(module))
     try:
-        print(export(found, output, _arguments.of_text(args), **how))
-    except ExportError as error:
+        found, given = _function_of(place), _arguments.of_text(args)
+        functions = dict(_named_of(said, given) for said in also)
+        print(export(found, output, given, functions=functions, **how))
+    except (ExportError, OSError, TypeError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _function_of(place: str) -> Any:
+    """The function at "module:function"."""
+    module, _, name = place.partition(":")
+    if not module or not name:
+        raise ValueError(f"a function is named as module:function, not {place!r}")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{place}: {error}") from None
+    try:
+        return operator.attrgetter(name)(found)
+    except AttributeError as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def _named_of(said: str, args: tuple[Any, ...]) -> tuple[str, Any]:
+    """What "name=module:function" says, or "name=module:function(f64[n])" of its own arguments."""
+    name, _, place = said.partition("=")
+    if not name or not place:
+        raise ValueError(f"another function is named as name=module:function, not {said!r}")
+    place, own, given = place.partition("(")
+    return name, (_function_of(place), _arguments.of_text(given[:-1]) if own else args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import types
 from typing import Any
@@ -10,20 +11,23 @@ import numpy as np
 
 from pycompile._errors import ExportError
 from pycompile._precompile import Array, bind
-from pycompile._shapes import Dim
 
 _NUMBERS = (bool, int, float, complex)
 _STAND_INS: dict[type, Any] = {bool: True, int: 3, float: 1.5, complex: 1 + 1j}
 
 
 def of_text(said: str) -> tuple[Any, ...]:
-    """What "f64[n, 3], f32, float" stands for."""
+    """What "f64[n, 3], f32, float, 2.5" stands for."""
     return tuple(
         _of_word(word.strip()) for word in re.split(r",(?![^\[]*\])", said) if said.strip()
     )
 
 
 def _of_word(said: str) -> Any:
+    try:
+        return ast.literal_eval(said)
+    except (SyntaxError, ValueError):  # it is no value
+        pass
     found = re.fullmatch(r"(\w+)(?:\[(.*)\])?", said)
     kind, axes = found.groups() if found else (said, None)
     width = re.fullmatch(r"([fiuc])(8|16|32|64|128)", kind)
@@ -58,6 +62,8 @@ def _has_array(said: Any) -> bool:
 def bound(function: types.FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """By slot of the function: the name of what the caller passes or None; what was said; values."""
     code = function.__code__
+    for each in args:
+        _check_layout(each)
     marks = tuple(object() for _ in args)
     places = bind(function, marks, None)
     at_mark = {id(mark): number for number, mark in enumerate(marks)}
@@ -86,11 +92,57 @@ def has_names(args: tuple[Any, ...]) -> bool:
     )
 
 
-def shown(said: Any) -> str:
+def known_lengths(passed: list[tuple[str, Any]], found: list[tuple[bool, tuple[int, ...]]]) -> Any:
+    """Of lengths that have a name, and are numbers in what was captured: why there is no library."""
+    for (argument, said), (_, least) in zip(passed, found):
+        names = said.shape if isinstance(said, Array) else ()
+        for name, length in zip(names, least):
+            if not isinstance(name, int) and length < 0:
+                name = getattr(name, "name", name)
+                yield f"the length {name!r} of argument {argument!r} has to be a number: give it"
+
+
+def _check_layout(said: Any) -> None:
+    """Strides are of one length alone; orders are of all."""
+    if isinstance(said, Array) and has_names((said,)) and not isinstance(said.layout, str):
+        text = f"the layout {said.layout} with lengths that have names: 'C' and 'F' go with these"
+        raise ExportError(text, [("", 0, text)])
+
+
+def shown(said: Any, written: bool) -> str:
+    """For the header."""
     if isinstance(said, (Array, np.ndarray)):
-        axes = (length.name if isinstance(length, Dim) else str(length) for length in said.shape)
-        return f"{said.dtype.name}[{', '.join(axes)}]"
+        axes = ", ".join(str(getattr(length, "name", length)) for length in said.shape)
+        return f"{said.dtype.name}[{axes}], {_order_of(said)}{', written' if written else ''}"
     return f"{dtype_of(said)}, a number"
+
+
+def _order_of(said: Any) -> str:
+    array = said if isinstance(said, np.ndarray) else said.make({})
+    if array.flags.c_contiguous:
+        return "C order"
+    if array.flags.f_contiguous:
+        return "Fortran order"
+    return f"strides {', '.join(str(step // array.itemsize) for step in array.strides)}"
+
+
+def named_shape(text: str, arguments: list[tuple[str, Any]], inputs: dict[int, int]) -> str:
+    """The lengths of a result: those of arguments by their names, or as x.shape[0]."""
+
+    def name(found: re.Match[str]) -> str:
+        number = inputs.get(int(found[1]), -1)
+        if number < 0:
+            return "?"
+        argument, said = arguments[number]
+        if not isinstance(said, (Array, np.ndarray)):
+            return argument
+        length = said.shape[int(found[2])]
+        named = getattr(length, "name", length)
+        return str(named) if isinstance(said, Array) else f"{argument}.shape[{found[2]}]"
+
+    text = re.sub(r"\bn\d+\b", "?", re.sub(r"\bd(\d+)_(\d+)\b", name, text))
+    text = text.replace(" + -", " - ")
+    return re.sub(r"(^|, )\(([^()]*)\)(?=, |$)", r"\1\2", text)
 
 
 def dtype_of(said: Any) -> str:

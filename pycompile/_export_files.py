@@ -138,11 +138,16 @@ def _header(library: Library) -> str:
     text = [f"{said}*/\n", _texts.filled(_texts.HEAD, DLPACK=_source("dlpack.h"), **names)]
     for each in library.exported.values():
         lines = [
-            f"{i}  {key}: {_arguments.shown(of)}" for i, (key, of) in enumerate(each.arguments)
+            f"{i}  {key}: {_arguments.shown(of, written)}"
+            for i, ((key, of), written) in enumerate(zip(each.arguments, each.written))
         ]
         lines += _arguments.lengths_said(each.arguments, each.least)
         lines.append("Results:")
-        lines += [f"{i}  {dtype}, {rank} axes" for i, (dtype, rank) in enumerate(each.results)]
+        shaped = zip(each.results, each.shapes)
+        lines += [
+            f"{i}  {dtype}[{shape}]" if rank else f"{i}  {dtype}, a number"
+            for i, ((dtype, rank), shape) in enumerate(shaped)
+        ]
         shown = "\n".join(f"   {_texts.comment(line)}" for line in lines)
         text.append(f"/* Arguments:\n{shown}  */\n")
         text.append(_texts.filled(_texts.DECLARED, NAME=each.symbol))

@@ -39,13 +39,17 @@ class Exported:
         self.careful: str | None = made.get("careful")
         self.value = _value_said(made["value"])
         self.arguments = arguments
-        self.results = list(_results(self.value))
+        found = list(_results(made["value"]))
+        self.results = [(dtype, rank) for dtype, rank, _ in found]
+        self.shapes = [
+            _arguments.named_shape(each, arguments, made["inputs"]) for *_, each in found
+        ]
 
 
 def _results(value: Any) -> Any:
-    """(dtype, axes) of each result, in the order of the library's."""
+    """(dtype, axes, lengths) of each result, in the order of the library's."""
     if value[0] == "result":
-        yield value[3], value[4]
+        yield value[3:6]
     elif value[0] in ("tuple", "list"):
         for item in value[1]:
             yield from _results(item)
@@ -78,7 +82,7 @@ def _value_said(value: Any) -> Any:
         return "float", what.hex()
     if kind == "constant" and type(what) is complex:
         return "complex", (what.real.hex(), what.imag.hex())
-    return value
+    return value[:5]
 
 
 class Library:
@@ -137,11 +141,13 @@ class Library:
         self._add_reasons(made, first)
         for constant in _odd_constants(made["value"]):
             self.reasons.append((*first, f"it returns {constant!r}, which no text can stand for"))
+        passed = [(name, of) for name, of in zip(names, said) if name is not None]
+        for text in _arguments.known_lengths(passed, made["arguments"]):
+            self.reasons.append((*first, text))
         for pointer in _functions.pointers(made.get("kernels", "")):
             self.pointers.setdefault(pointer, first)
         if self.reasons:
             return
-        passed = [(name, of) for name, of in zip(names, said) if name is not None]
         self.exported[key] = Exported(symbol, own, made, passed)
 
     def captured(self, plain: Any, args: tuple[Any, ...], own: str, symbol: str) -> Any:
@@ -195,9 +201,13 @@ class Library:
         loop = f"loop_{name}_{taken}_{given}"
         if loop in self.loops:
             return
-        pointer = self.inlines and (
-            _functions.pointer_of(_loops.LIBM.get(name, name), getattr(np, name, None), taken)
-            or _compiler.tried_pair(name, taken)
+        pointer = (
+            self.inlines
+            and taken in _loops.CTYPES
+            and (
+                _functions.pointer_of(_loops.LIBM.get(name, name), getattr(np, name, None), taken)
+                or _compiler.tried_pair(name, taken)
+            )
         )
         if pointer:
             self.pointers.setdefault(pointer[0], (file, line))

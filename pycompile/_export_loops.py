@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
+CTYPES = {"f64": ("double", ""), "f32": ("float", "f")}
 LIBM = {
     **{
         n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan")
@@ -39,9 +39,9 @@ _OF_ONE = {  # numpy/npymath/npy_math_internal.h.src
 
 
 def loop_text(loop: str, name: str, taken: str, given: str) -> str | None:
-    if taken not in _CTYPES or taken != given:
+    if taken not in CTYPES or taken != given:
         return None
-    c, end = _CTYPES[taken]
+    c, end = CTYPES[taken]
     binary = name in _BINARY or name in _EXPRESSIONS
     if name in LIBM:
         expression = f"{LIBM[name]}{end}(a{', b' if binary else ''})"
@@ -81,7 +81,7 @@ _ONE_EXPONENT = """    const {c} e = *(const {c} *)data[1];
 
 def vector_loop_text(loop: str, name: str, dtype: str, pointer: str, size: int) -> str:
     """A loop by a function of vectors; those that the last vector lacks are the last element."""
-    c, end = _CTYPES[dtype]
+    c, end = CTYPES[dtype]
     letters = "ab" if name in _BINARY else "a"
     vectors = ", ".join(letters)
     loads = "".join(
@@ -176,7 +176,7 @@ def has_numpys_bits(name: str, dtype: str) -> bool:
     file = ctypes.util.find_library("m")
     if file is None:
         return False
-    called = getattr(ctypes.CDLL(file), LIBM[name] + _CTYPES[dtype][1])
+    called = getattr(ctypes.CDLL(file), LIBM[name] + CTYPES[dtype][1])
     arity = 2 if name in _BINARY else 1
     called.restype, called.argtypes = kind, [kind] * arity
     spread = np.random.default_rng(0)

@@ -11,10 +11,12 @@ called with decides about its next plans.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import logging
 import os
+import pickle
 import platform
 import re
 import types
@@ -59,6 +61,7 @@ class Image:
         self._versions = _versions()
         self._cpu: str = _C.cache_kind()["cpu"]
         self._code = b""
+        self._folders: dict[str, None] = {}  # those that the cache had when code was made
 
     def precompile(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
         """As `function.precompile(*args, **kwargs)`, here and in each worker."""
@@ -66,17 +69,31 @@ class Image:
             raise TypeError(f"an image takes what pycompile.compile gives, not {function!r}")
         made = _make_apart(function, args, kwargs)
         self._calls.append(_Call(function, args, kwargs, made))
+        if folder := _C.cache_folder():
+            self._folders[folder] = None
         return function.precompile(*args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
         code, loaded = io.BytesIO(), _C.code_info()["entries"]
         try:
-            taken = _cache.export_of(loaded, code)
+            taken = _cache.export_of(loaded, code, self._folders)
         except _cache.Refused:
             taken = 0
         if taken < len(loaded):
             _log.info("an image has %d of %d kernels: the cache lacks others", taken, len(loaded))
-        return {**vars(self), "_code": code.getvalue() or self._code}
+        said = {**vars(self), "_code": code.getvalue() or self._code, "_folders": {}}
+        calls = said.pop("_calls")
+        made = pickle.dumps({**said, "made": [call.made for call in calls]})
+        return {"calls": [tuple(call[:3]) for call in calls], "sealed": _digest(made) + made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        sealed: bytes = state["sealed"]
+        if _digest(sealed[32:]) != sealed[:32]:
+            raise pickle.UnpicklingError("the image is damaged")
+        vars(self).update(pickle.loads(sealed[32:]))
+        made = vars(self).pop("made")
+        calls = zip(state["calls"], made)
+        self._calls = [_Call(function, args, kwargs, of) for (function, args, kwargs), of in calls]
 
     def __call__(self, worker: str | None = None) -> None:
         """Puts the code into the cache and makes the calls' plans.
@@ -128,6 +145,10 @@ class Image:
             return f"here it is {type(call.function).__name__!r}, which is not compiled"
         here = _make_apart(call.function, call.args, call.kwargs)
         return _difference(call.made, here, _C.cache_kind()["cpu"] != self._cpu)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2s(data).digest()
 
 
 def _name_of(function: Any) -> str:

@@ -120,3 +120,33 @@ def test_an_image_takes_what_is_compiled():
     with pytest.raises(TypeError, match="what pycompile.compile gives"):
         pycompile.Image().precompile(np.sin, 1.0)
     assert pickle.loads(pickle.dumps(pycompile.Image()))() is None
+
+
+@pycompile.compile
+def halved(x):
+    return np.tanh(x) / 2
+
+
+@pytest.fixture
+def image(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(tmp_path / "there"))
+    pycompile.reset()
+    made = pycompile.Image()
+    assert made.precompile(halved, pycompile.Array(30))
+    return made
+
+
+def test_an_image_has_the_code_of_a_folder_that_the_cache_had(image, tmp_path, monkeypatch):
+    there = pickle.dumps(image)
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(tmp_path / "here"))
+    assert len(pickle.dumps(image)) == len(there)
+    assert len(pickle.dumps(pickle.loads(there))) == len(there)
+
+
+def test_a_damaged_image_says_so(image):
+    state = image.__getstate__()
+    for at in range(0, len(state["sealed"]), 97):
+        sealed = bytearray(state["sealed"])
+        sealed[at] ^= 0x80
+        with pytest.raises(pickle.UnpicklingError, match="the image is damaged"):
+            pycompile.Image().__setstate__({**state, "sealed": bytes(sealed)})

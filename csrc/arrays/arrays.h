@@ -36,7 +36,7 @@ typedef struct {
     DType dtype;
     uint8_t rank, known_shape, known_stride; /* the latter two with a bit per axis */
     uint8_t least_shape; /* of known_shape: axes of this length at least; and where there are such,
-                            the strides are those of a new array in C order */
+                            the strides are those of a new array in the order that flags has */
     unsigned flags;      /* ArrayFlags that must be set */
     unsigned own_flags, own_values; /* the library's flags to compare, and their values */
     uintptr_t misaligned;           /* bits of the address that must be 0 */

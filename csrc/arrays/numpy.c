@@ -214,7 +214,8 @@ static bool
 has_lengths(const int64_t *shape, const int64_t *strides, const ArrayLike *like)
 {
     int64_t stride = (int64_t)dtype_size(like->dtype);
-    for (int i = like->rank - 1; i >= 0; i--) {
+    for (int axis = 0; axis < like->rank; axis++) {
+        int i = like->flags & ARRAY_F_CONTIGUOUS ? axis : like->rank - 1 - axis;
         int64_t length = shape[i];
         if (strides[i] != stride) return false;
         if (like->least_shape >> i & 1 ? length < like->shape[i] : length != like->shape[i])

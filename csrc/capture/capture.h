@@ -101,7 +101,7 @@ typedef struct {
         uint8_t known_shape;  /* bit per axis: shape[axis] is part of the guard */
         uint8_t known_stride; /* bit per axis */
         uint8_t least_shape;  /* bit per axis: shape[axis] is a lower bound; and where there is one,
-                                 all strides are those of a new array in C order */
+                                 all strides are those of a new array in the order of flags */
         unsigned flags;       /* ARRAY_* that must be set */
         uint8_t library;      /* Library */
         int device_number;    /* on a device */

@@ -218,8 +218,10 @@ export_call(Export *e, const Step *step, const char *name)
         put_operand(e, x->args[1], &x->arg_types[1]);
         text_printf(&e->out, "%d, 0, %d, 0, 0, ", x->results[0], export_selected(e, x->results[0]));
         if (export_placed(e, x->results[0]) == 0) /* there is no room for all */
-            return export_refuse(e, step->line > 0 ? e->graph->files.at[step->file] : NULL,
-                                 step->line, "what a mask selects is no result") < 0
+            return export_refuse(
+                       e, step->line > 0 ? e->graph->files.at[step->file] : NULL, step->line,
+                       "what array[mask] selects has to be returned: the library has no room "
+                       "for an array whose length only the call tells") < 0
                        ? -1
                        : 1;
     } else {

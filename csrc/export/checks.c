@@ -40,14 +40,15 @@ put_lengths(Export *e, int rank, const int64_t *lengths)
     text_put(&e->out, rank > 0 ? "}, " : "0}, ");
 }
 
-/* Is it written, and the least that its lengths are. */
+/* Is it written, and the least that its lengths are; of one that is known -1. */
 static int
 note_argument(Export *e, bool written, const Type *type, const Guard *guard)
 {
     PyObject *least = PyTuple_New(type->rank), *row;
     for (int i = 0; least != NULL && i < type->rank; i++) {
-        bool known = guard != NULL && guard->array.least_shape >> i & 1;
-        PyObject *length = PyLong_FromLongLong(known ? guard->array.shape[i] : 0);
+        bool known = guard != NULL && guard->array.known_shape >> i & 1;
+        bool open = known && guard->array.least_shape >> i & 1;
+        PyObject *length = PyLong_FromLongLong(open ? guard->array.shape[i] : known ? -1 : 0);
         if (length == NULL)
             Py_CLEAR(least);
         else
@@ -94,10 +95,13 @@ put_argument(Export *e, int argument, PyObject *name, PyObject *value)
         text_printf(&e->out, "0, 0, 0, 0, %d, {0}, {0}},\n", written);
         return 0;
     }
-    bool compact = guard->array.least_shape || guard->array.flags & ARRAY_C_CONTIGUOUS;
-    text_printf(&e->out, "%d, %d, %d, %d, %d, ",
+    unsigned flags = guard->array.flags;
+    const char *order = flags & ARRAY_C_CONTIGUOUS   ? "ORDER_C"
+                        : flags & ARRAY_F_CONTIGUOUS ? "ORDER_FORTRAN"
+                                                     : "ORDER_ANY";
+    text_printf(&e->out, "%d, %d, %d, %s, %d, ",
                 guard->array.known_shape & ~guard->array.least_shape, guard->array.least_shape,
-                compact ? 0 : guard->array.known_stride, compact, written);
+                flags & ARRAY_C_CONTIGUOUS ? 0 : guard->array.known_stride, order, written);
     put_lengths(e, type.rank, guard->array.shape);
     put_lengths(e, type.rank, guard->array.stride);
     text_put(&e->out, "},\n");
@@ -125,12 +129,10 @@ put_check(Export *e, const char *kind, int argument, int axis, int other, int ot
 }
 
 static void
-put_check_end(Export *e, int64_t low, int64_t high, const char *text)
+put_check_end(Export *e, int64_t low, int64_t high)
 {
-    text_printf(&e->out, "%s%lld, %s%lld, ", low == INT64_MIN ? "-1 + " : "",
-                (long long)(low == INT64_MIN ? low + 1 : low), "", (long long)high);
-    put_text(e, text);
-    text_put(&e->out, "},\n");
+    text_printf(&e->out, "%s%lld, %lld},\n", low == INT64_MIN ? "-1 + " : "",
+                (long long)(low == INT64_MIN ? low + 1 : low), (long long)high);
 }
 
 static int
@@ -149,7 +151,7 @@ put_sizes_check(Export *e, const Guard *guard)
                     (long long)term->value);
     }
     text_put(&e->out, "}, ");
-    put_check_end(e, guard->low, 0, "the lengths of the arrays do not go together");
+    put_check_end(e, guard->low, 0);
     return 1;
 }
 
@@ -166,7 +168,7 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
         if (argument < 0 || (low <= 0 && high == INT64_MAX)) return 0;
         put_check(e, "CHECK_LENGTH", argument, source->index, 0, 0);
         text_put(&e->out, "0, 0, ");
-        put_check_end(e, low, high, "the function was exported for other lengths");
+        put_check_end(e, low, high);
         return 1;
     }
     bool length = guard->array.least_shape != 0; /* the number is one, which has a least value */
@@ -174,7 +176,7 @@ put_range_check(Export *e, const Guard *guard, int64_t low, int64_t high)
         return refuse_guard(e, guard, decides);
     put_check(e, "CHECK_NUMBER", export_argument(e, guard->source), 0, 0, 0);
     text_put(&e->out, "0, 0, ");
-    put_check_end(e, low, high, "the function was exported for other numbers");
+    put_check_end(e, low, high);
     return 1;
 }
 
@@ -198,7 +200,7 @@ put_apart_check(Export *e, const Guard *guard)
     if (one < 0 || other < 0) return 0; /* they are told apart by the overlap of what is written */
     put_check(e, "CHECK_APART", one, 0, other, 0);
     text_put(&e->out, "0, 0, ");
-    put_check_end(e, 0, 0, "two arguments share memory");
+    put_check_end(e, 0, 0);
     return 1;
 }
 
@@ -230,7 +232,7 @@ put_guard(Export *e, const Guard *guard)
         if (one < 0 || other < 0) return refuse_guard(e, guard, "a length of what is no argument");
         put_check(e, "CHECK_SAME_LENGTH", one, (int)guard->low, other, (int)guard->high);
         text_put(&e->out, "0, 0, ");
-        put_check_end(e, 0, 0, "two axes are of different lengths");
+        put_check_end(e, 0, 0);
         return 1;
     }
     case GUARD_SIZES: return put_sizes_check(e, guard);

@@ -274,6 +274,37 @@ put_results(Export *e)
     text_put(&e->out, "    {0},\n};\n");
 }
 
+/* The lengths of a result for the header: "d0_1, 3", where d0_1 is an axis of an input. */
+static PyObject *
+describe_shape(const Export *e, const Type *type, bool selected)
+{
+    Text text = {0};
+    for (int i = 0; i < type->rank; i++) {
+        if (selected && i == 0) text_put(&text, "up to ");
+        size_print(e->graph, type->shape[i], &text);
+        text_put(&text, i + 1 < type->rank ? ", " : "");
+    }
+    PyObject *shape = text_finish(&text) < 0 ? NULL : text_to_str(&text);
+    text_free(&text);
+    return shape;
+}
+
+/* The argument of each input, by its node; -1: none. */
+static PyObject *
+describe_inputs(const Export *e)
+{
+    PyObject *inputs = PyDict_New();
+    for (int i = 0; inputs != NULL && i < e->graph->inputs.len; i++) {
+        PyObject *node = PyLong_FromLong(e->graph->inputs.at[i]);
+        PyObject *argument = PyLong_FromLong(export_argument(e, e->capture->input_source.at[i]));
+        if (node == NULL || argument == NULL || PyDict_SetItem(inputs, node, argument) < 0)
+            Py_CLEAR(inputs);
+        Py_XDECREF(node);
+        Py_XDECREF(argument);
+    }
+    return inputs;
+}
+
 /* What the function returns: ("result", number), ("argument", number), ("constant", object), or
    ("tuple" or "list", its items).  A new reference; NULL with the error set. */
 static PyObject *
@@ -290,8 +321,11 @@ describe_value(Export *e, BuildId id)
             export_refuse(e, NULL, 0, "it returns an object that is neither array nor number") < 0)
             return NULL;
         if (VEC_PUSH(e->graph->arena, &e->results, id) < 0) return NULL;
-        return Py_BuildValue("(siisi)", "result", e->results.len - 1, (int)type->form,
-                             dtype_long_name((DType)type->dtype), (int)type->rank);
+        PyObject *shape = describe_shape(e, type, selection != NULL);
+        return shape == NULL
+                   ? NULL
+                   : Py_BuildValue("(siisiN)", "result", e->results.len - 1, (int)type->form,
+                                   dtype_long_name((DType)type->dtype), (int)type->rank, shape);
     }
     if (build->kind == BUILD_CONST) return Py_BuildValue("(sO)", "constant", build->object);
     if (build->kind == BUILD_SOURCE && (argument = export_argument(e, build->source)) >= 0)
@@ -511,18 +545,19 @@ export_program(const ExportWanted *wanted, const struct Capture *capture, Progra
                 .reasons = PyList_New(0),
                 .loops = PyList_New(0),
                 .arguments = PyList_New(0)};
-    PyObject *made = NULL, *value = NULL, *tables = NULL;
+    PyObject *made = NULL, *value = NULL, *tables = NULL, *inputs = NULL;
     if (e.reasons == NULL || e.loops == NULL || e.arguments == NULL) goto done;
     if (export_find_selected(&e) < 0) goto done;
     int nsizes = e.graph->sizes.len + e.selected.len;
     e.needed = arena_alloc(e.graph->arena, (size_t)nsizes + 1);
     if (e.needed == NULL) goto done;
     if ((value = describe_value(&e, capture->exit.slot_value[0])) == NULL) goto done;
+    if ((inputs = describe_inputs(&e)) == NULL) goto done;
     program->quiet = true;
     if (drive_all(&e) < 0 || put_tables(&e) < 0) goto done;
     if ((tables = text_to_str(&e.out)) == NULL) goto done;
-    made = Py_BuildValue("{sOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "arguments",
-                         e.arguments, "value", value, "tables", tables);
+    made = Py_BuildValue("{sOsOsOsOsOsO}", "reasons", e.reasons, "loops", e.loops, "arguments",
+                         e.arguments, "value", value, "tables", tables, "inputs", inputs);
     if (made != NULL && PyList_GET_SIZE(e.reasons) == 0 && put_code(&e, made) < 0) Py_CLEAR(made);
 done:
     Py_XDECREF(e.reasons);
@@ -530,6 +565,7 @@ done:
     Py_XDECREF(e.arguments);
     Py_XDECREF(value);
     Py_XDECREF(tables);
+    Py_XDECREF(inputs);
     text_free(&e.out);
     text_free(&e.finds);
     return made;

@@ -549,6 +549,8 @@ size_is_zero(const Graph *g, SizeId id)
 /* ---- type.c: shape and stride rules, on expressions ---- */
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
+/* The same, or in Fortran order. */
+int type_dense(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, bool c_order);
 /* Fresh result of a pointwise op in NumPy's 'K' order over its arguments' strides (axes sorted as
    nditer sorts them). `ins`: the loop's input dtypes; NULL where they are the arguments' own.
    ANSWER_NO: shapes do not broadcast (no exception set). */

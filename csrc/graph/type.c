@@ -42,6 +42,14 @@ lay_out(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, const i
 }
 
 int
+type_dense(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, bool c_order)
+{
+    int order[MAX_RANK];
+    for (int i = 0; i < rank; i++) order[i] = rank - 1 - i;
+    return lay_out(g, out, dtype, rank, shape, c_order ? NULL : order);
+}
+
+int
 type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
 {
     return lay_out(g, out, dtype, rank, shape, NULL);

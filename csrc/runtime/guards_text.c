@@ -25,6 +25,7 @@ put_array(Text *out, const GuardCheck *check)
     }
     text_put(out, "]");
     if (check->array.flags & ARRAY_C_CONTIGUOUS) text_put(out, " C-contiguous");
+    if (check->array.flags & ARRAY_F_CONTIGUOUS) text_put(out, " F-contiguous");
     if (check->array.flags & ARRAY_WRITEABLE) text_put(out, " writeable");
     for (int i = 0, first = 1; i < check->array.rank; i++) {
         if (!(check->array.known_stride >> i & 1)) continue;

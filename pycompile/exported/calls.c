@@ -98,7 +98,14 @@ lines(LineFn line, const ExportedCall *call, const Run *run, const char *from, c
                                  run->data[call->to], 0);                                          \
         return 0;                                                                                  \
     }
-/* A heap, of the largest in front: ints that are equal are the same. */
+/* Introsort (Musser 1997): a run that is split badly too often is made a heap, of the largest in
+   front.  Ints that are equal are the same. */
+#define SWAP(T, A, B)                                                                              \
+    do {                                                                                           \
+        T swapped = *(T *)(A);                                                                     \
+        *(T *)(A) = *(T *)(B);                                                                     \
+        *(T *)(B) = swapped;                                                                       \
+    } while (0)
 #define SORT(NAME_T, T)                                                                            \
     static void sift_##NAME_T(char *to, int64_t step, int64_t at, int64_t count)                   \
     {                                                                                              \
@@ -112,17 +119,65 @@ lines(LineFn line, const ExportedCall *call, const Run *run, const char *from, c
         }                                                                                          \
         *(T *)(to + at * step) = a;                                                                \
     }                                                                                              \
+    static void heap_sort_##NAME_T(char *to, int64_t step, int64_t count)                          \
+    {                                                                                              \
+        for (int64_t i = count / 2; i-- > 0;) sift_##NAME_T(to, step, i, count);                   \
+        for (int64_t left = count; left-- > 1;) {                                                  \
+            SWAP(T, to, to + left * step);                                                         \
+            sift_##NAME_T(to, step, 0, left);                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void insertion_sort_##NAME_T(char *first, char *last, int64_t step)                     \
+    {                                                                                              \
+        for (char *i = first + step; i <= last; i += step) {                                       \
+            T a = *(T *)i;                                                                         \
+            char *j = i;                                                                           \
+            for (; j > first && a < *(T *)(j - step); j -= step) *(T *)j = *(T *)(j - step);       \
+            *(T *)j = a;                                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    static char *split_##NAME_T(char *first, char *last, int64_t step)                             \
+    {                                                                                              \
+        char *middle = first + (last - first) / step / 2 * step, *i = first, *j = last - step;     \
+        if (*(T *)middle < *(T *)first) SWAP(T, middle, first);                                    \
+        if (*(T *)last < *(T *)middle) SWAP(T, last, middle);                                      \
+        if (*(T *)middle < *(T *)first) SWAP(T, middle, first);                                    \
+        T pivot = *(T *)middle;                                                                    \
+        SWAP(T, middle, j);                                                                        \
+        for (;;) {                                                                                 \
+            do i += step; while (*(T *)i < pivot);                                                 \
+            do j -= step; while (pivot < *(T *)j);                                                 \
+            if (i >= j) break;                                                                     \
+            SWAP(T, i, j);                                                                         \
+        }                                                                                          \
+        SWAP(T, i, last - step);                                                                   \
+        return i;                                                                                  \
+    }                                                                                              \
+    static void sort_between_##NAME_T(char *first, char *last, int64_t step, int splits)           \
+    {                                                                                              \
+        while (last - first > 16 * step) {                                                         \
+            if (splits-- == 0) {                                                                   \
+                heap_sort_##NAME_T(first, step, (last - first) / step + 1);                        \
+                return;                                                                            \
+            }                                                                                      \
+            char *pivot = split_##NAME_T(first, last, step);                                       \
+            if (pivot - first < last - pivot) {                                                    \
+                sort_between_##NAME_T(first, pivot - step, step, splits);                          \
+                first = pivot + step;                                                              \
+            } else {                                                                               \
+                sort_between_##NAME_T(pivot + step, last, step, splits);                           \
+                last = pivot - step;                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        insertion_sort_##NAME_T(first, last, step);                                                \
+    }                                                                                              \
     static void sort_line_##NAME_T(const char *from, int64_t step, int64_t count, char *to,        \
                                    int64_t to_step)                                                \
     {                                                                                              \
+        int splits = 2;                                                                            \
         for (int64_t i = 0; i < count; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * step); \
-        for (int64_t i = count / 2; i-- > 0;) sift_##NAME_T(to, to_step, i, count);                \
-        for (int64_t left = count; left-- > 1;) {                                                  \
-            T most = *(T *)to;                                                                     \
-            *(T *)to = *(T *)(to + left * to_step);                                                \
-            *(T *)(to + left * to_step) = most;                                                    \
-            sift_##NAME_T(to, to_step, 0, left);                                                   \
-        }                                                                                          \
+        for (int64_t left = count; left > 1; left /= 2) splits += 2;                               \
+        if (count > 1) sort_between_##NAME_T(to, to + (count - 1) * to_step, to_step, splits);     \
     }                                                                                              \
     static __attribute__((unused)) int call_sort_##NAME_T(Run *run, const ExportedCall *call)      \
     {                                                                                              \
@@ -160,6 +215,20 @@ INTEGERS(u64, uint64_t)
 ARGS(bool, uint8_t)
 SORT(bool, uint8_t)
 
+/* Of an array with one axis.  Each element is written where the next that is selected belongs: no
+   branch is guessed. */
+static ROW_KNOWN int64_t
+select_each(char *to, const char *data, int64_t from, const char *chosen, int64_t step, int64_t n,
+            size_t bytes)
+{
+    char *const begin = to;
+    for (int64_t i = 0; i < n; i++, data += from, chosen += step) {
+        memcpy(to, data, bytes);
+        to += *chosen != 0 ? bytes : 0;
+    }
+    return (to - begin) / (int64_t)bytes;
+}
+
 /* array[mask], into the result's memory, which has room for all; what is selected is counted. */
 static __attribute__((unused)) int
 call_select(Run *run, const ExportedCall *call)
@@ -172,10 +241,17 @@ call_select(Run *run, const ExportedCall *call)
     }
     compact_strides(a->rank, length, a->dtype.bytes, to);
     const char *chosen = run_place(run, mask->place), *data = run_place(run, a->place);
-    for (int64_t i = 0; i < length[0]; i++)
-        if (chosen[i * run_size(run, mask->stride[0])])
-            copy_axes(run->data[call->to] + count++ * to[0], to + 1, data + i * from[0], from + 1,
-                      a->rank - 1, length + 1, a->dtype.bytes);
+    int64_t step = run_size(run, mask->stride[0]);
+    char *begin = run->data[call->to];
+    if (a->rank == 1 && a->dtype.bytes == 8)
+        count = select_each(begin, data, from[0], chosen, step, length[0], 8);
+    else if (a->rank == 1)
+        count = select_each(begin, data, from[0], chosen, step, length[0], a->dtype.bytes);
+    else
+        for (int64_t i = 0; i < length[0]; i++)
+            if (chosen[i * step])
+                copy_axes(begin + count++ * to[0], to + 1, data + i * from[0], from + 1,
+                          a->rank - 1, length + 1, a->dtype.bytes);
     run->size[call->number] = count;
     return 0;
 }

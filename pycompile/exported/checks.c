@@ -33,7 +33,7 @@ layout_is_plain(Layout *layout, const DLTensor *tensor, ExportedDType dtype, int
     int64_t count = 1;
     int aligned_to = dtype.code == 5 ? dtype.bytes / 2 : dtype.bytes; /* complex: as its parts */
     if (memcmp(&tensor->ndim, &wanted, sizeof wanted) != 0 || tensor->device.device_type != 1 ||
-        (rank > 0 && tensor->shape == NULL) || tensor->data == NULL)
+        (rank > 0 && tensor->shape == NULL) || tensor->data == NULL || tensor->byte_offset > FAR)
         return 0;
 #pragma GCC unroll 8
     for (int i = rank; i-- > 0;) {
@@ -67,6 +67,9 @@ layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number
         return fail(CALL_WRONG, "%s is not in the host's memory", told(name, number));
     if (rank > 0 && tensor->shape == NULL)
         return fail(CALL_WRONG, "%s has no shape: NULL", told(name, number));
+    if (tensor->byte_offset > FAR)
+        return fail(CALL_WRONG, "%s has a byte_offset of %llu", told(name, number),
+                    (unsigned long long)tensor->byte_offset);
     int64_t bytes = dtype.bytes, below = 0, above = dtype.bytes;
     layout->data = (char *)tensor->data + tensor->byte_offset;
     layout->compact = 1;
@@ -98,18 +101,25 @@ layout_read(Layout *layout, const DLTensor *tensor, const char *name, int number
     return CALL_DONE;
 }
 
-/* Axes of one element lie anyhow. */
+/* Axes of one element lie anyhow, and arrays that have none. */
 static __attribute__((noinline)) int
 check_strides(const DLTensor *tensor, const ExportedArgument *a, const Layout *layout)
 {
+    static const char *const orders[] = {"as at export", "in C order", "in Fortran's order"};
     int64_t bytes = a->dtype.bytes;
-    for (int i = a->rank; i-- > 0; bytes *= tensor->shape[i] > 0 ? tensor->shape[i] : 1)
-        if (tensor->shape[i] > 1 &&
-            ((a->compact && layout->stride[i] != bytes) ||
-             (a->strided >> i & 1 && layout->stride[i] != a->stride[i])))
-            return fail(CALL_WRONG, "argument %s lies in another way along axis %d: %lld bytes from "
-                                    "one element to the next",
-                        a->name, i, (long long)layout->stride[i]);
+    if (layout->low == layout->high) return CALL_DONE;
+    for (int n = 0; n < a->rank; n++) {
+        int i = a->order == ORDER_FORTRAN ? n : a->rank - 1 - n;
+        int64_t wanted = a->order != ORDER_ANY        ? bytes
+                         : a->strided >> i & 1 ? a->stride[i]
+                                               : layout->stride[i];
+        if (tensor->shape[i] > 1 && layout->stride[i] != wanted)
+            return fail(CALL_WRONG, "argument %s is not %s: its stride along axis %d is %lld elements, "
+                                    "not %lld",
+                        a->name, orders[a->order], i, (long long)(layout->stride[i] / a->dtype.bytes),
+                        (long long)(wanted / a->dtype.bytes));
+        bytes *= tensor->shape[i];
+    }
     return CALL_DONE;
 }
 
@@ -144,12 +154,10 @@ share_memory(const Layout *a, const Layout *b)
 static ROW_KNOWN int
 check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout, int tell)
 {
-    int plain = !a->strided &&
+    int plain = !a->strided && a->order != ORDER_FORTRAN &&
                 layout_is_plain(layout, tensor, a->dtype, a->rank, a->fixed, a->length);
     if (!plain) {
         int status = layout_read(layout, tensor, a->name, 0, a->dtype, a->rank);
-        if (status == CALL_DONE && (a->strided || (a->compact && !layout->compact)))
-            status = check_strides(tensor, a, layout);
         if (status != CALL_DONE) return status;
     }
 #pragma GCC unroll 8
@@ -161,7 +169,9 @@ check_argument(const DLTensor *tensor, const ExportedArgument *a, Layout *layout
             return WRONG("argument %s has the length %lld along axis %d, not %lld at least", a->name,
                          (long long)tensor->shape[i], i, (long long)a->length[i]);
     }
-    return CALL_DONE;
+    if (plain || !(a->strided || a->order == ORDER_FORTRAN || (a->order == ORDER_C && !layout->compact)))
+        return CALL_DONE;
+    return check_strides(tensor, a, layout);
 }
 
 static ROW_KNOWN int64_t
@@ -223,15 +233,46 @@ check_holds(const ExportedCheck *check, const DLTensor *in, const Layout *layout
     return 0;
 }
 
+/* A number and the range in which it is not. */
+static int
+tell_range(const char *what, const ExportedCheck *check, int64_t value)
+{
+    const int64_t open = INT64_MAX / 2; /* beyond is no bound */
+    long long low = check->low, high = check->high;
+    if (low == high) return fail(CALL_WRONG, "%s is %lld, not %lld", what, (long long)value, low);
+    if (high >= open) return fail(CALL_WRONG, "%s is %lld, not %lld or more", what, (long long)value, low);
+    if (low <= -open) return fail(CALL_WRONG, "%s is %lld, not %lld or less", what, (long long)value, high);
+    return fail(CALL_WRONG, "%s is %lld, not one of %lld to %lld", what, (long long)value, low, high);
+}
+
+static __attribute__((noinline)) int
+tell_relation(const ExportedFunction *f, const ExportedCheck *check, const DLTensor *in)
+{
+    const char *name = f->arguments[check->argument].name, *other = f->arguments[check->other].name;
+    char what[120];
+    switch (check->kind) {
+    case CHECK_SAME_LENGTH:
+        return fail(CALL_WRONG, "argument %s has the length %lld along axis %d, and %s %lld along axis %d: "
+                                "these are equal",
+                    name, (long long)in[check->argument].shape[check->axis], check->axis, other,
+                    (long long)in[check->other].shape[check->other_axis], check->other_axis);
+    case CHECK_LENGTH:
+        snprintf(what, sizeof what, "the length of argument %s along axis %d", name, check->axis);
+        return tell_range(what, check, in[check->argument].shape[check->axis]);
+    case CHECK_NUMBER:
+        snprintf(what, sizeof what, "argument %s", name);
+        return tell_range(what, check, number_of(&in[check->argument]));
+    case CHECK_APART: return fail(CALL_WRONG, "arguments %s and %s share memory", name, other);
+    default: return fail(CALL_WRONG, "%s: the lengths of the arrays do not go together", f->name);
+    }
+}
+
 static ROW_KNOWN int
 check_relation(const ExportedFunction *f, const ExportedCheck *check, const DLTensor *in,
                const Layout *layout, int tell)
 {
-    const char *name = f->arguments[check->argument].name;
     if (check_holds(check, in, layout)) return CALL_DONE;
-    if (check->kind == CHECK_SAME_LENGTH || check->kind == CHECK_APART)
-        return WRONG("%s and %s: %s", name, f->arguments[check->other].name, check->text);
-    return WRONG("%s: %s", check->kind == CHECK_SIZES ? f->name : name, check->text);
+    return tell ? tell_relation(f, check, in) : CALL_WRONG;
 }
 
 static ROW_KNOWN int

@@ -30,6 +30,7 @@ typedef struct {
     uint8_t bytes;
 } ExportedDType;
 
+enum { ORDER_ANY, ORDER_C, ORDER_FORTRAN };
 /* An array or a number that the caller passes.  Numbers have no axes. */
 typedef struct {
     const char *name;
@@ -37,7 +38,7 @@ typedef struct {
     int32_t rank;
     uint8_t fixed, least, strided; /* a bit per axis: of that length; of that at least; of that
                                       distance in bytes */
-    uint8_t compact, written;      /* in C order; the function writes it */
+    uint8_t order, written;        /* of its axes; the function writes it */
     int64_t length[MOST_AXES], stride[MOST_AXES];
 } ExportedArgument;
 
@@ -48,7 +49,6 @@ typedef struct {
     int32_t nterms;
     const ExportedSize *terms; /* operands before their operation */
     int64_t low, high;
-    const char *text;
 } ExportedCheck;
 
 typedef struct {

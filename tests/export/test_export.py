@@ -16,6 +16,7 @@ import pytest
 
 import pycompile
 from pycompile import Array, _export_arguments
+from pycompile.__main__ import main
 from pycompile.exported.wrapper import _Tensor as Tensor
 from pycompile.exported.wrapper import _tensor as tensor
 
@@ -542,15 +543,37 @@ def test_equations_are_the_lapacks(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_command_line_exports(tmp_path):
-    (tmp_path / "prices.py").write_text("def price(x, y, r):\n    return x @ y * r\n")
+    text = "def price(x, y, r):\n    return x @ y * r\n\ndef scaled(x, r):\n    return x * r\n"
+    (tmp_path / "prices.py").write_text(text)
     command = [sys.executable, "-m", "pycompile", "export", "prices:price"]
     given = ["--args", "f64[n, 2], f64[2], float", "--blas", str(numpys_blas())]
-    ran(*command, *given, "-o", "pricer", cwd=tmp_path)
+    also = ["--also", "same=prices:price", "--also", "scaled=prices:scaled(i32[n], 2.5)"]
+    ran(*command, *given, *also, "-o", "pricer", cwd=tmp_path)
     made = loaded(tmp_path / "libpricer.so")
     assert made.pricer(np.ones((3, 2)), np.arange(2.0), 2.0).tolist() == [2, 2, 2]
+    assert made.same(np.ones((3, 2)), np.arange(2.0), 2.0).tolist() == [2, 2, 2]
+    assert made.scaled(np.ones(3, np.int32)).tolist() == [2.5, 2.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere:f", "--args", "f64[n]"], "nowhere:f: No module named 'nowhere'"),
+        (["math", "--args", "f64[n]"], "a function is named as module:function, not 'math'"),
+        (["math:sine", "--args", "f64[n]"], "math:sine: module 'math' has no attribute 'sine'"),
+        (["textwrap:dedent", "--args", "f65[n]"], "'f65' not understood"),
+        (["textwrap:dedent", "--args", "f64", "--also", "f"], "named as name=module:function"),
+        (["math:sin", "--args", "f64"], "no function of Python"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong_with_it(arguments, told, capsys):
+    assert main(["export", *arguments, "-o", "/nowhere/none"]) == 1
+    assert told in capsys.readouterr().err
 
 
 def test_arguments_are_named_as_a_shell_has_them():
+    values = _export_arguments.of_text("f64[n], 2.5, -3, None, True, 'mean'")[1:]
+    assert values == (2.5, -3, None, True, "mean")
     assert _export_arguments.of_text("") == ()
     assert _export_arguments.of_text("f32, int, bool,uint8 ") == (np.float32, int, bool, np.uint8)
     array, number = _export_arguments.of_text("i8[n, 3], f64")

@@ -168,8 +168,11 @@ value_pin(Interp *in, Value *value)
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
     guard->array.least_shape = (uint8_t)symbols;
     bool exact = strides_are_open(&header);
-    if (contiguous) guard->array.flags |= ARRAY_C_CONTIGUOUS;
     if (symbols != 0) exact = false;
+    if (contiguous)
+        guard->array.flags |= ARRAY_C_CONTIGUOUS;
+    else if (!exact)
+        guard->array.flags |= ARRAY_F_CONTIGUOUS;
     if (exact) guard->array.known_stride = guard->array.known_shape;
     SizeId shape[MAX_RANK];
     for (int axis = 0; axis < header.rank; axis++) {
@@ -187,7 +190,8 @@ value_pin(Interp *in, Value *value)
     type = &graph_node(in->graph, value->node)->type;
     Type pinned = *type;
     if (!exact) {
-        if (type_contiguous(in->graph, &pinned, header.dtype, header.rank, shape) < 0) return -1;
+        if (type_dense(in->graph, &pinned, header.dtype, header.rank, shape, contiguous) < 0)
+            return -1;
     } else {
         for (int axis = 0; axis < header.rank; axis++) {
             pinned.shape[axis] = shape[axis];

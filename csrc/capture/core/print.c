@@ -136,6 +136,7 @@ print_guard(const Capture *c, const Guard *guard, Text *out)
         }
         text_put(out, "]");
         if (guard->array.flags & ARRAY_C_CONTIGUOUS) text_put(out, " C");
+        if (guard->array.flags & ARRAY_F_CONTIGUOUS) text_put(out, " F");
         if (guard->array.flags & ARRAY_WRITEABLE) text_put(out, " W");
         for (int i = 0; guard->array.known_stride && i < guard->array.rank; i++)
             text_printf(out, " %lld", (long long)guard->array.stride[i]);

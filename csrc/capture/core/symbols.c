@@ -3,9 +3,9 @@
 
    Which ones the option `dynamic` says: all, those that differed in a call for which no plan held,
    or those that the program declares (dims.c).  An array has symbols where it is laid out as a new
-   one in C order and has elements.  Where NumPy treats axes of one element in ways of their own,
-   what is captured asks for two: length_is_some.  An int is 0 or more, or negative, as in the call;
-   what it is used for narrows that.
+   one in C order and has elements; those that are declared, in Fortran order too.  Where NumPy
+   treats axes of one element in ways of their own, what is captured asks for two: length_is_some.
+   An int is 0 or more, or negative, as in the call; what it is used for narrows that.
 
    What cannot take a symbol makes it known, by `sizes_specialise`.  That is learnt: capture starts
    again, and the array is pinned accordingly (value_pin).  Where that takes many attempts, all are
@@ -50,12 +50,13 @@ is_fixed(const Interp *in, uint64_t path)
     return false;
 }
 
-/* Is it laid out as NumPy lays out a new array that has elements? */
+/* Is it laid out as NumPy lays out a new array, in C or in Fortran order, that has elements? */
 static bool
-is_natural(const ArrayHeader *header)
+is_natural(const ArrayHeader *header, bool fortran)
 {
     int64_t stride = (int64_t)dtype_size(header->dtype);
-    for (int axis = header->rank - 1; axis >= 0; axis--) {
+    for (int i = 0; i < header->rank; i++) {
+        int axis = fortran ? i : header->rank - 1 - i;
         if (header->shape[axis] < LEAST_SYMBOL || header->stride[axis] != stride) return false;
         stride *= header->shape[axis];
     }
@@ -67,15 +68,17 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
 {
     unsigned axes = 0;
     if (!symbols_in_use(in) || in->loop != NULL || array->source == NO_SOURCE) return 0;
-    if (source_is_stacked(in, array->source) || !is_natural(header)) return 0;
-    bool all = in->request->config->dynamic == DYNAMIC_AT_ONCE;
+    if (source_is_stacked(in, array->source)) return 0;
+    bool natural = is_natural(header, false);
+    if (!natural && (array->kind == V_DEVICE || !is_natural(header, true))) return 0;
+    bool all = natural && in->request->config->dynamic == DYNAMIC_AT_ONCE;
     uint64_t path = source_path_of(in, array->source);
     for (int axis = 0; axis < header->rank; axis++) {
         uint64_t own = size_path(path, axis);
         Dim dim;
         if (header->shape[axis] < LEAST_SEEN || is_fixed(in, own)) continue;
         bool open = dim_of(in, array, axis, &dim) ? dim_allows(&dim, header->shape[axis])
-                                                  : all || has_varied(in, own);
+                                                  : all || (natural && has_varied(in, own));
         if (open) axes |= 1u << axis;
     }
     return axes;
