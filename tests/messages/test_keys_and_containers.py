@@ -281,12 +281,12 @@ def test_one_plan_of_a_loop_over_arrays_serves_all_lengths():
 
 
 def waits(service):
-    free = [0.0, 0.0]
+    free = [(0.0, "a"), (0.0, "b")]
     total = 0.0
     for duration in service:
-        begin = heapq.heappop(free)
+        begin, name = heapq.heappop(free)
         total += begin
-        heapq.heappush(free, begin + duration)  # here
+        heapq.heappush(free, (begin + duration, name))  # here
     return total
 
 

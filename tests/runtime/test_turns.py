@@ -1,6 +1,7 @@
 """Loops whose turns have a plan each, which CPython runs faster, are left to it within a call.
 
 How long turns take is pretended (test_sample), so nothing here depends on the clock.
+Items are popped from the front: loops that pop the last of a list are kept.
 """
 
 import sys
@@ -25,7 +26,7 @@ def took():
 def searched(cum, numbers, n):
     total = 0
     for i in range(n):
-        u = numbers.pop()
+        u = numbers.pop(0)
         j = 0
         while cum[j] < u:
             j += 1
@@ -36,7 +37,7 @@ def searched(cum, numbers, n):
 def loops_behind(cum, numbers, n):
     total = searched(cum, numbers, 0)
     for i in range(n):
-        u = numbers.pop()
+        u = numbers.pop(0)
         j = 0
         while cum[j] < u:
             j += 1
@@ -50,7 +51,7 @@ def emptied(cum, numbers, n):
     """Nothing tells how many turns there are."""
     total = 0
     while numbers:
-        u = numbers.pop()
+        u = numbers.pop(0)
         j = 0
         while cum[j] < u:
             j += 1
@@ -93,7 +94,7 @@ def test_faster_turns_that_nothing_counts_stay(took):
 def ends(cum, numbers, events):
     total = 0
     while numbers:
-        u = numbers.pop()
+        u = numbers.pop(0)
         j = 0
         while cum[j] < u:
             j += 1
@@ -154,7 +155,7 @@ def test_not_compared(took, function, options):
 
 def stops(cum, numbers, items):
     for i in items:
-        u = numbers.pop()
+        u = numbers.pop(0)
         j = 0
         while cum[j] < u:
             j += 1
