@@ -240,14 +240,14 @@ def test_memory_of_two_devices_comes_from_their_pools():
                 counts.append(pool.used_bytes())
         return counts
 
-    grown = []
-    for _ in range(2):
-        before = used()
-        kept = [compiled(x, other) for _ in range(20)]
-        grown.append([now - then for now, then in zip(used(), before, strict=True)])
-        del kept
-    assert grown[0] == grown[1]
-    assert 20 * row.nbytes <= grown[0][0] < 20 * matrix.nbytes <= grown[0][1]
+    before = used()
+    kept = [compiled(x, other) for _ in range(20)]
+    first = used()
+    del kept
+    kept = [compiled(x, other) for _ in range(20)]
+    assert used() == first
+    of_rows, of_matrices = (now - then for now, then in zip(first, before, strict=True))
+    assert 20 * row.nbytes <= of_rows < 20 * matrix.nbytes <= of_matrices
 
 
 def test_a_break_within_a_block():
