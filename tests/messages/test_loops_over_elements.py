@@ -699,9 +699,9 @@ def stores_a_cell(x, total):
     return total
 
 
-def stores_deep(x, lists):
+def inserts_deep(x, lists):
     for i in range(len(x)):
-        lists[0][0] = x[i]  # here
+        lists[0].insert(0, x[i])  # here
 
 
 @pytest.mark.parametrize(
@@ -716,7 +716,7 @@ def stores_deep(x, lists):
         ),
         (stores_a_global, None, "the global variable 'LAST'", keeps_last),
         (stores_a_cell, 0.0, "the variable 'total' of an enclosing function", stores_a_cell),
-        (stores_deep, [[0.0]], "an object other than arrays: list", stores_deep),
+        (inserts_deep, [[0.0]], "an object other than arrays: list", inserts_deep),
     ],
 )
 def test_what_a_loop_changes_is_named_with_its_line(function, argument, what, where):

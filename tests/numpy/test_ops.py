@@ -94,6 +94,15 @@ PROGRAMS = [
     return found
     """,
     """
+    left = [1, 2]
+    for i in range(1000 * len(x)):
+        left[i & 1] += left[-1] & 3
+        left.append(len(left))
+        if i > 5:
+            left.pop()
+    return left
+    """,
+    """
     rng = np.random.default_rng(5)
     for i in range(len(x)):
         x[i] = rng.integers(9)
