@@ -29,9 +29,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "150"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
-CHUNK = 100
+CHUNK = 50
 SIZES = False  # programs are called with arrays of other lengths
 TWINS = False  # … until plans whose lengths are symbols have twins for these
 TWIN_CALLS = 12

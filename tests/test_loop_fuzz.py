@@ -34,7 +34,7 @@ from differential import differences, observe, refused
 import pycompile
 from pycompile import _C
 
-IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "250"))
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "150"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
 # With --quick, of each eight blocks seven are compiled without optimisation, and only what is worth
