@@ -10,6 +10,7 @@ import functools
 import gc
 import os
 import resource
+import sys
 import tempfile
 from pathlib import Path
 
@@ -144,7 +145,12 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """What there is now stays: no collection of garbage goes through 16,000 tests again."""
+    """What there is now stays: no collection of garbage goes through 16,000 tests again.
+
+    The tests' own bytecode is kept, that of modules which they write is not: one that is written
+    again within a second, and is as long, would be taken for the first."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     gc.collect()
     gc.freeze()
 
