@@ -330,6 +330,15 @@ typedef struct {
 Capture *capture(const CaptureRequest *request);
 void capture_free(Capture *capture);
 
+/* What a plan of a backend's that was undone has asked for on this thread: that the program goes on
+   before it by smaller plans, since it raised; at a line that was not noted before, or at one that
+   was. */
+typedef enum { AGAIN_NOT, AGAIN_NEW, AGAIN_SAME } Again;
+Again again_take(void);
+bool again_is_asked(void);
+/* Is the Instr a graph of its own? */
+bool instr_is_alone(const Decoded *d, int number);
+
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
 /* Does a message of this level (an int) run no code of the program's: does none of the logger's

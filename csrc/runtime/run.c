@@ -69,6 +69,7 @@ typedef struct {
     bool for_nothing;      /* arrays without elements brought it where no plan holds */
     bool handled;          /* the last step went to a handler */
     int signals;           /* that came while plans of this frame ran */
+    int retried;           /* the Instr at which a plan was given up for smaller ones; -1: none */
     bool leaves;           /* TURN_ERROR: no handler of the frame takes the error */
     Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
     SampleWay way;         /* of that call */
@@ -232,6 +233,20 @@ leaves_turns(Runner *r, Entry *entry, int number)
                      frame_slots(r->frame) + r->decoded->nlocalsplus, frame_depth(r->frame));
 }
 
+/* A backend's plan has raised what the program may handle.  It is done by smaller plans, and by
+   CPython where the plan is that Instr alone. */
+static Turn
+try_again(Runner *r, Entry *entry, Plan *of, Again again)
+{
+    const Exit *leave = plan_exit(of);
+    bool alone = leave->kind == EXIT_BRANCH && leave->number == leave->other;
+    if (again == AGAIN_SAME && alone && instr_is_alone(r->decoded, r->number)) return TURN_STEP;
+    if (again == AGAIN_SAME && r->retried == r->number) return TURN_RESUME;
+    r->retried = r->number;
+    entry_drop(entry, of);
+    return TURN_GO;
+}
+
 /* `of`: the plan, or the one that it is a twin of. */
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *of, Plan *plan, const Roots *roots,
@@ -263,9 +278,17 @@ run_plan(Runner *r, Entry *entry, Plan *of, Plan *plan, const Roots *roots,
     PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
     int64_t took = sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
     if (look.began != 0 && done == PLAN_DONE) twins_ran(r->state, of, plan, look);
+    Again again = done == PLAN_DEOPT ? again_take() : AGAIN_NOT;
+    if (again != AGAIN_NOT) {
+        turn = try_again(r, entry, of, again);
+        plan_release(of);
+        plan_release(plan);
+        return turn;
+    }
     plan_release(of);
     switch (done) {
     case PLAN_DONE:
+        r->retried = -1;
         r->state->plan_runs++;
         r->planned = true;
         thread_saved += plan_gain(plan);
@@ -876,6 +899,7 @@ runner_of(PyThreadState *ts, Frame *frame, Held *held)
                     .held = held,
                     .state = held->state,
                     .decoded = held->state->decoded,
+                    .retried = -1,
                     .patient = held->program && held->state->patient};
 }
 

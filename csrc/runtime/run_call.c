@@ -68,6 +68,8 @@ run_again(Held *held, Plan *plan, int64_t took, bool interrupted, PyFunctionObje
 {
     balance_undone(held->state, plan, took, interrupted);
     if (interrupted) return hook_call(function, args, nargsf, kwnames, run_interrupted, held);
+    if (again_take() != AGAIN_NOT)
+        return hook_call(function, args, nargsf, kwnames, run_frame, held);
     int64_t began = clock_ns();
     PyObject *result = function_call(function, args, nargsf, kwnames);
     balance_judge(held->state, plan, result != NULL ? sample_plain_took(began) : 0);
@@ -122,6 +124,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
             credit_run(state, entry, plan);
             if (look.began != 0) twins_ran(state, of, plan, look);
         } else if (done == PLAN_DEOPT) {
+            if (again_is_asked()) entry_drop(entry, of);
             *result =
                 run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
         }

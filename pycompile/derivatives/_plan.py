@@ -239,7 +239,7 @@ class Plan:
             place = where(self.graph.nodes[-1])
             tape.error = DerivativeError(
                 f"the graph around {place} does not hold for these values: an index in a loop that is "
-                "negative in some of its turns, say, or an exception that the function catches"
+                "negative in some of its turns, say"
             )
             raise FloatingPointError from error
         except Exception as error:
@@ -272,7 +272,7 @@ class Plan:
         case = self.case(active, sizes)
         tape.has_new_text = tape.has_new_text or len(self.cases) > texts
         lengths = [sizes[name] for name in case.open]
-        outputs, kept = tape.call(case.forward, [*inputs, *lengths], True)
+        outputs, kept = self.forward(tape, case, [*inputs, *lengths])
         outputs = [
             case.laid_out(sizes, node, out)
             for node, out in zip(self.graph.outputs, outputs, strict=True)
@@ -287,6 +287,19 @@ class Plan:
             tape.prints.update(self.after)
             self.note_store(tape, inputs, outputs)
         return list(outputs)
+
+    def forward(self, tape: _tape.Tape, case: Case, inputs: Sequence[Any]) -> Any:
+        """What the program may handle is raised by CPython, where smaller plans lead to."""
+        try:
+            return tape.call(case.forward, inputs, True)
+        except (DerivativeError, FloatingPointError):
+            raise
+        except Exception as error:
+            node = case.forward.node_of(error)
+            if node is None or type(error) is ArithmeticError:  # what the graph asserts is not so
+                raise
+            _C.raised_at((node.file, node.line))
+            raise FloatingPointError from error
 
     def case(self, active: tuple[bool, ...], sizes: dict[str, int]) -> Case:
         """For all sizes where there is such a text, or else for these."""

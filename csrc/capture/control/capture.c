@@ -160,7 +160,8 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
             return learn_stop(in, marks, arena, in->attempt.steps - 1);
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         in->break_code = BREAK_NONE;
-        answer = exit_break(in, in->bottom->number);
+        answer = in->attempt.parted ? exit_on(in, in->bottom->number)
+                                    : exit_break(in, in->bottom->number);
     } else {
         answer = exit_return(in, in->bottom->result);
     }

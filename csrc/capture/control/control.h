@@ -31,6 +31,10 @@ typedef struct {
     NodeId nodes;       /* the graph's next node */
 } World;
 
+/* ---- alone.c: instructions that are graphs of their own ---- */
+Answer end_alone(Interp *in, int number);
+extern PyMethodDef alone_methods[];
+
 /* ---- interp.c ---- */
 /* Follows `activation` until it returns: its result in *out. */
 Answer interp_run(Interp *in, Activation *activation, Value **out);
@@ -406,6 +410,7 @@ BuildId build_node(Interp *in, Value *value);
 /* ---- exit.c: how a graph ends ---- */
 Answer exit_return(Interp *in, Value *result);
 Answer exit_break(Interp *in, int number);
+Answer exit_on(Interp *in, int number);
 Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);
 /* The ways behind a loop, by the number of its exit. */
 Answer exit_ways(Interp *in, const Leaving *leaving, int nways, const ExitWay *ways, BuildId turns);

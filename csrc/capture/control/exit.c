@@ -315,6 +315,14 @@ exit_branch(Interp *in, Value *condition, int on_true, int on_false)
     return exit_state(in, &in->out->exit);
 }
 
+/* Not at an Instr that is stepped, but where the next graph begins. */
+Answer
+exit_on(Interp *in, int number)
+{
+    Value *always = value_const(in, Py_True);
+    return always == NULL ? ANSWER_ERROR : exit_branch(in, always, number, number);
+}
+
 Answer
 exit_ways(Interp *in, const Leaving *leaving, int nways, const ExitWay *ways, BuildId turns)
 {

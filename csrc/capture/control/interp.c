@@ -281,6 +281,7 @@ before(Interp *in, const Instr *instr)
     in->out->ninstructions++;
     if (a == in->bottom) {
         in->writes.dirty = in->writes.dirty_before = false;
+        TRY(end_alone(in, a->number));
         if (in->attempt.first_step[a->number] == 0)
             in->attempt.first_step[a->number] = 1 + in->attempt.steps;
         if (in->attempt.steps++ == in->attempt.marks->stop_at && instr->sub == 0) {
@@ -290,6 +291,7 @@ before(Interp *in, const Instr *instr)
     } else {
         in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
         in->writes.dirty = false;
+        TRY(end_alone(in, a->number));
     }
     if (in->attempt.budget % LOOK_AFTER == 0) TRY(look_up(in));
     if (--in->attempt.budget >= 0) return ANSWER_YES;

@@ -103,5 +103,6 @@ capture_module(PyObject *module)
     callables_filled_by(control_callables);
     callables_filled_by(derivative_callables);
     if (function_table_module(module) < 0 || trial_module(module) < 0) return -1;
+    if (PyModule_AddFunctions(module, alone_methods) < 0) return -1;
     return PyModule_AddFunctions(module, methods);
 }

@@ -546,6 +546,8 @@ typedef struct {
     BreakHint apart_hint;      /* … and what to do about it */
     BreakFrame apart_at;       /* … and where it is */
     bool again;                /* `learn` has changed: start again */
+    bool was_alone;            /* the bottom's last Instr is a graph of its own … */
+    bool parted;               /* … or the next one, or what comes behind it: the graph ends here */
     bool repeats;              /* … a loop is tried as a repeat then, or not any more */
     VEC(Value *) values;       /* all values, in the order in which they were made */
 } InterpAttempt;
