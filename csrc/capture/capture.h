@@ -300,6 +300,7 @@ typedef struct {
     uint64_t path; /* source_path */
     int32_t failed;
     bool unsteady; /* it has failed so often that it is not guarded again */
+    bool followed; /* a derivative depends on it: no plan may take its value for granted */
 } VariedPath;
 
 /* The path of a length of the array at this path, among those that have varied. */
@@ -335,6 +336,8 @@ void capture_free(Capture *capture);
    was. */
 typedef enum { AGAIN_NOT, AGAIN_NEW, AGAIN_SAME } Again;
 Again again_take(void);
+/* … or a tuple of the paths (source_path) of values that it must not take for granted; NULL: none. */
+PyObject *again_followed(void);
 bool again_is_asked(void);
 /* Is the Instr a graph of its own? */
 bool instr_is_alone(const Decoded *d, int number);

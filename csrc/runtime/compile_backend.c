@@ -102,6 +102,15 @@ put_in_list(PyObject **list, PyObject *item)
     Py_XDECREF(item);
 }
 
+static uint64_t
+path_of(const Capture *c, SourceId id)
+{
+    if (id == NO_SOURCE) return 0;
+    const Source *source = &c->sources.at[id];
+    uint64_t base = source->kind == SOURCE_GLOBAL ? 0 : path_of(c, source->base);
+    return source_path(base, source->kind, source->index, source->key);
+}
+
 static PyObject *
 fixed_values(const Capture *c)
 {
@@ -112,7 +121,8 @@ fixed_values(const Capture *c)
                         (PyFloat_Check(guard->object) || PyComplex_Check(guard->object) ||
                          PyUnicode_Check(guard->object));
         if (is_given)
-            put_in_list(&list, Py_BuildValue("Oi", guard->object, input_of(c, guard->source)));
+            put_in_list(&list, Py_BuildValue("OiK", guard->object, input_of(c, guard->source),
+                                               (unsigned long long)path_of(c, guard->source)));
     }
     return list;
 }
@@ -174,7 +184,7 @@ stored(const Job *job)
 /* A callable with these attributes is told how many writes to arrays from before the graph no
    output tells of (stores that the array does itself, and those that a condition decides), how many
    effects a run has, which floats, complex numbers and texts have values that the graph takes for
-   granted (and the positions of those among its inputs, or -1), which numbers it hands on that no
+   granted (with the positions of those among its inputs, or -1, and paths), which numbers it hands on that no
    run computes, and what is stored where behind it. */
 static int
 tell_more(Job *job, PyObject *callable)

@@ -416,6 +416,28 @@ note_varied(void *of, uint64_t path, bool failed)
     varied->unsteady = varied->failed >= MAX_VARIED;
 }
 
+/* No plan of it may take the values at these paths for granted. */
+static void
+follow_values(Entry *entry, PyObject *paths)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(paths); k++) {
+        uint64_t path = PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(paths, k));
+        note_varied(entry, path, true);
+        for (int i = 0; i < entry->nvaried; i++)
+            entry->varied[i].followed = entry->varied[i].followed || entry->varied[i].path == path;
+    }
+    PyErr_Clear();
+}
+
+void
+entry_give_way(Entry *entry, Plan *plan)
+{
+    PyObject *paths = again_followed();
+    if (paths != NULL) follow_values(entry, paths);
+    Py_XDECREF(paths);
+    entry_drop(entry, plan);
+}
+
 void
 entry_varied(Entry *entry, const GuardProgram *guards, int failed, const Roots *roots, bool ints)
 {

@@ -283,6 +283,8 @@ entry_peek(const CodeState *state, int number)
     return state->entries[number];
 }
 void entry_to_front(Entry *entry, int plan);
+/* The plan has asked for another one in its place: capture.h, Again. */
+void entry_give_way(Entry *entry, Plan *plan);
 void entry_drop(Entry *entry, Plan *plan);
 void entry_bury(Entry *entry); /* drops the plans whose guards are dead */
 /* The refusal whose guards hold for the roots; NULL: none.  Runs no Python code. */

@@ -243,7 +243,7 @@ try_again(Runner *r, Entry *entry, Plan *of, Again again)
     if (again == AGAIN_SAME && alone && instr_is_alone(r->decoded, r->number)) return TURN_STEP;
     if (again == AGAIN_SAME && r->retried == r->number) return TURN_RESUME;
     r->retried = r->number;
-    entry_drop(entry, of);
+    entry_give_way(entry, of);
     return TURN_GO;
 }
 

@@ -124,7 +124,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
             credit_run(state, entry, plan);
             if (look.began != 0) twins_ran(state, of, plan, look);
         } else if (done == PLAN_DEOPT) {
-            if (again_is_asked()) entry_drop(entry, of);
+            if (again_is_asked()) entry_give_way(entry, of);
             *result =
                 run_again(held, plan, took, outcome.interrupted, function, args, nargsf, kwnames);
         }

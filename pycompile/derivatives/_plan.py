@@ -197,6 +197,10 @@ class Case:
         return self.backs[mask]
 
 
+# As often another plan is asked for in one run because of values at one path.
+MOST_ASKED = 100
+
+
 class Plan:
     """What the runtime calls."""
 
@@ -209,7 +213,7 @@ class Plan:
         self.symbols = _lengths.named(graph.text, graph.symbols)
         self.unseen_writes = 0  # the runtime tells these five: see compile_backend.c
         self.effects = 0
-        self.fixed_values: list[tuple[Any, int]] = []
+        self.fixed_values: list[tuple[Any, int, int]] = []
         self.constants: list[Any] = []
         self.stored: tuple[int, int] | None = None
         # Does code that no graph follows run behind it?  None: not known yet.
@@ -254,11 +258,11 @@ class Plan:
         active = tuple(slot is not None for slot in slots)
         if self.fixed_values:
             place = where(self.graph.nodes[-1])
-            given = [(x, None if i < 0 else inputs[i]) for x, i in self.fixed_values]
+            given = [(x, None if i < 0 else inputs[i]) for x, i, _ in self.fixed_values]
             tape.require_followed([x for x, _ in given], place)
             for each in _tape.tapes():
                 if not tape.is_text:
-                    each.require_constants(given, place)
+                    self.require_constants(tape, each, given, place)
         for constant in self.constants:
             tape.know_constant(constant)
         if self.unseen_writes and any(active):
@@ -287,6 +291,25 @@ class Plan:
             tape.prints.update(self.after)
             self.note_store(tape, inputs, outputs)
         return list(outputs)
+
+    def require_constants(
+        self, tape: _tape.Tape, other: _tape.Tape, given: Sequence[tuple[Any, Any]], place: str
+    ) -> None:
+        """Else another plan is asked for, which does not take the values for granted."""
+        try:
+            other.require_constants(given, place)
+        except DerivativeError:
+            paths = []
+            for pair, (_, _, path) in zip(given, self.fixed_values, strict=True):
+                try:
+                    other.require_constants([pair], place)
+                except DerivativeError:
+                    paths.append(path)
+                    tape.asked[path] = tape.asked.get(path, 0) + 1
+            if any(isinstance(x, str) for x, _ in given) or max(tape.asked.values()) > MOST_ASKED:
+                raise
+            _C.values_vary(tuple(paths))
+            raise FloatingPointError from None
 
     def forward(self, tape: _tape.Tape, case: Case, inputs: Sequence[Any]) -> Any:
         """What the program may handle is raised by CPython, where smaller plans lead to."""

@@ -52,7 +52,7 @@ class Recording:
     """A graph's callable that computes nothing."""
 
     unseen_writes = effects = 0  # the runtime sets these three: see compile_backend.c
-    fixed_values: Sequence[tuple[Any, int]] = ()
+    fixed_values: Sequence[tuple[Any, int, int]] = ()
 
     def __init__(self, graph: _C.Graph) -> None:
         self.graph = graph
@@ -157,7 +157,7 @@ class _Whole:
         self.recording = recording = made.pop()
         if recording.effects or recording.unseen_writes:
             raise DerivativeError("it writes an argument or changes an object: let it make a copy")
-        if any(value is v for value, _ in recording.fixed_values for v in self.values):
+        if any(value is v for value, _, _ in recording.fixed_values for v in self.values):
             raise DerivativeError(
                 "a number's value decides what is computed: give the value itself"
             )

@@ -7,6 +7,7 @@
 
 static PyObject *raising; /* (file, line) */
 static _Thread_local Again asked;
+static _Thread_local PyObject *followed;
 
 Again
 again_take(void)
@@ -20,6 +21,24 @@ bool
 again_is_asked(void)
 {
     return asked != AGAIN_NOT;
+}
+
+PyObject *
+again_followed(void)
+{
+    PyObject *taken = followed;
+    followed = NULL;
+    return taken;
+}
+
+static PyObject *
+values_vary(PyObject *self, PyObject *paths)
+{
+    (void)self;
+    if (!PyTuple_Check(paths)) return PyErr_Format(PyExc_TypeError, "paths are a tuple");
+    Py_XSETREF(followed, Py_NewRef(paths));
+    asked = AGAIN_NEW;
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -97,5 +116,8 @@ PyMethodDef alone_methods[] = {
     {"raised_at", raised_at, METH_O,
      "raised_at((file, line))\n\nA plan that is running raises what the program may handle, at this "
      "line: the program goes on before the plan, by smaller ones."},
+    {"values_vary", values_vary, METH_O,
+     "values_vary(paths)\n\nA plan that is running takes values for granted that it must not, by "
+     "the paths to them: the program goes on before the plan, by another one."},
     {NULL, NULL, 0, NULL},
 };

@@ -77,6 +77,7 @@ is_unsteady(Interp *in, SourceId id)
     const Config *config = in->request->config;
     const VariedPath *varied = source_varied(in, id);
     bool all = config != NULL && config->capture_all;
+    if (varied != NULL && varied->followed) return true;
     if (varied == NULL || varied_is_planned(in, varied)) return false;
     if (varied->unsteady && !all) return true;
     if (in->attempt.marks->by_value) return false;
