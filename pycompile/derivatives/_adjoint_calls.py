@@ -26,6 +26,8 @@ Places = Sequence[tuple[int, tuple[int, ...]]]  # holes of a list, and where the
 _ARRAYLIKE = (list, tuple, bool, int, float, complex)  # what rules get as arrays
 _ORDERED = {np.ravel: 1, np.reshape: 2}  # where `order` stands
 _JOINED = (np.stack, np.concatenate, _steps.concatenate)
+# One of several numbers, or their sum.
+_OF_NUMBERS = (_steps.max_of, _steps.min_of, max, min, _steps.sum_of, _steps.exact_sum_of)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # Python's operators on objects: of complex numbers, say.
@@ -130,8 +132,10 @@ class Calls(Ops):
             self.pull_einsum(node, call, g)
         elif function is np.select:
             self.pull_select(node, call, g)
-        elif function in (_steps.max_of, _steps.min_of, _steps.sum_of, _steps.exact_sum_of):
+        elif function in _OF_NUMBERS and not call.kwargs:
             self.pull_number(node, call, g)
+        elif function in (_steps.sorted_up, _steps.sorted_down):
+            self.pull_sorted(node, call)
         elif function in rules.FILLS_SET and len(call.changed) == 1:
             self.pull_move(node, call, g)
         elif is_written_by_ufunc(call):
@@ -526,10 +530,22 @@ class Calls(Ops):
                 self.add(arg, str(g), node)
             return
         free = "True"
-        for arg in node.args:
-            test = f"({self.ref(arg)} == {self.ref(node)})"
-            self.add(arg, f"np.where({test} & {free}, {g}, 0.0)[()]", node)
+        for arg in self.operands(call):
+            test = f"({self.text_of(arg)} == {self.ref(node)})"
+            if not isinstance(arg, str):
+                self.add(arg, f"np.where({test} & {free}, {g}, 0.0)[()]", node)
             free = self.local(f"np.logical_not{test} & {free}")
+
+    def pull_sorted(self, node: Node, call: Called) -> None:
+        """Of sorted(numbers), a number for each."""
+        operands, parts = self.operands(call), self.multi[node.id]
+        values = ", ".join(map(self.text_of, operands))
+        cts = ", ".join(parts.get(i, "0.0") for i in range(len(operands)))
+        down = call.function is _steps.sorted_down
+        back = self.local(f"sorted_back(np.array([{cts}]), np.array([{values}]), {down})")
+        for i, arg in enumerate(operands):
+            if not isinstance(arg, str):
+                self.add(arg, self.typed(f"{back}[{i}]", arg, node), node)
 
 
 def takes_operands(call: Called) -> bool:

@@ -154,9 +154,18 @@ class _Custom:
 
     def __call__(self, *args: Any) -> Any:
         active = _active(list(args))
-        if not active:
+        if active:
+            return self.record(args, active)
+        tapes = _tape.tapes()
+        known = [x for _, x in _trees.leaves(list(args)) if _tape.is_number(x)]
+        if not tapes or tapes[-1].is_batch or not all(tapes[-1].find(x)[0] for x in known):
             return self.__wrapped__(*args)
-        return self.record(args, active)
+        # Of arguments that depend on nothing: in its own rule, say.
+        _no_closure(self.__wrapped__, type(self).__name__)
+        out = _below(self, args)
+        for _, value in _trees.leaves(out):
+            tapes[-1].know_constant(value)
+        return out
 
     __call__ = _api.disable(__call__)
 
@@ -231,6 +240,9 @@ class custom_jvp(_Custom):
             np.zeros(np.shape(value), np.asarray(value).dtype)
             for _, value in _trees.leaves(list(args))
         ]
+        for tape in _tape.tapes():
+            for zero in zeros:
+                tape.know_constant(zero)
         tangents = tuple(_trees.rebuild(list(args), iter(zeros).__next__))
         out = _below(lambda *primals: rule(primals, tangents)[0], args)
         shape = out

@@ -66,6 +66,14 @@ def most_back(g, x, result, axes):
     return np.where(is_it, share, 0.0)
 
 
+def sorted_back(g, numbers, down):
+    """Of Python's sorted(numbers), which keeps the order of equal ones; NaN has no place in it."""
+    order = np.argsort(-numbers if down else numbers, kind="stable")
+    back = np.zeros_like(numbers)
+    back[order] = g
+    return np.where(np.isnan(numbers).any(), np.nan, back)
+
+
 def cumsum_back(g, axis):
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 

@@ -91,6 +91,7 @@ FILLS: dict[Any, tuple[int, str]] = {
 
 # What is no function of its arguments' values, or has no derivative but zero by definition.
 ZERO: set[Any] = {
+    round,
     np.argsort,
     np.argpartition,
     np.argmax,

@@ -156,14 +156,36 @@ def trapezoid_x(g, o, y, x=None, dx=1.0, axis=-1):
     return np.concatenate((np.zeros(1), means)) - np.concatenate((means, np.zeros(1)))
 
 
-@rule(np.diff, "a")
-def diff_a(g, o, a, n=1, axis=-1):
+def _diff_back(g, a, n, axis, prepend, append):
+    """Of the three arrays that np.diff joins; None stands for those that are not there."""
     for _ in range(n):
         zero = np.zeros(
             tuple(1 if i == axis % a.ndim else k for i, k in enumerate(g.shape)), g.dtype
         )
         g = np.concatenate((zero, g), axis) - np.concatenate((g, zero), axis)
-    return g
+    g = np.moveaxis(g, axis, 0)
+    ends = [0 if x is None else 1 if np.ndim(x) == 0 else x.shape[axis] for x in (prepend, append)]
+    cuts = (0, ends[0], g.shape[0] - ends[1], g.shape[0])
+    return [np.moveaxis(g[i:j], 0, axis) for i, j in zip(cuts, cuts[1:])]
+
+
+def _end_back(g, end):
+    return g.sum() if np.ndim(end) == 0 else g
+
+
+@rule(np.diff, "a")
+def diff_a(g, o, a, n=1, axis=-1, prepend=None, append=None):
+    return _diff_back(g, a, n, axis, prepend, append)[1]
+
+
+@rule(np.diff, "prepend")
+def diff_prepend(g, o, a, n=1, axis=-1, prepend=None, append=None):
+    return _end_back(_diff_back(g, a, n, axis, prepend, append)[0], prepend)
+
+
+@rule(np.diff, "append")
+def diff_append(g, o, a, n=1, axis=-1, prepend=None, append=None):
+    return _end_back(_diff_back(g, a, n, axis, prepend, append)[2], append)
 
 
 @rule(np.gradient, "f")
