@@ -127,7 +127,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "capture/control": (
         "Following instructions, the stack, calls, loops, branches that meet again, the exit, and worth.",
         [
-            ("Instructions", "capture value_kinds interp stack operators jumps"),
+            ("Instructions", "capture value_kinds interp stack operators jumps alone"),
             ("Calls", "call call_inlined decompositions derivative"),
             (
                 "Loops over elements",

@@ -336,7 +336,8 @@ void capture_free(Capture *capture);
    was. */
 typedef enum { AGAIN_NOT, AGAIN_NEW, AGAIN_SAME } Again;
 Again again_take(void);
-/* … or a tuple of the paths (source_path) of values that it must not take for granted; NULL: none. */
+/* … or a tuple of the paths (source_path) of values that it must not take for granted; NULL: none.
+ */
 PyObject *again_followed(void);
 bool again_is_asked(void);
 /* Is the Instr a graph of its own? */

@@ -122,7 +122,7 @@ fixed_values(const Capture *c)
                          PyUnicode_Check(guard->object));
         if (is_given)
             put_in_list(&list, Py_BuildValue("OiK", guard->object, input_of(c, guard->source),
-                                               (unsigned long long)path_of(c, guard->source)));
+                                             (unsigned long long)path_of(c, guard->source)));
     }
     return list;
 }
@@ -184,8 +184,8 @@ stored(const Job *job)
 /* A callable with these attributes is told how many writes to arrays from before the graph no
    output tells of (stores that the array does itself, and those that a condition decides), how many
    effects a run has, which floats, complex numbers and texts have values that the graph takes for
-   granted (with the positions of those among its inputs, or -1, and paths), which numbers it hands on that no
-   run computes, and what is stored where behind it. */
+   granted (with the positions of those among its inputs, or -1, and paths), which numbers it hands
+   on that no run computes, and what is stored where behind it. */
 static int
 tell_more(Job *job, PyObject *callable)
 {

@@ -123,7 +123,8 @@ class Tape:
         self.plans: list[Any] = []  # those that have run, in order
         self.is_text = False  # is what runs one of our texts?
         self.has_new_text = False  # was one written for this run?
-        self.asked: dict[int, int] = {}  # how often plans were, that do not take a value for granted
+        # How often other plans were asked for, by the path of a value that they took for granted.
+        self.asked: dict[int, int] = {}
         self.crowded: set[int] = set()  # arguments that _views.py calls so
 
     # ---- what is known ----

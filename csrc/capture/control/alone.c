@@ -1,6 +1,7 @@
-/* Instructions that are graphs of their own.  Where a plan of a backend's has raised what the program
-   may handle, its line is noted.  There a graph ends before and behind each instruction that may
-   raise: CPython does the one that does, and goes to the handler with what graphs have computed. */
+/* Instructions that are graphs of their own.  Where a plan of a backend's has raised what the
+   program may handle, its line is noted.  There a graph ends before and behind each instruction
+   that may raise: CPython does the one that does, and goes to the handler with what graphs have
+   computed. */
 #include "control.h"
 
 #include "../../config.h"
@@ -114,8 +115,8 @@ end_alone(Interp *in, int number)
 
 PyMethodDef alone_methods[] = {
     {"raised_at", raised_at, METH_O,
-     "raised_at((file, line))\n\nA plan that is running raises what the program may handle, at this "
-     "line: the program goes on before the plan, by smaller ones."},
+     "raised_at((file, line))\n\nA plan that is running raises what the program may handle, at "
+     "this line: the program goes on before the plan, by smaller ones."},
     {"values_vary", values_vary, METH_O,
      "values_vary(paths)\n\nA plan that is running takes values for granted that it must not, by "
      "the paths to them: the program goes on before the plan, by another one."},
