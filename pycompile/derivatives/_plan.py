@@ -237,7 +237,7 @@ class Plan:
         except FloatingPointError:
             raise
         except ArithmeticError as error:  # what the graph asserts is not so
-            place = where(self.graph.nodes[-1])
+            place = self.place()
             tape.error = DerivativeError(
                 f"the graph around {place} does not hold for these values: an index in a loop that is "
                 "negative in some of its turns, say, or an exception that the function catches"
@@ -247,6 +247,11 @@ class Plan:
             tape.error = error
             raise FloatingPointError from error
 
+    def place(self) -> str:
+        """About where it is in the program."""
+        nodes = self.graph.nodes or self.graph.inputs
+        return where(nodes[-1]) if nodes else "the call"
+
     def run(self, tape: _tape.Tape, inputs: Sequence[Any]) -> list[Any]:
         slots = [
             tape.slot(value, node) if is_real_valued(node) else None
@@ -254,7 +259,7 @@ class Plan:
         ]
         active = tuple(slot is not None for slot in slots)
         if self.fixed_values:
-            place = where(self.graph.nodes[-1])
+            place = self.place()
             given = [
                 (x, None if i < 0 else inputs[i])
                 for x, i in self.fixed_values
@@ -267,10 +272,9 @@ class Plan:
         for constant in self.constants:
             tape.know_constant(constant)
         if self.unseen_writes and any(active):
-            node = self.graph.nodes[-1]
             raise DerivativeError(
                 "an array from before the graph is written at rows that an index array gives, or under a "
-                f"condition, in the code around {where(node)}: let the function write into a copy of it"
+                f"condition, in the code around {self.place()}: let the function write into a copy of it"
             )
         sizes = self.sizes(inputs)
         texts = len(self.cases)
@@ -380,7 +384,7 @@ class Plan:
 def owned(kept: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
     """What is kept, with copies of inputs that the tape does not look at (arrays of ints, constants), since
     code that no graph follows may write them before the pullback."""
-    arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.flags.writeable]
+    arrays = [x for x in inputs if isinstance(x, np.ndarray) and _tape.is_writeable(x)]
     return tuple(
         _tape.copied(x)
         if isinstance(x, np.ndarray) and any(np.may_share_memory(x, each) for each in arrays)

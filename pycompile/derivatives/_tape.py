@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._errors import DerivativeError, GraphBreakError
-from pycompile._filters import FILTERS
+from pycompile._filters import FILTERS, warnings_as
 from pycompile.derivatives import _trees, _views
 
 
@@ -233,7 +233,7 @@ class Tape:
     def watch_constants(self, most: int) -> None:
         """Notes what is in the arrays that were there before, those of at most so many bytes."""
         for value in self.constants.values():
-            if isinstance(value, np.ndarray) and value.nbytes <= most and value.flags.writeable:
+            if isinstance(value, np.ndarray) and value.nbytes <= most and is_writeable(value):
                 self.prints[id(value)] = _print_of(value)
 
     def require_unchanged(self, value: Any, place: str) -> None:
@@ -452,7 +452,7 @@ def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     if key not in function.derived:
         text = _run.of_arrays(function.plain, len(args), kinds)
         function.derived[key] = _run.compiled(text, tape.is_batch, bool(tape.crowded))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings_as(1):
         return function.derived[key](*args)
 
 
@@ -582,6 +582,11 @@ def _own(value: Any, target: Any) -> Any:
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
         return copied(value)
     return value
+
+
+def is_writeable(value: np.ndarray[Any, Any]) -> bool:
+    """As its flag says: asked by name, NumPy warns of arrays that np.broadcast_arrays gives."""
+    return bool(value.flags.num & 0x400)
 
 
 def copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

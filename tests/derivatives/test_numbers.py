@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -163,3 +164,13 @@ def test_of_equal_numbers_the_first_counts(order):
 
     assert grad(f)(X).tolist() == ([1.0, 1.0, 0.0] if order == 1 else [0.0, 0.0, 0.0])
     assert pycompile.value_and_grad(f)(X)[0] == f(X)
+
+
+def test_texts_of_numbers_are_refused():
+    for f in (
+        lambda x: float(re.match(".*", str(float(x[0]))).group()) * 2,
+        lambda x: float(np.array2string(x.sum())) * 2,
+    ):
+        for dtype in ("f8", "f4"):
+            with pytest.raises(DerivativeError, match="no graph follows|granted|text of a number"):
+                grad(f)(X.astype(dtype))
