@@ -22,7 +22,6 @@ FUNCTIONS = {
     "quantile": lambda x: np.quantile(x, 0.3, axis=0) ** 3,
     "median": lambda x: np.median(x, axis=1) ** 3,
     "rolled": lambda x: np.roll(x, (1, 2), (0, 1)) * x**2,
-    "broadcast": lambda x: (lambda a, b: a * b**2)(*np.broadcast_arrays(x[:, :1], x[:1])),
     "rolled alike": lambda x: np.roll(x, 1, (0, 1)) * x**2,
 }
 
@@ -49,3 +48,12 @@ def test_a_selections_pullback_is_one_plan_for_all_lengths():
 def test_a_write_of_zeros_is_seen(function):
     with pytest.raises(pycompile.DerivativeError, match="no graph follows"):
         pycompile.jvp(lambda x: (function(x > 0, x) ** 3).sum(), (X[0],), (X[0],))
+
+
+def test_arrays_of_which_numpy_warns():
+    def f(x):
+        a, b = np.broadcast_arrays(x[:, None], x)
+        return (a * b).sum()
+
+    value, direction = pycompile.jvp(f, (np.arange(3.0),), (np.ones(3),))
+    assert (value, direction) == (9.0, 18.0)
