@@ -440,7 +440,7 @@ def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape, o
     at the program's lines.  What happens where the function itself has set that it is told (`own`) is
     CPython's."""
     said: list[tuple[str, Any]] = []
-    state = np.geterr()
+    state: dict[str, Any] = {**np.geterr()}
     told = sum(_KINDS[name] for name in state if state[name] != "ignore")
     is_left = (
         any(mode not in ("ignore", "warn") for mode in state.values()) or tape.are_filters_changed()
