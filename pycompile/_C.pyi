@@ -58,6 +58,7 @@ class Node:
     index: int
     number: float
     keepdims: bool
+    errors: int
     object: Any
     kwnames: tuple[str, ...] | None
     view: tuple[tuple[int | str, ...], tuple[int | str, ...], int | str] | None

@@ -109,9 +109,18 @@ def take_along_axis_arr(g, o, arr, indices, axis=-1):
 def getitem_a(g, o, a, b):
     if not isinstance(a, (np.ndarray, np.generic)):
         raise NoRule(f"an item of a {type(a).__name__}")
+    if isinstance(b, np.ndarray) and b.dtype == bool and b.ndim:
+        return unmasked(g, a, b)
     back = np.zeros(a.shape, np.result_type(g))
     np.add.at(back, b, g)
     return back
+
+
+def unmasked(g, a, mask):
+    """What was selected, at its places: a gather, which plans do whatever its length."""
+    among = mask.reshape(-1)
+    rows = np.concatenate((np.zeros((1, *a.shape[mask.ndim :]), np.result_type(g)), g))
+    return rows[np.where(among, np.cumsum(among), 0)].reshape(a.shape)
 
 
 @rule(np.repeat, "a")
@@ -180,7 +189,12 @@ def triu_m(g, o, m, k=0):
 
 @rule(np.roll, "a")
 def roll_a(g, o, a, shift, axis=None):
-    return np.roll(g, -np.asarray(shift), axis)
+    if not isinstance(axis, tuple) or not isinstance(shift, (int, tuple)):
+        return np.roll(g, -np.asarray(shift), axis)
+    shifts = (shift,) * len(axis) if isinstance(shift, int) else shift
+    for n, along in zip(shifts, axis, strict=True):
+        g = np.roll(g, -n, along)
+    return g
 
 
 @rule(np.rot90, "m")
