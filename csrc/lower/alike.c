@@ -63,7 +63,7 @@ same_layout(const CudaKernel *a, const CudaKernel *b)
 bool
 kernel_alike(const Kernel *a, const Kernel *b)
 {
-    if (a->kind == KERNEL_REGION || a->kind != b->kind || a->nloops != b->nloops ||
+    if (a->kind == KERNEL_REGION || a->kind != b->kind || a->nloops != b->nloops || a->downs != b->downs ||
         a->operands.len != b->operands.len || a->instrs.len != b->instrs.len ||
         a->nstages != b->nstages || a->nslots != b->nslots || a->block != b->block ||
         a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows ||

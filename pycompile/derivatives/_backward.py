@@ -433,6 +433,20 @@ def known_turns(node: Node, outer: int) -> dict[int, int] | None:
     return out
 
 
+LONG_WORK = 500_000  # operations of Python: some tenths of a second
+
+
+def is_long(nodes: Sequence[Node]) -> bool:
+    """Do loops over elements make so many turns that Python would take longer than the compiler?"""
+    work = 0
+    for node in nodes:
+        if node.op == "loop":
+            turns = known_turns(node, 1) or {}
+            bodies = {loop.id: len(loop.regions[0].nodes) for loop in loops_in(node)}
+            work += sum(bodies[key] * count for key, count in turns.items())
+    return work > LONG_WORK
+
+
 class _Counting(Writer):
     """A nest, with counts of each loop's turns."""
 
