@@ -77,7 +77,9 @@ class Adjoint(Writer):
         self.turns: dict[int, Turns] = {}
         self.loops: list[Node] = []
         self.region_roots: dict[tuple[int, int], int] = {}
-        self.finals: dict[int, Node] = {}  # of the nest: loads, which this array still has: _finals.py
+        self.finals: dict[
+            int, Node
+        ] = {}  # of the nest: loads, which this array still has: _finals.py
         self.is_free = False  # of the nest: no stack is needed
 
     # ---- values of the forward pass ----

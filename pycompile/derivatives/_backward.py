@@ -355,7 +355,9 @@ class Backward(Calls):
         if not first:
             inside, self.scope = self.scope, outer
             unit = step.object if step.op == "const" and step.object in (1, -1) else 0
-            turns = {1: f"+ k{number}", -1: f"- k{number}"}.get(unit, f"+ k{number} * {self.ref(step)}")
+            turns = {1: f"+ k{number}", -1: f"- k{number}"}.get(
+                unit, f"+ k{number} * {self.ref(step)}"
+            )
             head = f"{index} = {self.ref(start)} {turns}"
             self.scope = inside
             scope.front.put(head)

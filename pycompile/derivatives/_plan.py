@@ -147,9 +147,7 @@ class Case:
         )
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
         params = [f"v{node.id}" for node in graph.inputs] + self.lengths
-        self.forward = Function(
-            "forward", params, forward.text, self.names.objects, self.is_long
-        )
+        self.forward = Function("forward", params, forward.text, self.names.objects, self.is_long)
 
     @property
     def lengths(self) -> list[str]:
