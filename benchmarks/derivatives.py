@@ -193,6 +193,9 @@ def said(rows: list[Row]) -> str:
         slower = [row.name for row, ratio in zip(peers, over, strict=True) if ratio > 1]
         text += f"; of JAX's time {statistics.geometric_mean(over):.2f} in {len(peers)} that it has"
         text += f", more than 1 in {', '.join(slower) or 'none'}"
+    by_c = [f"{row.name} {row.gradient / row.c:.2f}" for row in rows if row.c is not None]
+    if by_c:
+        text += f"; of value and adjoint by hand in C (/C): {', '.join(by_c)}"
     return text
 
 
