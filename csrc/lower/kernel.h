@@ -4,8 +4,8 @@
 
    - KERNEL_FLAT: no outer loops; units are the row's elements.
    - KERNEL_ROWS: units are the rows; each row goes through all stages before the next one.
-   - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
-     summed up sequentially into accumulators, one per element of the row.
+   - KERNEL_COLUMNS: units are the row's elements; per outer index, the `downs` loops before the row
+     are summed up sequentially into accumulators, one per element of the row.
    - KERNEL_REGION: a loop of the program, kept: see region.h.
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
@@ -163,6 +163,8 @@ struct Kernel {
     CudaKernel cuda; /* device CUDA; what follows `operands` and `instrs` is for the host */
     int32_t nloops;
     int32_t size[MAX_RANK]; /* per loop: index into KernelArgs.size */
+    int32_t downs; /* KERNEL_COLUMNS: the loops before the row that are summed, some access walking
+                      them as several */
     VEC(Operand) operands;
     VEC(Instr) instrs;
     int32_t nstages;

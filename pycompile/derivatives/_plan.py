@@ -20,7 +20,7 @@ from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _lengths, _tape, _views
 from pycompile.derivatives._activity import Activity, free_nodes, is_real_valued
-from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._backward import Backward, is_long
 from pycompile.derivatives._text import Function, Names, Node, Text, no_rule, where
 from pycompile.derivatives._writer import Writer
 from pycompile.derivatives.rules import NoRule
@@ -133,6 +133,7 @@ class Case:
         self.kept = self.write_back(tuple(self.outputs)).kept
         self.backs: dict[tuple[int, ...], Function] = {}
         self.again: dict[tuple[int, ...], list[Node]] = {}  # what each of them computes again
+        self.is_long = is_long(graph.nodes)
         forward = Forward(self.names, sizes, graph, self.kept)
         forward.run(graph.nodes)
         bases = [written_input(node) for node in graph.outputs]
@@ -146,7 +147,7 @@ class Case:
         )
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
         params = [f"v{node.id}" for node in graph.inputs] + self.lengths
-        self.forward = Function("forward", params, forward.text, self.names.objects)
+        self.forward = Function("forward", params, forward.text, self.names.objects, self.is_long)
 
     @property
     def lengths(self) -> list[str]:
@@ -192,7 +193,9 @@ class Case:
             back.text.put(f"return ({results}{',' if self.inputs else ''})")
             names = (Writer.ref(back, node) for node in self.kept.values())
             params = [*names, *self.lengths, *(f"ct{i}" for i in mask)]
-            self.backs[mask] = Function("backward", params, back.text, self.names.objects)
+            self.backs[mask] = Function(
+                "backward", params, back.text, self.names.objects, self.is_long
+            )
             self.again[mask] = back.recomputed
         return self.backs[mask]
 
