@@ -276,10 +276,13 @@ class Ops(Adjoint):
             self.add(x, self.typed(left, x, node), node)
         if not isinstance(y, str) and y in self.active:
             right = f"{self.text_of(x)}.T @ {g}" if two else self.product("right", g, x, y)
+            if two and swaps_last(y):  # its gradient lies as it does
+                right = f"({g}.T @ {self.text_of(x)}).T"
             self.add(y, self.typed(right, y, node), node)
 
     def product(self, side: str, g: str, x: Node | str, y: Node | str) -> str:
-        return f"matmul_{side}({g}, {self.text_of(x)}, {self.text_of(y)})"
+        turned = "_turned" if side == "right" and not isinstance(y, str) and swaps_last(y) else ""
+        return f"matmul_{side}{turned}({g}, {self.text_of(x)}, {self.text_of(y)})"
 
     def text_of(self, arg: Node | str) -> str:
         return arg if isinstance(arg, str) else self.ref(arg)
@@ -307,6 +310,14 @@ def softmax_of(node: Node) -> tuple[Node, tuple[int, ...]] | None:
         if is_most and unrounded(most.args[0]).id == less.id and less.shape == x.shape:
             x = x.args[0]
     return x, axes
+
+
+def swaps_last(node: Node) -> bool:
+    """Is it another array with its last two axes swapped?"""
+    if node.op != "transpose":
+        return False
+    *batch, before, last = node.ints
+    return batch == sorted(batch) and before > last
 
 
 def is_turned(one: Node | str, other: Node | str) -> bool:
