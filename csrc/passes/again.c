@@ -16,10 +16,11 @@ typedef struct {
     Graph *g;
     Region top;
     int len;
-    int32_t now;            /* how many calls lie before the node that is visited … */
-    int32_t *epoch;         /* … and lay before each node */
+    int32_t at, now;        /* the position of the node that is visited; the calls before it … */
+    int32_t *epoch;         /* … and before each node */
     NodeId **args;          /* of each node, as they were */
-    bool *kept, *written;   /* in memory anyway; in memory that is written */
+    bool *kept;             /* in memory anyway */
+    int32_t *written;       /* per storage: the position of the first node that writes it */
     NodeId *clone;          /* the node's copy … */
     int32_t *cloned;        /* … in this epoch */
     NodeId cone[MOST_CONE]; /* what one value is made of again */
@@ -60,7 +61,7 @@ takes_copies(const Again *a, NodeId id)
     return is_elementwise(a, id) || op_info(graph_node(a->g, id)->op)->kind == KIND_REDUCTION;
 }
 
-/* Adds what `id` is made of to the cone.  False: there is too much, or memory that is written. */
+/* Adds what `id` is made of to the cone.  False: it is too much, or has been overwritten. */
 static bool
 add_to_cone(Again *a, NodeId id, int64_t whole)
 {
@@ -72,7 +73,7 @@ add_to_cone(Again *a, NodeId id, int64_t whole)
     if (a->kept[id] || !is_elementwise(a, id) || bytes_of(a, id) * SMALL < whole) {
         int64_t bytes = bytes_of(a, id);
         a->leaves += bytes * SMALL < whole ? 0 : bytes;
-        return !a->written[graph_node(a->g, id)->storage];
+        return a->at < a->written[graph_node(a->g, id)->storage];
     }
     for (int k = 0; k < graph_node(a->g, id)->nargs; k++)
         if (!add_to_cone(a, a->args[id][k], whole)) return false;
@@ -118,6 +119,7 @@ visit(void *context, NodeId id)
     Again *a = context;
     Graph *g = a->g;
     a->now = a->epoch[id];
+    a->at++;
     if (!takes_copies(a, id)) return 0;
     int nargs = graph_node(g, id)->nargs;
     NodeId *args = arena_copy(g->arena, graph_node(g, id)->args, sizeof(NodeId) * (size_t)nargs);
@@ -138,17 +140,21 @@ look(Again *a)
     int32_t epoch = 1;
     for (NodeId id = 0; id < a->len; id++) {
         const Node *node = graph_node(g, id);
-        bool writes = op_info(node->op)->kind == KIND_SCATTER || node->op == OP_collective;
         a->args[id] = node->args;
-        for (int k = 0; k < node->nargs; k++) {
+        a->written[id] = INT32_MAX;
+        for (int k = 0; k < node->nargs; k++)
             if (!takes_copies(a, id)) a->kept[node->args[k]] = true;
-            if (writes) a->written[graph_node(g, node->args[k])->storage] = true;
-        }
     }
     for (int i = 0; i < g->outputs.len; i++) a->kept[g->outputs.at[i].node] = true;
     for (int i = 0; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        bool writes = op_info(node->op)->kind == KIND_SCATTER || node->op == OP_collective;
         a->epoch[top->nodes.at[i]] = epoch;
-        epoch += is_between(graph_node(g, top->nodes.at[i]));
+        epoch += is_between(node);
+        for (int k = 0; k < node->nargs && writes; k++) {
+            int32_t *first = &a->written[graph_node(g, node->args[k])->storage];
+            *first = Py_MIN(*first, i);
+        }
     }
 }
 
@@ -162,21 +168,20 @@ allocate(Again *a)
     a->clone = arena_alloc(arena, n * sizeof(NodeId));
     a->args = arena_alloc(arena, n * sizeof(NodeId *));
     a->kept = arena_alloc(arena, n);
-    a->written = arena_alloc(arena, n);
+    a->written = arena_alloc(arena, n * sizeof(int32_t));
     if (a->epoch == NULL || a->cloned == NULL || a->clone == NULL || a->args == NULL ||
         a->kept == NULL || a->written == NULL)
         return -1;
     memset(a->epoch, 0, n * sizeof(int32_t));
     memset(a->cloned, 0, n * sizeof(int32_t));
     memset(a->kept, 0, n);
-    memset(a->written, 0, n);
     return 0;
 }
 
 int
 pass_again(Graph *g)
 {
-    Again a = {.g = g, .len = g->nodes.len};
+    Again a = {.g = g, .len = g->nodes.len, .at = -1};
     if (!graph_calls_device(g)) return 0;
     if (allocate(&a) < 0) return -1;
     look(&a);
