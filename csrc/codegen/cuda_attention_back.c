@@ -15,6 +15,13 @@
 #include "cuda_emit.h"
 
 const char cuda_back_helpers[] =
+    "#ifdef __CUDACC_RTC__\n"
+    "F void copy_pair(float *to, const void *from, bool there) {\n"
+    "    int bytes = there ? 8 : 0;\n"
+    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\" ::\"r\"(in_shared(to)), "
+    "\"l\"(from), \"r\"(bytes));\n"
+    "}\n"
+    "#endif\n"
     "/* 16 rows of a tile, as the first factor. */\n"
     "F void take_rows(unsigned (*a)[4], char *tile, int row, int lane) {\n"
     "#pragma unroll\n"
@@ -31,33 +38,38 @@ const char cuda_back_helpers[] =
     "#pragma unroll\n"
     "        for (int j = 0; j < N / 2; j++) {\n"
     "            unsigned c[4];\n"
-    "            load_matrices(c, chunk_of(b, row + j * 16 + (lane & 7) + ((lane >> 4) << 3), s * 2 "
+    "            load_matrices(c, chunk_of(b, row + j * 16 + (lane & 7) + ((lane >> 4) << 3), s * "
+    "2 "
     "+ ((lane >> 3) & 1)));\n"
     "            multiply(p[2 * j], a[s], c[0], c[1], T());\n"
     "            multiply(p[2 * j + 1], a[s], c[2], c[3], T());\n"
     "        }\n"
     "}\n"
     "/* o += p b. */\n"
-    "template <class T, int N> F void add_rows(float (*o)[4], const float (*p)[4], char *b, int row, "
+    "template <class T, int N> F void add_rows(float (*o)[4], const float (*p)[4], char *b, int "
+    "row, "
     "int lane) {\n"
     "#pragma unroll\n"
     "    for (int s = 0; s < N / 2; s++) {\n"
     "        unsigned a[4];\n"
     "#pragma unroll\n"
     "        for (int u = 0; u < 4; u++)\n"
-    "            a[u] = both_of(p[2 * s + (u >> 1)][2 * (u & 1)], p[2 * s + (u >> 1)][2 * (u & 1) + "
+    "            a[u] = both_of(p[2 * s + (u >> 1)][2 * (u & 1)], p[2 * s + (u >> 1)][2 * (u & 1) "
+    "+ "
     "1], T());\n"
     "#pragma unroll\n"
     "        for (int j = 0; j < 4; j++) {\n"
     "            unsigned c[4];\n"
-    "            load_transposed(c, chunk_of(b, row + s * 16 + (lane & 15), j * 2 + (lane >> 4)));\n"
+    "            load_transposed(c, chunk_of(b, row + s * 16 + (lane & 15), j * 2 + (lane >> "
+    "4)));\n"
     "            multiply(o[2 * j], a, c[0], c[1], T());\n"
     "            multiply(o[2 * j + 1], a, c[2], c[3], T());\n"
     "        }\n"
     "    }\n"
     "}\n"
     "/* The sums of exponentials, and of d weighted by them, go on with half a tile. */\n"
-    "template <int N> F void sum_rows(float *most, float *sum, float *weighted, const float (*p)[4], "
+    "template <int N> F void sum_rows(float *most, float *sum, float *weighted, const float "
+    "(*p)[4], "
     "const float (*d)[4], float factor) {\n"
     "#pragma unroll\n"
     "    for (int u = 0; u < 2; u++) {\n"
@@ -115,6 +127,21 @@ copy_rows(CudaEmit *e, const Side *side, int32_t operand, int rows, const char *
               operand, k->operands.at[operand].stride[side->loop], first, k->size[side->loop]);
 }
 
+/* What ATTENTION_ROWS has made for the queries of a tile. */
+static void
+copy_sums(CudaEmit *e, const char *tile)
+{
+    const Kernel *k = e->kernel;
+    int32_t o = k->cuda.factor[5], count = k->size[k->nloops - 2];
+    cuda_block(e, "if (threadIdx.x < %d)", KEY_TILE);
+    cuda_line(e, "const %s query = (%s) * %d + (int)threadIdx.x;", cuda_index(e), tile, KEY_TILE);
+    cuda_line(e,
+              "copy_pair(sums[(%s) & 1][threadIdx.x], r%d + (query < n%d ? query : 0) * n%d, query "
+              "< n%d);",
+              tile, o, count, k->operands.at[o].stride[k->nloops - 2], count);
+    cuda_end(e);
+}
+
 /* The tile number `tile` of the others. */
 static void
 copy_tiles(CudaEmit *e, const char *tile)
@@ -128,6 +155,7 @@ copy_tiles(CudaEmit *e, const char *tile)
         text_free(&to);
         text_free(&first);
     }
+    if (owns_keys(e)) copy_sums(e, tile);
 }
 
 /* Declares where the block is, and takes its rows. */
@@ -136,6 +164,7 @@ take_own(CudaEmit *e)
 {
     Side own = side_of(e, owns_keys(e));
     cuda_line(e, "alignas(128) __shared__ char shared[2][2][%d];", KEY_TILE * ATTENTION_HEAD * 2);
+    if (owns_keys(e)) cuda_line(e, "alignas(16) __shared__ float sums[2][%d][2];", KEY_TILE);
     cuda_attention_block(e, own.name);
     cuda_line(e, "const int warp = (int)threadIdx.x >> 5, lane = (int)threadIdx.x & 31;");
     cuda_line(e, "const %s mine = %s + warp * 16 + (lane >> 2);", cuda_index(e), own.name);
@@ -148,17 +177,6 @@ take_own(CudaEmit *e)
     cuda_line(e, "take_rows(a, shared[0][0], warp * 16, lane);");
     cuda_line(e, "take_rows(b, shared[1][0], warp * 16, lane);");
     cuda_line(e, "__syncthreads();");
-}
-
-/* Reads what ATTENTION_ROWS has made for a query. */
-static void
-read_sums(CudaEmit *e, const char *query, const char *at)
-{
-    const Kernel *k = e->kernel;
-    int32_t o = k->cuda.factor[5];
-    cuda_line(e, "const float *sums = (const float *)(r%d + at_most<%s>(%s, n%d - 1) * n%d);", o,
-              cuda_index(e), query, k->size[k->nloops - 2], k->operands.at[o].stride[k->nloops - 2]);
-    cuda_line(e, "base%s = sums[0], mean%s = sums[1];", at, at);
 }
 
 static void
@@ -174,10 +192,15 @@ declare_sums(CudaEmit *e)
     cuda_line(e, "#pragma unroll");
     cuda_line(e, "for (int j = 0; j < 32; j++) o[j >> 2][j & 3] = 0;");
     if (owns_keys(e)) return;
+    const Kernel *k = e->kernel;
+    int32_t at = k->cuda.factor[5];
     cuda_line(e, "float base[2], mean[2];");
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int u = 0; u < 2; u++)");
-    read_sums(e, "mine + u * 8", "[u]");
+    cuda_line(e,
+              "const float *own = (const float *)(r%d + at_most<%s>(mine + u * 8, n%d - 1) * n%d);",
+              at, cuda_index(e), k->size[k->nloops - 2], k->operands.at[at].stride[k->nloops - 2]);
+    cuda_line(e, "base[u] = own[0], mean[u] = own[1];");
     cuda_end(e);
 }
 
@@ -188,7 +211,10 @@ declare_half_sums(CudaEmit *e)
     cuda_line(e, "float base[%d][2], mean[%d][2];", HALF / 8, HALF / 8);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int j = 0; j < %d; j++)", HALF / 4);
-    read_sums(e, "queries + (j >> 1) * 8 + (lane & 3) * 2 + (j & 1)", "[j >> 1][j & 1]");
+    cuda_line(e,
+              "const float *of = sums[tile & 1][h * %d + (j >> 1) * 8 + (lane & 3) * 2 + (j & 1)];",
+              HALF);
+    cuda_line(e, "base[j >> 1][j & 1] = of[0], mean[j >> 1][j & 1] = of[1];");
     cuda_end(e);
 }
 
@@ -207,8 +233,8 @@ put_elements(CudaEmit *e, int32_t score, int rows)
     cuda_block(e, "for (int c = 0; c < 4; c++)");
     cuda_line(e, "const %s %s = at_most<%s>(mine + (c >> 1) * 8, n%d - 1);", index,
               owns_keys(e) ? "key" : "query", index, k->size[own.loop]);
-    cuda_line(e, "const %s %s = at_most<%s>(%s + j * 8 + (lane & 3) * 2 + (c & 1), n%d - 1);", index,
-              owns_keys(e) ? "query" : "key", index, others.name, k->size[others.loop]);
+    cuda_line(e, "const %s %s = at_most<%s>(%s + j * 8 + (lane & 3) * 2 + (c & 1), n%d - 1);",
+              index, owns_keys(e) ? "query" : "key", index, others.name, k->size[others.loop]);
     cuda_line(e, "const float product = p[j][c];");
     cuda_body(e, 0);
     cuda_attention_loads(e);
@@ -237,7 +263,8 @@ end_of_others(CudaEmit *e)
     cuda_block(e, "if (%s + %d > n%d)", others.name, HALF, count);
     cuda_line(e, "#pragma unroll");
     cuda_line(e, "for (int j = 0; j < %d; j++)", HALF / 2);
-    cuda_line(e, "    if (%s + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[j >> 2][j & 3] = %s;",
+    cuda_line(e,
+              "    if (%s + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[j >> 2][j & 3] = %s;",
               others.name, count, e->kernel->cuda.part == ATTENTION_ROWS ? "-INFINITE" : "0");
     cuda_end(e);
 }
@@ -246,10 +273,10 @@ static void
 half_tile(CudaEmit *e)
 {
     int part = e->kernel->cuda.part;
-    const char *own = "const %s %s = tile * %d + h * %d;";
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int h = 0; h < 2; h++)");
-    cuda_line(e, own, cuda_index(e), side_of(e, !owns_keys(e)).name, KEY_TILE, HALF);
+    cuda_line(e, "const %s %s = tile * %d + h * %d;", cuda_index(e), side_of(e, !owns_keys(e)).name,
+              KEY_TILE, HALF);
     cuda_line(e, "float p[%d][4], d[%d][4];", HALF / 8, HALF / 8);
     if (owns_keys(e)) declare_half_sums(e);
     cuda_line(e, "multiply_rows<T, %d>(p, a, shared[tile & 1][0], h * %d, lane);", HALF / 8, HALF);

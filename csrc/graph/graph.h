@@ -40,7 +40,7 @@
      then the params of both arms; region[0] runs when it is true; both arms have the same number of
      results, of equal types.
    - `attention`: region[0] has the element of the first product, the query's and the key's index as
-     params, nodes of the scores' shape, and the score as its only result (passes/attention.c).  That
+     params, nodes of the scores' shape, and the score as its only result (passes/attention.c). That
      of an `attention_back` has a slope of the score as another param, and the slope of the element
      as another result; attrs.index is an AttentionPart. */
 #ifndef PYCOMPILE_GRAPH_H

@@ -32,7 +32,8 @@ add_matrices(Nest *n, NodeId attention)
     factor[0] = add_matrix(n, node->args[0], queries, last - 1, false);
     factor[1] = add_matrix(n, node->args[1], keys, last, false);
     factor[2] = add_matrix(n, node->args[2], keys, last - 1, false);
-    factor[3] = add_matrix(n, attention, attention_owns_keys(part) ? keys : queries, last - 1, true);
+    factor[3] =
+        add_matrix(n, attention, attention_owns_keys(part) ? keys : queries, last - 1, true);
     factor[4] = part < 0 ? 0 : add_matrix(n, node->args[3], queries, last - 1, false);
     factor[5] = part <= ATTENTION_ROWS ? 0 : add_matrix(n, node->args[4], queries, last - 1, false);
     for (int i = 0; i < 6; i++)

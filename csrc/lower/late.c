@@ -171,8 +171,7 @@ leaves_of(const Late *l, NodeId id)
                 add_leaf(&out, l->leaves[storage].storage[i]);
         } else if (!stays_in_memory(l, node->args[k])) {
             return too_many;
-        } else if (lw->touched[storage] != l->home[id] &&
-                   !is_small(lw->graph, node->args[k], id)) {
+        } else if (lw->touched[storage] != l->home[id] && !is_small(lw->graph, node->args[k], id)) {
             add_leaf(&out, storage);
         }
     }
@@ -199,9 +198,9 @@ drop_dear(const Late *l)
 static bool
 may_read_anything(const Graph *g, const Region *region)
 {
-    return region->nodes.len > 0 && (region->owner == NO_NODE ||
-                                       op_info(graph_node(g, region->owner)->op)->kind !=
-                                           KIND_ATTENTION);
+    return region->nodes.len > 0 &&
+           (region->owner == NO_NODE ||
+            op_info(graph_node(g, region->owner)->op)->kind != KIND_ATTENTION);
 }
 
 Answer

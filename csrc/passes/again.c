@@ -1,10 +1,10 @@
 /* Values that kernels far apart read are computed again, on a device, where that moves fewer bytes.
 
-   Between kernels stand calls, products and attentions.  What is computed before one of them and read
-   behind it has to be in memory; as a rule that is so for what a gradient reads of the forward pass: a
-   gelu of 16-bit floats leaves nine arrays of float32, which all follow from the one that it is of.
-   Here the nodes behind read copies of the elementwise operations instead, as long as these lead to
-   values that are in memory anyway and have no more bytes.
+   Between kernels stand calls, products and attentions.  What is computed before one of them and
+   read behind it has to be in memory; as a rule that is so for what a gradient reads of the forward
+   pass: a gelu of 16-bit floats leaves nine arrays of float32, which all follow from the one that
+   it is of. Here the nodes behind read copies of the elementwise operations instead, as long as
+   these lead to values that are in memory anyway and have no more bytes.
 
    As the recomputation of torch.compile's partitioner (He and Yu 2022), after the fact. */
 #include "rewrite.h"
@@ -85,8 +85,7 @@ static bool
 is_worth(Again *a, NodeId id)
 {
     int64_t whole = bytes_of(a, id);
-    if (a->kept[id] || !is_elementwise(a, id) || a->epoch[id] == a->now ||
-        whole < LEAST_BYTES)
+    if (a->kept[id] || !is_elementwise(a, id) || a->epoch[id] == a->now || whole < LEAST_BYTES)
         return false;
     a->count = 0;
     a->leaves = 0;

@@ -94,7 +94,8 @@ exponent(const Match *m, NodeId e)
     node = graph_node(g, difference);
     if (node->op != OP_subtract || !is_float(g, difference)) return NO_NODE;
     NodeId scores = attention_unrounded(m, node->args[0]);
-    return attention_reduced_row(m, node->args[1], OP_max, &graph_node(g, node->args[0])->type) == scores
+    return attention_reduced_row(m, node->args[1], OP_max, &graph_node(g, node->args[0])->type) ==
+                   scores
                ? scores
                : NO_NODE;
 }
@@ -149,7 +150,8 @@ factors_fit(const Match *m, NodeId out)
             return false;
     return size_value(g, length_of(g, q, 2)) > 1 && size_value(g, length_of(g, k, 1)) > 1 &&
            size_same(g, length_of(g, k, 1), length_of(g, v, 2)) && type_is_contiguous(g, to) &&
-           attention_has_aligned_rows(g, q, rank - 1) && attention_has_aligned_rows(g, k, rank - 2) &&
+           attention_has_aligned_rows(g, q, rank - 1) &&
+           attention_has_aligned_rows(g, k, rank - 2) &&
            attention_has_aligned_rows(g, v, rank - 1) && attention_has_head(g, tq, tk, tv);
 }
 
@@ -422,7 +424,8 @@ find(Match *m, NodeId out)
     } else
         return false;
     m->scores = exponent(m, e);
-    if (m->scores == NO_NODE || attention_reduced_row(m, sums, OP_sum, &graph_node(g, e)->type) != e)
+    if (m->scores == NO_NODE ||
+        attention_reduced_row(m, sums, OP_sum, &graph_node(g, e)->type) != e)
         return false;
     m->v = graph_node(g, second)->args[1];
     return true;
@@ -488,8 +491,7 @@ bool
 attention_fits(Match *m, NodeId id)
 {
     m->count = 0;
-    return scores_fit(m, id, 0) &&
-           type_same_shape(&graph_node(m->g, id)->type, &m->domain);
+    return scores_fit(m, id, 0) && type_same_shape(&graph_node(m->g, id)->type, &m->domain);
 }
 
 static bool

@@ -1,5 +1,5 @@
-/* The gradient of an attention, which would read its weights: nodes that make them again, a tile at a
-   time.  In: what a derivative writes (attention.h).  Out, in the places of four products:
+/* The gradient of an attention, which would read its weights: nodes that make them again, a tile at
+   a time.  In: what a derivative writes (attention.h).  Out, in the places of four products:
 
        g @ v^T         attention_back 0: of each query, what its weights follow from, and its sum
        p^T @ g         attention_back 3: dv
@@ -47,9 +47,9 @@ static bool
 are_same(const Graph *g, NodeId a, NodeId b)
 {
     const Type *one = &graph_node(g, a)->type, *other = &graph_node(g, b)->type;
-    return a == b || (graph_node(g, a)->storage == graph_node(g, b)->storage &&
-                      one->dtype == other->dtype && size_same(g, one->offset, other->offset) &&
-                      type_same_layout(one, other));
+    return a == b ||
+           (graph_node(g, a)->storage == graph_node(g, b)->storage && one->dtype == other->dtype &&
+            size_same(g, one->offset, other->offset) && type_same_layout(one, other));
 }
 
 /* x * y, in either order, behind conversions. */
@@ -73,7 +73,8 @@ is_slope(const Match *m, NodeId id)
     NodeId less, other;
     if (!multiplies(m, id, m->weights, &less)) return false;
     const Node *node = graph_node(g, less);
-    if (node->op != OP_subtract || attention_unrounded(m, node->args[0]) != m->back.dp) return false;
+    if (node->op != OP_subtract || attention_unrounded(m, node->args[0]) != m->back.dp)
+        return false;
     NodeId summed = attention_reduced_row(m, node->args[1], OP_sum, &graph_node(g, less)->type);
     return summed != NO_NODE && multiplies(m, summed, m->weights, &other) && other == m->back.dp;
 }
@@ -129,8 +130,8 @@ find_last_ones(Match *m)
         const Node *node = graph_node(g, id);
         NodeId turned = swapped(g, node->args[0]);
         NodeId of = attention_unrounded(m, turned != NO_NODE ? turned : node->args[0]);
-        bool fits = turned != NO_NODE ? are_same(g, node->args[1], q)
-                                      : are_swapped(g, node->args[1], k);
+        bool fits =
+            turned != NO_NODE ? are_same(g, node->args[1], q) : are_swapped(g, node->args[1], k);
         if (!fits || (m->back.dfirst != NO_NODE && of != m->back.dfirst)) continue;
         NodeId slope = find_slope(m, of, 0);
         if (slope == NO_NODE) continue;

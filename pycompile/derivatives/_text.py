@@ -20,7 +20,7 @@ UFUNCS = _C.op_ufuncs()
 
 def is_float(dtype: Any) -> bool:
     """One of real numbers: bfloat16, too, of which NumPy's `kind` does not say so."""
-    return np.dtype(dtype).kind == "f" or np.dtype(dtype).name == "bfloat16"
+    return bool(np.dtype(dtype).kind == "f" or np.dtype(dtype).name == "bfloat16")
 
 
 def where(node: Node) -> str:

@@ -31,7 +31,7 @@ def of_one(xp, x):
     return plain(xp, q, k, v).transpose(0, 2, 1, 3).reshape(batch, length, 128)
 
 
-def check(function, args, others=(), dtype="f2", calls=()):
+def check(function, args, others=(), dtype="f2"):
     weights = values(function(np, *args, *others).shape, 9)
     numbers = tuple(range(len(args)))
 
@@ -47,31 +47,32 @@ def check(function, args, others=(), dtype="f2", calls=()):
         *(x.astype("f8") for x in rounded)
     )
     compiled = once(gradients)
-    compiled(*map(device, rounded))
+    for _ in range(2):
+        compiled(*map(device, rounded))
     CALLS.clear()
     _, made = compiled(*map(device, rounded))
-    assert set(CALLS) == set(calls)  # the products are kernels
+    assert CALLS == [], CALLS  # the products are kernels
     for ours, theirs in zip(made, wanted, strict=True):
         assert ours.dtype == dtype
         distance = abs(host(ours).astype("f8") - theirs).max() / abs(theirs).max()
         assert distance < (2**-9 if dtype == "f2" else 2**-6)
 
 
-@pytest.mark.parametrize("dtype", ["f2", BF16])
-@pytest.mark.parametrize("function", [plain, causal, window, capped])
+@pytest.mark.parametrize(
+    "function, dtype", [(plain, BF16), (causal, "f2"), (window, "f2"), (capped, "f2")]
+)
 def test_gradient(function, dtype):
-    q, k, v = (values((2, 140, 64), seed) for seed in range(3))
-    check(function, (q, k, v), dtype=dtype)
+    check(function, [values((70, 64), seed) for seed in range(3)], dtype=dtype)
 
 
-@pytest.mark.parametrize("queries, keys", [(2, 200), (129, 2), (64, 128)])
+@pytest.mark.parametrize("queries, keys", [(2, 130), (129, 2)])
 def test_lengths(queries, keys):
     check(plain, (values((queries, 64), 1), values((keys, 64), 2), values((keys, 64), 3)))
 
 
 def test_a_mask_that_is_read():
-    q, k, v = (values((2, 70, 64), seed) for seed in range(3))
-    check(masked, (q, k, v), [np.random.default_rng(4).random((70, 70)) < 0.7])
+    q, k, v = (values((2, 40, 64), seed) for seed in range(3))
+    check(masked, (q, k, v), [np.random.default_rng(4).random((40, 40)) < 0.7])
 
 
 def test_beside_one_another():
