@@ -5,12 +5,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 from attention_on_executor import capped, causal, plain, window
-from calls_on_executor import CALLS
+from calls_on_executor import CALLS, by_numpy
 from deviceless import cp, device, host, once
 
 from pycompile import value_and_grad
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
+# Of bfloat16 NumPy's is float32.
+cp.ndarray.__matmul__ = by_numpy("@", lambda x, y: np.matmul(x, y).astype(x.dtype))
 
 
 def values(shape, seed):
