@@ -56,8 +56,9 @@ same_layout(const CudaKernel *a, const CudaKernel *b)
            a->each == b->each && a->exact == b->exact && a->wide == b->wide &&
            a->units == b->units && a->parts == b->parts && a->partial == b->partial &&
            a->slot == b->slot && memcmp(a->factor, b->factor, sizeof a->factor) == 0 &&
-           a->score == b->score && a->head == b->head && a->stages == b->stages &&
-           a->side == b->side && a->turned_pack == b->turned_pack && a->along == b->along;
+           a->score == b->score && a->slope == b->slope && a->part == b->part &&
+           a->head == b->head && a->stages == b->stages && a->side == b->side &&
+           a->turned_pack == b->turned_pack && a->along == b->along;
 }
 
 bool

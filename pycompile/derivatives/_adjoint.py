@@ -303,5 +303,6 @@ class Adjoint(Writer):
             return expr
         real = ".real" if dtype.kind == "f" and was.kind == "c" else ""
         if to.form == "array":
-            return f"({expr}){real}.astype({dtype_text(to.dtype)})"
+            as_it_is = ", copy=False" if was == dtype else ""
+            return f"({expr}){real}.astype({dtype_text(to.dtype)}{as_it_is})"
         return f"{dtype_text(to.dtype)}(({expr}){real})"

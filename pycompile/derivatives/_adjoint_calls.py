@@ -129,6 +129,8 @@ class Calls(Ops):
         elif function in _JOINED and (parts := self.joined(node, call, g)):
             for arg, text in parts:
                 self.add(arg, self.typed(text, arg, node), node)
+        elif function in _ORDERED and self.order_of(call) == "C" and node.args[0].form == "array":
+            self.add(node.args[0], f"{g}.reshape({self.extent(node.args[0])})", node)
         elif function in rules.MOVES_SET:
             self.pull_move(node, call, g)
         elif function is np.einsum:
@@ -450,13 +452,16 @@ class Calls(Ops):
             expr = expr if arg.form in ("array", "object") else f"{expr}[()]"
             self.add(arg, self.typed(expr, arg, node), node)
 
-    def laid_as(self, call: Called, arg: Node) -> str:
-        """What lays numbers as the argument lies, for a call whose result depends on that."""
-        order = call.kwargs.get("order")
+    def order_of(self, call: Called) -> Any:
+        """The argument `order`; "C" where it is left out and stands for that."""
+        order = call.kwargs.get("order", "C" if call.function in _ORDERED else None)
         if call.function in _ORDERED and len(call.args) > _ORDERED[call.function]:
             order = call.args[_ORDERED[call.function]]
-        if type(order) is _calls.Hole:
-            order = call.nodes[order.number].object
+        return call.nodes[order.number].object if type(order) is _calls.Hole else order
+
+    def laid_as(self, call: Called, arg: Node) -> str:
+        """What lays numbers as the argument lies, for a call whose result depends on that."""
+        order = self.order_of(call)
         if arg.form not in ("array", "object") or str(order) not in "kKaA":
             return ""
         if arg.form == "object" or _views.has_lengths(self.place(arg)):

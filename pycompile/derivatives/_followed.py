@@ -148,7 +148,7 @@ def one_of(value: Any) -> Any:
         return 1.0
     if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
         return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
-    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind == "f":
+    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind in "fV":  # V: bfloat16
         return 1.0  # the text makes it an array there
     return refused("the function returns no real number")
 

@@ -18,6 +18,11 @@ Node = _C.Node
 UFUNCS = _C.op_ufuncs()
 
 
+def is_float(dtype: Any) -> bool:
+    """One of real numbers: bfloat16, too, of which NumPy's `kind` does not say so."""
+    return bool(np.dtype(dtype).kind == "f" or np.dtype(dtype).name == "bfloat16")
+
+
 def where(node: Node) -> str:
     return f"{node.file}:{node.line}"
 
