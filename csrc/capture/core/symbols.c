@@ -68,7 +68,6 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
 {
     unsigned axes = 0;
     if (!symbols_in_use(in) || in->loop != NULL || array->source == NO_SOURCE) return 0;
-    if (source_is_stacked(in, array->source)) return 0;
     bool natural = is_natural(header, false);
     if (!natural && (array->kind == V_DEVICE || !is_natural(header, true))) return 0;
     bool all = natural && in->request->config->dynamic == DYNAMIC_AT_ONCE;

@@ -310,9 +310,14 @@ static Answer
 array_next(Interp *in, Value *array, int64_t position, bool backwards, Value **out)
 {
     NodeId node;
-    Answer answer = value_as_node(in, array, &node);
+    Answer answer = value_as_sized_node(in, array, &node);
     if (answer != ANSWER_YES) return answer;
-    int64_t length = size_value(in->graph, graph_node(in->graph, node)->type.shape[0]);
+    SizeId count = graph_node(in->graph, node)->type.shape[0];
+    if (in->memory.varies != VARIES_TURNS && !size_is_const(in->graph, count)) {
+        TRY(size_specialise(in, count, "the number of an array's items"));
+        return interp_break(in, BREAK_SHAPE, "an array whose length changes from turn to turn");
+    }
+    int64_t length = size_value(in->graph, count);
     *out = NULL;
     if (position >= length) return ANSWER_YES;
     if (backwards) position = length - 1 - position;
