@@ -620,7 +620,8 @@ bool int_is_open(Interp *in, const Value *value);
 Answer symbol_of_int(Interp *in, Value *value, SizeId *out);
 /* The symbol of a length; 0 or -1. */
 int symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out);
-/* How many turns of a loop are unrolled where a length says it.  ANSWER_NO: the loop is CPython's. */
+/* How many turns of a loop are unrolled where a length says it.  ANSWER_NO: the loop is CPython's.
+ */
 Answer size_counted(Interp *in, SizeId size, int64_t *out);
 /* The symbols in it are known from now on: capture starts again.  ANSWER_NO: there are none. */
 Answer size_specialise(Interp *in, SizeId size, const char *why);

@@ -255,7 +255,8 @@ static bool
 is_unsteady(Interp *in, SizeId id)
 {
     const Size *size = &in->graph->sizes.at[id];
-    if (in->request->config->fullgraph) return false;
+    const Config *config = in->request->config;
+    if (config == NULL || config->fullgraph) return false;
     if (size->kind >= SIZE_ADD) return is_unsteady(in, size->a) || is_unsteady(in, size->b);
     for (int i = 0; i < in->memory.symbols.len; i++) {
         const Symbol *symbol = &in->memory.symbols.at[i];

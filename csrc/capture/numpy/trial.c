@@ -388,7 +388,8 @@ static Answer
 object_is_steady(PyObject *const *values)
 {
     for (int k = 1; k < TRIALS; k++)
-        if (Py_TYPE(step_part(values[0], PART_sample)) != Py_TYPE(step_part(values[k], PART_sample)))
+        if (Py_TYPE(step_part(values[0], PART_sample)) !=
+            Py_TYPE(step_part(values[k], PART_sample)))
             return ANSWER_NO;
     return ANSWER_YES;
 }
