@@ -134,7 +134,9 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 def diag(v, k=0):
-    """np.diag of a matrix"""
+    """np.diag of a vector, or of a matrix"""
+    if v.ndim == 1:
+        return np.diagflat(v, k)
     return np.diagonal(v, k) if v.ndim == 2 else _original_diag(v, k)
 
 
