@@ -657,12 +657,16 @@ static int
 make_slots(Maker *m)
 {
     Plan *plan = m->plan;
+    int first[DEVICE_COUNT] = {0};
     for (int on = 0; on < DEVICE_COUNT; on++) {
+        if (on > 0) first[on] = first[on - 1] + plan->nslots[on - 1];
         plan->nslots[on] = m->program->slots[on].len;
         plan->slots[on] =
             copy_of(plan, m->program->slots[on].at, sizeof(SizeId) * (size_t)plan->nslots[on]);
         if (plan->slots[on] == NULL) return -1;
     }
+    for (int i = 0; i < plan->nbuffers; i++)
+        if (plan->buffers[i].slot > 0) plan->buffers[i].slot += first[plan->buffers[i].type.device];
     plan->nreaches = m->program->reaches.len;
     plan->reaches = copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
     plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
@@ -732,8 +736,6 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     plan->whole = whole;
     plan->gain = capture->gain;
     plan->saves = capture->saves;
-    plan->arena_bytes = program->arena_bytes[DEVICE_HOST];
-    memcpy(plan->device_bytes, &program->arena_bytes[DEVICE_CUDA], sizeof plan->device_bytes);
     Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || plan_sizes(plan, capture->graph) < 0 ||
@@ -748,13 +750,15 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         return NULL;
     }
     make_snapshots(plan);
-    int slots = 0;
-    for (int on = 0; on < DEVICE_COUNT; on++) slots += plan->nslots[on];
+    plan->room.scratch_at = program->arena_bytes[DEVICE_HOST];
+    plan->room.bytes = plan->room.scratch_at + plan->scratch_bytes;
+    memcpy(plan->room.device_bytes, &program->arena_bytes[DEVICE_CUDA],
+           sizeof plan->room.device_bytes);
     plan->state_bytes =
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)(plan->nsizes + slots) * sizeof(int64_t) : 0);
+        (plan->ndynamic ? (size_t)plan_run_sizes(plan) * sizeof(int64_t) : 0);
     return plan;
 }
 
