@@ -184,8 +184,8 @@ series_weight(const Capture *capture)
 }
 
 /* A part of an array.  What NumPy writes into an array of the caller's, a plan that goes on with
-   the array writes into a copy of it, unless the part is small (passes/writes.c).  In an arm of a
-   branch a write is an effect with a condition: of a few elements CPython does it as fast. */
+   the array writes into a copy of it.  In an arm of a branch a write is an effect with a condition:
+   of a few elements CPython does it as fast. */
 static int
 write_weight(const Scale *scale, NodeId id)
 {
@@ -194,9 +194,8 @@ write_weight(const Scale *scale, NodeId id)
     int64_t part = elements_written(g, node), whole = type_elements(g, &node->type);
     int per_unit = scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT;
     bool read = scale->arms > 0 ? scale->live[id] : scale->used[id];
-    bool saved = scale->arms == 0 && write_is_saved(g, &node->type, node->attrs.view);
-    bool copies = is_of_caller(g, node->args[0]) && read && part < whole && !saved;
-    int copied = copies ? copied_weight(g, node) : 0;
+    int copied =
+        is_of_caller(g, node->args[0]) && read && part < whole ? copied_weight(g, node) : 0;
     int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0, made = ARRAY_MADE;
     if (scale->arms > 0 && device == 0 && part == 1) made = 0;
     return made + device + (int)Py_MIN(part / per_unit, MANY) + copied;
