@@ -211,6 +211,7 @@ def test_stores_copy_no_array(first):
 
 
 @pytest.mark.slow
+@pytest.mark.optimised
 @pytest.mark.parametrize("variants", list(VARIANTS)[1:])
 def test_each_variant_of_a_loop_leaves_the_same(variants):
     """Of the first programs, whose kernels there are."""

@@ -138,6 +138,14 @@ def matmul_right(g, x, y):
     return back if np.ndim(back) == 2 else unspread(back, y.shape)
 
 
+def matmul_right_turned(g, x, y):
+    """As matmul_right, of the transpose of matrices: the gradient lies as y does."""
+    if np.ndim(x) == 1 or np.ndim(y) != np.ndim(x):
+        return matmul_right(g, x, y)
+    back = np.swapaxes(np.swapaxes(g, -1, -2) @ x, -1, -2)
+    return back if np.ndim(back) == 2 else unspread(back, y.shape)
+
+
 def add_at(array, key, value):
     """np.add.at, giving the array."""
     np.add.at(array, key, value)

@@ -110,6 +110,7 @@ ZERO: set[Any] = {
     np.ones_like,
     np.empty_like,
     np.floor,
+    round,
     np.round,
     np.around,
     np.fix,
