@@ -418,6 +418,9 @@ typedef struct Graph {
 enum { CAPABILITY_HOPPER = 90 };
 
 enum { SAVED_AXES = 4 }; /* arrays with more are not saved */
+/* Is the part of an input, an array of the host, so much smaller that it is saved where it is
+   written, and no copy is made of the whole? */
+bool write_is_saved(const Graph *g, const Type *whole, const Type *part);
 
 /* ---- build.c ---- */
 

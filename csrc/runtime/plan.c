@@ -536,6 +536,7 @@ run_step(Run *run, int number, unsigned *flags)
     switch (step->kind) {
     case STEP_JUMP: return ANSWER_YES;
     case STEP_MEASURE: return run_measure(run, &step->measure);
+    case STEP_SAVE: return run_save(run, &step->save);
     case STEP_CHOOSE: return run_choose(run, &step->choose);
     case STEP_CARRY:
         answer = before == 0 ? ANSWER_YES : report_flags(run, before);

@@ -107,12 +107,18 @@ typedef struct {
 
 /* A CarryStep.  plan_carry.c runs it. */
 typedef struct {
-    int32_t nmoves, nfresh, npool, ndropped, nsaved;
+    int32_t nmoves, nfresh, npool, ndropped;
     PlanPlace *from;
-    int32_t *to, *fresh, *pool, *dropped, *saved;
+    int32_t *to, *fresh, *pool, *dropped;
     PlanPlace condition;
     int32_t target;
 } PlanCarry;
+
+/* A SaveStep.  plan_region.c runs it. */
+typedef struct {
+    int32_t nparts;
+    SavedPart *parts;
+} PlanSave;
 
 /* A MeasureStep: the int, sizes that have it (index into Plan.dynamic), and arrays that are made.
  */
@@ -174,6 +180,7 @@ typedef struct PlanStep {
         PlanJump jump;
         PlanChoice choose;
         PlanCarry carry;
+        PlanSave save;
         PlanMeasure measure;
         PlanKernel kernel;
         PlanExtern external;
@@ -479,8 +486,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
 int flags_told(unsigned flags, unsigned *told);
 /* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
-/* Saves the array in the buffer, which later steps write in place. */
-Answer run_save(Run *run, int32_t buffer);
+/* Saves what later steps write in place.  ANSWER_YES or ANSWER_ERROR. */
+Answer run_save(Run *run, const PlanSave *save);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
 /* Drops the log that the plan keeps for its next run. */

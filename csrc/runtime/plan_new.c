@@ -339,7 +339,6 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
                        .nfresh = from->nfresh,
                        .npool = from->npool,
                        .ndropped = from->ndropped,
-                       .nsaved = from->nsaved,
                        .condition = {from->condition.buffer, from->condition.offset},
                        .target = from->target};
     out->from = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(from->nmoves + 1));
@@ -347,12 +346,18 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
     out->fresh = copy_of(plan, from->fresh, sizeof(int32_t) * (size_t)from->nfresh);
     out->pool = copy_of(plan, from->pool, sizeof(int32_t) * (size_t)from->npool);
     out->dropped = copy_of(plan, from->dropped, sizeof(int32_t) * (size_t)from->ndropped);
-    out->saved = copy_of(plan, from->saved, sizeof(int32_t) * (size_t)from->nsaved);
-    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped || !out->saved)
-        return -1;
+    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped) return -1;
     for (int i = 0; i < from->nmoves; i++)
         out->from[i] = (PlanPlace){from->from[i].buffer, from->from[i].offset};
     return 0;
+}
+
+static int
+make_save(Plan *plan, const SaveStep *from, PlanSave *out)
+{
+    size_t bytes = sizeof(SavedPart) * (size_t)from->nparts;
+    *out = (PlanSave){from->nparts, copy_of(plan, from->parts, bytes)};
+    return out->parts == NULL ? -1 : 0;
 }
 
 static int32_t
@@ -423,6 +428,8 @@ make_steps(Maker *m)
             make_choice(&from->choose, &out->choose);
         else if (from->kind == STEP_CARRY)
             failed = make_carry(plan, &from->carry, &out->carry);
+        else if (from->kind == STEP_SAVE)
+            failed = make_save(plan, &from->save, &out->save);
         else if (from->kind == STEP_MEASURE)
             failed = make_measure(m, &from->measure, &out->measure);
         else

@@ -95,6 +95,9 @@ need_step(bool *needed, const PlanStep *step)
         need_places(needed, step->carry.from, step->carry.nmoves);
         need_places(needed, &step->carry.condition, 1);
         break;
+    case STEP_SAVE:
+        for (int i = 0; i < step->save.nparts; i++) need_type(needed, &step->save.parts[i].type);
+        break;
     case STEP_EXTERN:
         need_places(needed, step->external.args, step->external.nargs);
         for (int i = 0; i < step->external.nargs; i++)

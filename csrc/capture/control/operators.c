@@ -229,7 +229,8 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
         if (answer == ANSWER_NO) answer = scalar_compare_step(in, operator_, left, right, out);
         if (answer != ANSWER_NO) return answer;
     }
-    Answer answer = container_compare(in, operator_, left, right, out);
+    Answer answer = loop_compare_tuples(in, operator_, left, right, out);
+    if (answer == ANSWER_NO) answer = container_compare(in, operator_, left, right, out);
     if (answer != ANSWER_NO) return answer;
     PyObject *a, *b;
     answer = value_known(in, left, &a);
