@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
+import functools
 import math
 import os
 import select
@@ -30,6 +32,7 @@ import numpy as np
 os.environ.setdefault("PYCOMPILE_WAIT", "1")  # times of plans, not of what comes before them
 
 import pycompile  # noqa: E402
+from benchmarks import loops_c  # noqa: E402
 from benchmarks.derivative_programs import PROGRAMS  # noqa: E402
 
 JAX_MOST = 60  # seconds that it may take to compile a program and run it
@@ -105,6 +108,26 @@ def jax(name: str) -> Iterator[Jax]:
         peer.process.communicate()
 
 
+# ---- adjoints by hand, in C ----
+
+
+def by_hand(name: str, args: tuple[Any, ...]) -> tuple[Call, Any] | None:
+    """A call that gives the value, and the gradient that it writes; None: not in derivatives.c."""
+    function = getattr(c_library(), name, None)
+    if function is None:
+        return None
+    function.restype = ctypes.c_double
+    gradient, work = np.empty_like(args[0]), np.empty(100_000)
+    given = [part for arg in args for part in loops_c.prepared(arg)]
+    given += [ctypes.c_void_p(each.ctypes.data) for each in (gradient, work)]
+    return lambda *_, keep=(args, work): function(*given), gradient
+
+
+@functools.cache
+def c_library() -> ctypes.CDLL:
+    return loops_c.compiled(Path(__file__).with_suffix(".c"))
+
+
 # ---- rows ----
 
 
@@ -116,18 +139,20 @@ class Row(NamedTuple):
     first: float
     jax: float | None
     jax_first: float | None
+    c: float | None
 
     def cells(self) -> list[str]:
         ours, peer = self.gradient, self.jax
         times = [milliseconds(x) for x in (self.plain, self.compiled, ours, peer)]
         ratios = [f"{ours / self.plain:.2f}", f"{ours / self.compiled:.2f}"]
         over = "-" if peer is None else f"{ours / peer:.2f}"
+        over_c = "-" if self.c is None else f"{ours / self.c:.2f}"
         firsts = ["-" if x is None else f"{x:.2f}" for x in (self.first, self.jax_first)]
-        return [self.name, *times, *ratios, over, *firsts]
+        return [self.name, *times, *ratios, over, over_c, *firsts]
 
 
 HEAD = ["program", "plain", "compiled", "gradient", "JAX", "/plain", "/compiled", "/JAX"]
-HEAD += ["first", "JAX's"]
+HEAD += ["/C", "first", "JAX's"]
 
 
 def milliseconds(seconds: float | None) -> str:
@@ -142,6 +167,11 @@ def measure(name: str) -> Row:
     for _ in range(WARM_CALLS):
         fast(*args)
     best(calls[-1], min(max(WARM, 5 * first), 4 * WARM))
+    hand = by_hand(name, args)
+    if hand is not None:
+        value, found = gradient(*args)
+        assert np.isclose(hand[0](), value) and np.allclose(hand[1], found)
+        calls.append(hand[0])
     least = [math.inf] * len(calls)
     peer_least = math.inf
     with jax(name) as peer:
@@ -149,7 +179,8 @@ def measure(name: str) -> Row:
             least = [min(was, best(call)) for was, call in zip(least, calls, strict=True)]
             if peer.first is not None:
                 peer_least = min(peer_least, peer.time())
-    return Row(name, *least, first, None if peer.first is None else peer_least, peer.first)
+    c = least.pop() if hand is not None else None
+    return Row(name, *least, first, None if peer.first is None else peer_least, peer.first, c)
 
 
 def said(rows: list[Row]) -> str:
@@ -162,6 +193,9 @@ def said(rows: list[Row]) -> str:
         slower = [row.name for row, ratio in zip(peers, over, strict=True) if ratio > 1]
         text += f"; of JAX's time {statistics.geometric_mean(over):.2f} in {len(peers)} that it has"
         text += f", more than 1 in {', '.join(slower) or 'none'}"
+    by_c = [f"{row.name} {row.gradient / row.c:.2f}" for row in rows if row.c is not None]
+    if by_c:
+        text += f"; of value and adjoint by hand in C (/C): {', '.join(by_c)}"
     return text
 
 

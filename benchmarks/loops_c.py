@@ -1,4 +1,4 @@
-"""The programs of loops.c, compiled and called on arrays."""
+"""The programs of loops.c and of derivatives.c, compiled and called on arrays."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ RESULTS = {
 }
 
 
-def compiled() -> ctypes.CDLL:
+def compiled(source: Path = SOURCE) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         shared = str(Path(folder, "loops.so"))
-        subprocess.run(["cc", *FLAGS, "-shared", "-fPIC", "-o", shared, SOURCE, "-lm"], check=True)
+        subprocess.run(["cc", *FLAGS, "-shared", "-fPIC", "-o", shared, source, "-lm"], check=True)
         return ctypes.CDLL(shared)
 
 

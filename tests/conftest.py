@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -126,8 +127,10 @@ def _is_chosen(item, first, config):
 
 
 def _is_optimised(item, first):
+    """Of the cases of kernels each third, by a number that has nothing to do with their order."""
     of_kernels = _kind(item.nodeid) in ("kernels", "numpy")
-    return first or of_kernels or item.get_closest_marker("optimised") is not None
+    third = zlib.crc32(item.nodeid.encode()) % 3 == 0
+    return first or (of_kernels and third) or item.get_closest_marker("optimised") is not None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -157,9 +160,10 @@ def pytest_collection_finish():
 
 # ---- kernels ----
 
-# Half of the C compiler's time is its optimiser's.  Tests of what kernels compute have them as users do,
-# and so has the first case of each other test (_is_optimised); its further cases ask what is captured,
-# kept and run, whatever the machine code.  A $CC that is set is taken as it is.
+# Half of the C compiler's time is its optimiser's.  The first case of each test has kernels as users do,
+# and so has each third case of those that ask what kernels compute (_is_optimised); the others ask what
+# the C text computes, what is captured, kept and run, whatever the machine code.  A $CC that is set is
+# taken as it is.
 QUICK_CC = str(Path(__file__).parent / "quick_cc.sh")
 OWN_CC = os.environ.get("CC", "") not in ("", QUICK_CC)  # a worker may find the first process's
 

@@ -71,6 +71,18 @@ def arguments(seed: int) -> list[Any]:
     ]
 
 
+STACKS = (
+    "heapq.heappush({0}, {1})",
+    "heapq.heappush({0}, {1})",
+    "if len({0}) > 4: heapq.heappop({0})",
+    "if {0}: heapq.heapreplace({0}, {1})",
+    "if len({0}) > 2 and {0}[-1] < {0}[0]: {0}.pop()",
+    "if {0}: {0}[0] = {0}[-1]",
+    "if len({0}) > 3: {0}[1], {0}[2] = {0}[2], {0}[1]",
+    "if {1} != {1}: x[k] = 1.0",
+)
+
+
 class Box:
     """What a program changes the attributes of."""
 
@@ -109,6 +121,7 @@ class Program:
         self.parts = self.pick(0, 0, 0.3, 0.9)  # of the stores, those to slices
         self.complexes = self.pick(0, 0, 0, 0.3)  # of the statements, those on complex numbers
         self.tries = self.pick(0, 0, 0, 0.15)  # of the statements, `try`
+        self.stacks = random.Random(f"lists {seed}")  # what else is done with these lists
         self.appends = self.pick(0, 0, 0.15, 0.3)  # of the statements, those that append
         self.odd = random.Random(-1 - seed)
         self.sides = self.odd.choice((0, 0, 0.2, 0.4))  # of the statements, sides not followed
@@ -394,6 +407,11 @@ class Program:
         if self.random.random() < 0.03:
             odd = ("{}.pop()", "s = len({})", "{} = {}[:3]", "{}.extend([1, 2])", "{}.append(n)")
             self.lines.append(indent + self.pick(*odd).format(name, name))
+        if self.stacks.random() < 0.4:
+            self.random, kept = self.stacks, self.random
+            item = self.item(self.lists[name])
+            self.lines.append(indent + self.pick(*STACKS).format(name, item))
+            self.random = kept
 
     def comprehension(self, indent: str) -> None:
         name = self.pick(*[v for v in "ijl" if v not in self.variables])

@@ -57,10 +57,25 @@ void array_extent(const ArrayHeader *header, const char **low, const char **high
 bool arrays_ranges_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool arrays_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool array_repeats(const ArrayHeader *array); /* as type_repeats */
-bool array_is_exact(PyObject *object);
+/* How NumPy lays out an exact array, for what each call reads; numpy.c asserts it. */
+typedef struct {
+    PyObject_HEAD char *data;
+    int rank;
+    int64_t *shape, *stride;
+} NumpyArray;
+extern PyTypeObject *numpy_array_type; /* NULL until NumPy is imported */
+static inline PyTypeObject *
+array_class(void)
+{
+    return numpy_array_type;
+}
+static inline bool
+array_is_exact(PyObject *object)
+{
+    return Py_IS_TYPE(object, numpy_array_type);
+}
 int array_axes(PyObject *array);       /* of an exact array, however many it has */
 PyObject *array_base(PyObject *array); /* of an exact array; borrowed; None if it has none */
-PyTypeObject *array_class(void);       /* numpy.ndarray */
 /* From now on `made` is called whenever anybody has allocated an array object. */
 void array_tell_made(void (*made)(void));
 /* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */
@@ -129,7 +144,14 @@ const ArrayLibrary *array_library_on(Device device);
 /* As array_read, of an array of any library. */
 Answer array_header(PyObject *object, ArrayHeader *out);
 /* The lengths alone, and how many; NULL: it is no array. */
-const int64_t *array_lengths(PyObject *object, int *rank);
+const int64_t *array_lengths_elsewhere(PyObject *object, int *rank); /* no NumPy array */
+static inline const int64_t *
+array_lengths(PyObject *object, int *rank)
+{
+    if (!array_is_exact(object)) return array_lengths_elsewhere(object, rank);
+    *rank = ((NumpyArray *)object)->rank;
+    return ((NumpyArray *)object)->shape;
+}
 /* An exact array whose dtype, rank and alignment graphs take. */
 bool array_is_input(PyObject *object);
 /* The library's function of this name, which may have dots: a new reference; NULL, without an
@@ -161,7 +183,11 @@ PyObject *array_view(PyObject *base, DType dtype, int rank, const int64_t *shape
                      const int64_t *stride, int64_t offset);
 /* Makes a fresh view read-only. */
 void array_freeze(PyObject *view);
-char *array_data(PyObject *array);
+static inline char *
+array_data(PyObject *array)
+{
+    return ((NumpyArray *)array)->data;
+}
 /* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
 PyObject *array_box(DType dtype, const void *bytes, bool python);
 

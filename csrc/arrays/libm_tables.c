@@ -1,5 +1,7 @@
 /* The tables of libm.h. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "../libm.h"
 #include "numpy_api.h"
 

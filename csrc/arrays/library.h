@@ -38,7 +38,4 @@ int cupy_use(int device);
    functions; NULL: there is one device.  Blocks are kept whatever the allocator is. */
 void cupy_without_device(void *stream, int (*current)(void), int (*use)(int device));
 
-/* ---- numpy.c ---- */
-const int64_t *numpy_lengths(PyObject *array, int *rank); /* of an exact array */
-
 #endif

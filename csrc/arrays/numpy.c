@@ -11,6 +11,17 @@
 
 #include <stddef.h>
 
+#define AS_NUMPY_HAS(ours, theirs)                                                                 \
+    _Static_assert(offsetof(NumpyArray, ours) == offsetof(PyArrayObject_fields, theirs) &&         \
+                       sizeof(((NumpyArray *)0)->ours) ==                                          \
+                           sizeof(((PyArrayObject_fields *)0)->theirs),                            \
+                   "the layout of an array")
+AS_NUMPY_HAS(data, data);
+AS_NUMPY_HAS(rank, nd);
+AS_NUMPY_HAS(shape, dimensions);
+AS_NUMPY_HAS(stride, strides);
+
+PyTypeObject *numpy_array_type;
 PyArray_Descr *numpy_descr[DT_COUNT];
 static PyTypeObject *numpy_scalar_type[DT_COUNT];
 
@@ -69,6 +80,7 @@ arrays_init(void)
 {
     if (numpy_descr[0] != NULL) return 0;
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return -1;
+    numpy_array_type = &PyArray_Type;
     if (tables_init() < 0 || numpy_errors_init() < 0) return -1;
     PyObject *function = module_object("numpy", "concatenate");
     if (function == NULL) return -1;
@@ -214,12 +226,11 @@ static bool
 has_lengths(const int64_t *shape, const int64_t *strides, const ArrayLike *like)
 {
     int64_t stride = (int64_t)dtype_size(like->dtype);
-    for (int axis = 0; axis < like->rank; axis++) {
-        int i = like->flags & ARRAY_F_CONTIGUOUS ? axis : like->rank - 1 - axis;
-        int64_t length = shape[i];
-        if (strides[i] != stride) return false;
-        if (like->least_shape >> i & 1 ? length < like->shape[i] : length != like->shape[i])
-            return false;
+    int step = like->flags & ARRAY_F_CONTIGUOUS ? 1 : -1, i = step > 0 ? 0 : like->rank - 1;
+    for (; i >= 0 && i < like->rank; i += step) {
+        int64_t length = shape[i], wanted = like->shape[i];
+        if (strides[i] != stride || length < wanted) return false;
+        if (length != wanted && !(like->least_shape >> i & 1)) return false;
         stride *= length;
     }
     return true;
@@ -251,14 +262,6 @@ array_is_like(PyObject *object, const ArrayLike *like)
     return array_lies_like(array->dimensions, array->strides, like);
 }
 
-const int64_t *
-numpy_lengths(PyObject *array, int *rank)
-{
-    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)array;
-    *rank = fields->nd;
-    return (const int64_t *)fields->dimensions;
-}
-
 int
 array_axes(PyObject *array)
 {
@@ -285,24 +288,6 @@ array_extent(const ArrayHeader *header, const char **low, const char **high)
         *(reach < 0 ? low : high) += reach;
     }
     *high += dtype_size(header->dtype);
-}
-
-PyTypeObject *
-array_class(void)
-{
-    return &PyArray_Type;
-}
-
-bool
-array_is_exact(PyObject *object)
-{
-    return PyArray_CheckExact(object);
-}
-
-char *
-array_data(PyObject *array)
-{
-    return PyArray_BYTES((PyArrayObject *)array);
 }
 
 Answer

@@ -19,6 +19,7 @@ bool
 array_is_singleton_dtype(PyObject *object)
 {
     if (!PyArray_DescrCheck(object)) return false;
+    if (object == (PyObject *)numpy_bfloat16()) return true;
     int number = ((PyArray_Descr *)object)->type_num;
     if (!PyTypeNum_ISNUMBER(number) && number != NPY_BOOL && number != NPY_OBJECT) return false;
     PyArray_Descr *descr = PyArray_DescrFromType(number);
@@ -31,6 +32,7 @@ bool
 array_dtype_check(PyObject *object)
 {
     if (!PyArray_DescrCheck(object)) return false;
+    if (object == (PyObject *)numpy_bfloat16()) return true;
     int number = ((PyArray_Descr *)object)->type_num;
     return number >= 0 && number < NPY_NTYPES_LEGACY && Py_TYPE(object)->tp_dictoffset == 0;
 }

@@ -272,10 +272,30 @@ list_open(PyObject *self, PyObject *list)
     return opened;
 }
 
+/* The numbers of each item follow one another. */
 static PyObject *
-list_gather(PyObject *self, PyObject *items)
+tuples_of(PyObject *numbers, int each)
 {
-    return open_items(PyCapsule_GetPointer(self, FORM_NAME), items, NULL);
+    Py_ssize_t count = PyTuple_GET_SIZE(numbers) / each;
+    PyObject *items = PyTuple_New(count);
+    for (Py_ssize_t i = 0; items != NULL && i < count; i++) {
+        PyObject *item = PyTuple_GetSlice(numbers, i * each, (i + 1) * each);
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    return items;
+}
+
+static PyObject *
+list_gather(PyObject *self, PyObject *numbers)
+{
+    const RowsForm *form = PyCapsule_GetPointer(self, FORM_NAME);
+    PyObject *items = form->tuple ? tuples_of(numbers, form->numbers) : Py_NewRef(numbers);
+    PyObject *opened = items != NULL ? open_items(form, items, NULL) : NULL;
+    Py_XDECREF(items);
+    return opened;
 }
 
 static PyObject *

@@ -84,6 +84,18 @@ emit_four_bodies(Emit *e, int lanes)
     emit_columns_memory(e, 0, true);
 }
 
+/* Is it the first of the rows that are summed? */
+static void
+emit_first(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    Text test = {0};
+    for (int i = k->nloops - 1 - k->downs; i < k->nloops - 1; i++)
+        text_printf(&test, "%si%d == 0", test.len > 0 ? " && " : "", i);
+    emit_line(e, "const int first = %s;", test.data);
+    text_free(&test);
+}
+
 /* Four rows at a time, which moves the accumulators a quarter as often. */
 static void
 emit_four_rows(Emit *e)
@@ -93,7 +105,7 @@ emit_four_rows(Emit *e)
     text_printf(&head, "for (; i%d + 4 <= n%d; i%d += 4) ", down, e->kernel->size[down], down);
     open_block(e, head.data);
     text_free(&head);
-    emit_line(e, "const int first = i%d == 0;", down);
+    emit_first(e);
     e->pointer = 'w';
     emit_row_pointers(e, e->kernel->nloops - 1, "base", false);
     e->pointer = 'r';
@@ -111,29 +123,36 @@ emit_four_rows(Emit *e)
     close_block(e);
 }
 
+static void
+open_loops(Emit *e, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        emit_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", i, i, e->kernel->size[i], i);
+        e->indent++;
+    }
+}
+
 void
 emit_columns(Emit *e)
 {
     const Kernel *k = e->kernel;
-    int down = k->nloops - 2;
-    for (int i = 0; i < down; i++) {
-        emit_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", i, i, k->size[i], i);
-        e->indent++;
-    }
+    int down = k->nloops - 2, top = k->nloops - 1 - k->downs;
+    open_loops(e, 0, top);
     emit_line(e, "for (int64_t base = begin; base < end; base += %d) {", k->block);
     e->indent++;
     emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
     fill_columns(e);
+    open_loops(e, top, down);
     emit_line(e, "int64_t i%d = 0;", down);
     if (rows_in_fours(e)) emit_four_rows(e);
     emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
     e->indent++;
-    emit_line(e, "const int first = i%d == 0;", down);
+    emit_first(e);
     emit_row_pointers(e, k->nloops - 1, "base", false);
     emit_span(e);
     emit_line(e, "(void)first;");
-    close_block(e);
-    emit_row_pointers(e, down, "base", true);
+    for (int i = top; i <= down; i++) close_block(e);
+    emit_row_pointers(e, top, "base", true);
     finish_columns(e);
-    for (int i = 0; i <= down; i++) close_block(e);
+    for (int i = 0; i <= top; i++) close_block(e);
 }

@@ -303,6 +303,7 @@ emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
         cuda_helper(e, "BFloat", strlen("BFloat"));
         cuda_helper(e, "attention", strlen("attention"));
         if (e->kernel->cuda.stages > 0) cuda_helper(e, "hopper", strlen("hopper"));
+        if (e->kernel->cuda.part >= 0) cuda_helper(e, "attention_back", strlen("attention_back"));
     }
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {

@@ -73,11 +73,12 @@ const char cuda_attention_helpers[] =
     "F char *chunk_of(char *tile, int row, int chunk) {\n"
     "    return tile + row * 128 + ((chunk ^ (row & 7)) << 4);\n"
     "}\n"
-    "template <int ROWS, class I> F void copy_tile(char *to, const char *from, I stride, I first, "
-    "I count) {\n"
+    "template <int ROWS, class I, int THREADS = 128> F void copy_tile(char *to, const char *from, "
+    "I "
+    "stride, I first, I count) {\n"
     "#pragma unroll\n"
-    "    for (int i = 0; i < ROWS * 8 / 128; i++) {\n"
-    "        int row = (int)(threadIdx.x >> 3) + i * 16, chunk = (int)threadIdx.x & 7;\n"
+    "    for (int i = 0; i < ROWS * 8 / THREADS; i++) {\n"
+    "        int row = (int)(threadIdx.x >> 3) + i * THREADS / 8, chunk = (int)threadIdx.x & 7;\n"
     "        bool there = first + row < count;\n"
     "        copy_chunk(chunk_of(to, row, chunk), from + (there ? (first + row) * stride : 0) + "
     "chunk * 16, there);\n"
@@ -97,10 +98,8 @@ put_bound(const CudaEmit *e, int32_t at, bool high, Text *out)
     const Instr *v = cuda_instr(e, at);
     if (v->dtype != DT_I64) return false;
     if (v->kind == INSTR_INDEX) {
-        text_printf(out, "%s + %d", v->operand ? e->queries : "keys",
-                    !high        ? 0
-                    : v->operand ? e->rows - 1
-                                 : KEY_TILE - 1);
+        int count = v->operand ? e->rows : e->columns;
+        text_printf(out, "%s + %d", v->operand ? e->queries : "keys", high ? count - 1 : 0);
         return true;
     }
     if (v->kind == INSTR_CONST && v->argument == 0) {
@@ -193,10 +192,11 @@ unmasked(const CudaEmit *e, int32_t at, bool *taken)
 }
 
 void
-cuda_attention_rows(CudaEmit *e, const char *queries, int rows)
+cuda_attention_rows(CudaEmit *e, const char *queries, int rows, int columns)
 {
     e->queries = queries;
     e->rows = rows;
+    e->columns = columns;
 }
 
 bool
@@ -295,6 +295,28 @@ leave_factor(CudaEmit *e)
     text_free(&value);
 }
 
+void
+cuda_attention_loads(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    for (int32_t at = 0; at < k->instrs.len; at++) {
+        const Instr *v = cuda_instr(e, at);
+        if (v->kind != INSTR_LOAD || k->operands.at[v->operand].by_value) continue;
+        const Operand *o = &k->operands.at[v->operand];
+        int32_t across = o->stride[k->nloops - 2], along = o->stride[k->nloops - 1];
+        const char *type = v->dtype == DT_BOOL ? "unsigned char" : cuda_type(v->dtype);
+        Text address = {0};
+        text_printf(&address, "r%d", v->operand);
+        if (across != STRIDE_ZERO) text_printf(&address, " + query * n%d", across);
+        if (along == STRIDE_UNIT)
+            text_printf(&address, " + key * %d", (int)dtype_size(v->dtype));
+        else if (along != STRIDE_ZERO)
+            text_printf(&address, " + key * n%d", along);
+        cuda_line(e, "const %s x%d = *(const %s *)(%s);", type, v->operand, type, address.data);
+        text_free(&address);
+    }
+}
+
 /* Computes the score of every element of `p` that the thread has. */
 static void
 score_tile(CudaEmit *e, int32_t score, int rows)
@@ -313,22 +335,7 @@ score_tile(CudaEmit *e, int32_t score, int rows)
               cuda_index(e), cuda_index(e), k->size[k->nloops - 1]);
     cuda_line(e, "const float product = p[i][j][c];");
     cuda_body(e, 0);
-    for (int32_t at = 0; at < k->instrs.len; at++) {
-        const Instr *v = cuda_instr(e, at);
-        if (v->kind != INSTR_LOAD || k->operands.at[v->operand].by_value) continue;
-        const Operand *o = &k->operands.at[v->operand];
-        int32_t across = o->stride[k->nloops - 2], along = o->stride[k->nloops - 1];
-        const char *type = v->dtype == DT_BOOL ? "unsigned char" : cuda_type(v->dtype);
-        Text address = {0};
-        text_printf(&address, "r%d", v->operand);
-        if (across != STRIDE_ZERO) text_printf(&address, " + query * n%d", across);
-        if (along == STRIDE_UNIT)
-            text_printf(&address, " + key * %d", (int)dtype_size(v->dtype));
-        else if (along != STRIDE_ZERO)
-            text_printf(&address, " + key * n%d", along);
-        cuda_line(e, "const %s x%d = *(const %s *)(%s);", type, v->operand, type, address.data);
-        text_free(&address);
-    }
+    cuda_attention_loads(e);
     leave_factor(e);
     cuda_value(e, score, &value);
     cuda_line(e, "p[i][j][c] = %s;", value.data);
@@ -355,9 +362,8 @@ end_of_keys(CudaEmit *e, int rows)
     cuda_end(e);
 }
 
-/* Without the masks where they leave all elements of the tile. */
 void
-cuda_attention_scores(CudaEmit *e, int rows)
+cuda_attention_tile(CudaEmit *e, void (*put)(CudaEmit *e, int32_t score, int rows), int rows)
 {
     Text masked = {0};
     bool taken;
@@ -368,13 +374,19 @@ cuda_attention_scores(CudaEmit *e, int rows)
     }
     if (masked.data != NULL) {
         cuda_block(e, "if (%s)", masked.data);
-        score_tile(e, e->kernel->cuda.score, rows);
+        put(e, e->kernel->cuda.score, rows);
         e->indent--;
         cuda_block(e, "} else");
     }
-    score_tile(e, score, rows);
+    put(e, score, rows);
     if (masked.data != NULL) cuda_end(e);
     text_free(&masked);
+}
+
+void
+cuda_attention_scores(CudaEmit *e, int rows)
+{
+    cuda_attention_tile(e, score_tile, rows);
     end_of_keys(e, rows);
 }
 
@@ -390,17 +402,18 @@ void
 cuda_attention_tiles(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
-    const int keys = KEY_TILE;
+    bool owns_keys = attention_owns_keys(k->cuda.part);
+    const char *first = owns_keys ? "queries" : "keys";
     Text some = {0};
-    cuda_line(e, "%s tile = 0, end = (n%d + %d) / %d;", cuda_index(e), k->size[k->nloops - 1],
-              keys - 1, keys);
+    cuda_line(e, "%s tile = 0, end = (n%d + %d) / %d;", cuda_index(e),
+              k->size[k->nloops - (owns_keys ? 2 : 1)], KEY_TILE - 1, KEY_TILE);
     if (!cuda_attention_some(e, &some)) return;
     cuda_block(e, "for (; tile < end; tile++)");
-    cuda_line(e, "const %s keys = tile * %d;", cuda_index(e), keys);
+    cuda_line(e, "const %s %s = tile * %d;", cuda_index(e), first, KEY_TILE);
     cuda_line(e, "if (%s) break;", some.data);
     cuda_end(e);
     cuda_block(e, "for (; end > tile; end--)");
-    cuda_line(e, "const %s keys = (end - 1) * %d;", cuda_index(e), keys);
+    cuda_line(e, "const %s %s = (end - 1) * %d;", cuda_index(e), first, KEY_TILE);
     cuda_line(e, "if (%s) break;", some.data);
     cuda_end(e);
     text_free(&some);
@@ -543,21 +556,23 @@ cuda_attention_store(CudaEmit *e, int rows)
    take longest, and what ends last is short (1.17 times as fast as a matrix after the other on an
    H200). Otherwise blocks of one matrix run together, since they share its keys. */
 void
-cuda_attention_block(CudaEmit *e, const char *queries)
+cuda_attention_block(CudaEmit *e, const char *first)
 {
     const Kernel *k = e->kernel;
     const char *index = cuda_index(e);
+    bool owns_keys = attention_owns_keys(k->cuda.part);
+    int32_t count = k->size[k->nloops - (owns_keys ? 1 : 2)];
     Text some = {0};
     cuda_line(e, "typedef %s T;", cuda_type(k->operands.at[k->cuda.factor[0]].dtype));
-    cuda_line(e, "const %s tall = (n%d + %d) / %d;", index, k->size[k->nloops - 2], QUERY_TILE - 1,
-              QUERY_TILE);
+    cuda_line(e, "const %s tall = (n%d + %d) / %d;", index, count, QUERY_TILE - 1, QUERY_TILE);
     if (cuda_attention_some(e, &some) && strpbrk(some.data, "<>") != NULL) { /* asks for an index */
         cuda_line(e, "const %s above = (%s)blockIdx.x / n%d;", index, index, k->cuda.units);
         cuda_line(e, "const %s unit = (%s)blockIdx.x - above * n%d;", index, index, k->cuda.units);
-        cuda_line(e, "const %s %s = (tall - 1 - above) * %d;", index, queries, QUERY_TILE);
+        cuda_line(e, "const %s %s = (%sabove) * %d;", index, first, owns_keys ? "" : "tall - 1 - ",
+                  QUERY_TILE);
     } else {
         cuda_line(e, "const %s unit = (%s)blockIdx.x / tall;", index, index);
-        cuda_line(e, "const %s %s = ((%s)blockIdx.x - unit * tall) * %d;", index, queries, index,
+        cuda_line(e, "const %s %s = ((%s)blockIdx.x - unit * tall) * %d;", index, first, index,
                   QUERY_TILE);
     }
     text_free(&some);
@@ -589,8 +604,12 @@ cuda_attention(CudaEmit *e)
     const Kernel *k = e->kernel;
     e->read = "";
     e->position = "key";
+    if (k->cuda.part >= 0) {
+        cuda_attention_back(e);
+        return;
+    }
     declare_factor(e);
-    cuda_attention_rows(e, "queries", QUERY_TILE);
+    cuda_attention_rows(e, "queries", QUERY_TILE, KEY_TILE);
     if (k->cuda.stages > 0) {
         cuda_hopper_attention(e);
         return;

@@ -15,7 +15,7 @@ typedef struct {
     bool tables;              /* some kernels take a table of arguments */
     unsigned products;        /* those of cuda_hopper.c that have a function */
     const char *queries;      /* an attention: the variable of the tile's first query … */
-    int rows;                 /* … how many there are … */
+    int rows, columns;        /* … how many there are, and how many keys … */
     int32_t scaled, unscaled; /* … a product by a constant that is part of `factor`, or -1 */
     Text functions; /* long operations that are called: [0] of float32, [1] of float64 … */
     bool called[2][OP_COUNT];  /* … which have one, and … */
@@ -118,19 +118,29 @@ void cuda_scan(CudaEmit *e, bool done);
 void cuda_attention(CudaEmit *e);
 extern const char cuda_attention_helpers[];
 void cuda_put_lines(CudaEmit *e, const char *const *lines); /* up to NULL */
-/* Declares where the block is: `unit`, and its first query, in a variable of this name. */
-void cuda_attention_block(CudaEmit *e, const char *queries);
-/* The queries of the tiles that are looked at from now on: the first one's variable, how many. */
-void cuda_attention_rows(CudaEmit *e, const char *queries, int rows);
+/* Declares where the block is: `unit`, and its first query or key, in a variable of this name. */
+void cuda_attention_block(CudaEmit *e, const char *first);
+/* The queries of the tiles that are looked at from now on: the first one's variable, how many; how
+   many keys, of which `keys` is the first. */
+void cuda_attention_rows(CudaEmit *e, const char *queries, int rows, int columns);
 /* A condition that is true where some element of the tile at `keys` is not masked; false: always.
  */
 bool cuda_attention_some(const CudaEmit *e, Text *out);
 /* Declares `tile` and `end`, between which are all tiles with an element that is not masked. */
 void cuda_attention_tiles(CudaEmit *e);
+/* Reads what the score of the element at `query` and `key` needs. */
+void cuda_attention_loads(CudaEmit *e);
+/* Calls `put` for the tile at `keys`; where masks leave all of its elements, without the masks. */
+void cuda_attention_tile(CudaEmit *e, void (*put)(CudaEmit *e, int32_t score, int rows), int rows);
 /* Makes scores of the products p[i][j][c], i below `rows`, for the tile at `keys`. */
 void cuda_attention_scores(CudaEmit *e, int rows);
 /* Stores the rows o[i][j], i below `rows`, divided by their sums. */
 void cuda_attention_store(CudaEmit *e, int rows);
+
+/* ---- cuda_attention_back.c ---- */
+/* The kernels of an attention's gradient. */
+void cuda_attention_back(CudaEmit *e);
+extern const char cuda_back_helpers[];
 
 /* ---- cuda_hopper.c ---- */
 /* The attention kernel for sm_90a: tiles by the copy engine, products by four warps together. */

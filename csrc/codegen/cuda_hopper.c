@@ -303,12 +303,12 @@ static void
 count_tiles(CudaEmit *e)
 {
     Text some = {0};
-    cuda_attention_rows(e, "first", QUERY_TILE);
+    cuda_attention_rows(e, "first", QUERY_TILE, KEY_TILE);
     cuda_attention_tiles(e);
     cuda_line(e, "if (tile >= end) tile = 0, end = 1;");
     cuda_line(e, "const int count = (int)(end - tile);");
     cuda_line(e, "int own = count;");
-    cuda_attention_rows(e, "queries", GROUP_QUERIES);
+    cuda_attention_rows(e, "queries", GROUP_QUERIES, KEY_TILE);
     cuda_line(e, "const %s queries = first + (warp >> 2) * %d;", cuda_index(e), GROUP_QUERIES);
     cuda_line(e, "const %s mine = queries + (warp & 3) * 16 + (lane >> 2);", cuda_index(e));
     if (cuda_attention_some(e, &some)) {

@@ -161,6 +161,7 @@ static const struct {
      "}\n"},
     {"attention", NULL, cuda_attention_helpers},
     {"hopper", "attention", cuda_hopper_helpers},
+    {"attention_back", "attention", cuda_back_helpers},
     {"gathered", NULL, /* CuPy's take: an index beyond the axis is taken modulo its length */
      "F long long gathered(long long i, long long n) {\n"
      "    if (i >= 0 && i < n) return i;\n"

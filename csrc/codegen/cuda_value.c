@@ -356,7 +356,7 @@ put_value(CudaEmit *e, const Instr *v, Text *out)
     case INSTR_INDEX:
         text_printf(out, "(long long)%s", v->operand > 0 ? "query" : e->position);
         return;
-    case INSTR_PRODUCT: text_put(out, "product"); return;
+    case INSTR_PRODUCT: text_put(out, v->operand > 0 ? "slope" : "product"); return;
     case INSTR_CONST:
         if (v->argument > 0) {
             snprintf(number, sizeof number, "m%d", v->argument - 1);

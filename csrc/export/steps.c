@@ -282,6 +282,7 @@ put_step(Export *e, int number)
     case STEP_CARRY: put_carry(e, &step->carry); return 0;
     case STEP_MEASURE: return put_measure(e, &step->measure);
     case STEP_EXTERN: return put_call(e, step);
+    case STEP_SAVE:
     case STEP_JUMP: break;
     }
     text_put(&e->out, "    {STEP_DRIVEN},\n");

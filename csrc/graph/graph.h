@@ -40,7 +40,9 @@
      then the params of both arms; region[0] runs when it is true; both arms have the same number of
      results, of equal types.
    - `attention`: region[0] has the element of the first product, the query's and the key's index as
-     params, nodes of the scores' shape, and the score as its only result (passes/attention.c). */
+     params, nodes of the scores' shape, and the score as its only result (passes/attention.c). That
+     of an `attention_back` has a slope of the score as another param, and the slope of the element
+     as another result; attrs.index is an AttentionPart. */
 #ifndef PYCOMPILE_GRAPH_H
 #define PYCOMPILE_GRAPH_H
 
@@ -290,6 +292,9 @@ typedef enum {
 /* Elements of a row of an attention's arguments q and v, and of its result: on every device.  The
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
+/* What of an attention's gradient a node makes.  ATTENTION_ROWS: of each query the logarithm, to
+   base 2, of the sum of its exponentials, and the sum of its weights' slopes times the weights. */
+typedef enum { ATTENTION_ROWS, ATTENTION_DQ, ATTENTION_DK, ATTENTION_DV } AttentionPart;
 
 /* attrs.index of a `collective`, bits */
 enum {
@@ -413,6 +418,9 @@ typedef struct Graph {
 enum { CAPABILITY_HOPPER = 90 };
 
 enum { SAVED_AXES = 4 }; /* arrays with more are not saved */
+/* Is the part of an input, an array of the host, so much smaller that it is saved where it is
+   written, and no copy is made of the whole? */
+bool write_is_saved(const Graph *g, const Type *whole, const Type *part);
 
 /* ---- build.c ---- */
 

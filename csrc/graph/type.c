@@ -524,3 +524,15 @@ type_like(Graph *g, Type *out, DType dtype, const Type *like)
     out->device = (uint8_t)device;
     return made;
 }
+
+/* ---- what is written of a storage ---- */
+
+bool
+write_is_saved(const Graph *g, const Type *whole, const Type *part)
+{
+    enum { SMALL = 1024, SHARE = 8 }; /* bytes; a small array is copied in less time */
+    int64_t elements = type_elements(g, whole);
+    return whole->device == DEVICE_HOST && whole->rank <= SAVED_AXES && part->rank <= SAVED_AXES &&
+           elements * (int64_t)dtype_size((DType)whole->dtype) > SMALL &&
+           type_elements(g, part) <= elements / SHARE;
+}

@@ -490,8 +490,11 @@ check_regions(Check *c, NodeId id, const Node *node)
 static int
 check_attention(Check *c, NodeId id, const Node *node)
 {
-    RULE(node->nargs >= 3, "an attention has queries, keys and values");
-    for (int i = 0; i < 3; i++)
+    bool back = node->op == OP_attention_back;
+    int factors = back ? 4 : 3, rows = back && node->attrs.index != ATTENTION_ROWS;
+    RULE(node->nargs >= factors + rows, "an attention has queries, keys and values");
+    RULE(rows == 0 || arg_type(c, node, 4)->dtype == DT_F32, "a gradient reads its queries' sums");
+    for (int i = 0; i < factors; i++)
         RULE(arg_type(c, node, i)->rank == node->type.rank &&
                  dtype_is_half(arg_type(c, node, i)->dtype),
              "its factors are not 16-bit arrays of its rank");
@@ -500,7 +503,7 @@ check_attention(Check *c, NodeId id, const Node *node)
     RULE(node->region[0] > 0 && node->region[0] < c->g->regions.len, "it owns no region");
     const Region *scores = &c->g->regions.at[node->region[0]];
     RULE(scores->owner == id, "its region has another owner");
-    RULE(scores->params.len == 3 && scores->results.len == 1,
+    RULE(scores->params.len == 3 + back && scores->results.len == 1 + back,
          "its region makes a score of an element and two indices");
     return check_region(c, node->region[0]);
 }

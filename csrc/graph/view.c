@@ -29,6 +29,9 @@ typedef struct {
     FIELD(index, "number of an input or a result; axis of a scan")                                 \
     FIELD(number, "a number that some operations have")                                            \
     FIELD(keepdims, "whether a reduction keeps its axes")                                          \
+    FIELD(errors,                                                                                  \
+          "its np.errstate: the events (1: divide, 2: over, 4: under, 8: invalid) that are "       \
+          "not ignored, and times 16 those that the function itself has set")                      \
     FIELD(object, "constant, ufunc or callable, or None")                                          \
     FIELD(kwnames, "names of the last arguments, or None")                                         \
     FIELD(view, "what a scatter writes: (shape, strides, offset), or None")                        \
@@ -301,6 +304,7 @@ view_node(Viewer *v, NodeId id)
         [NODE_index] = PyLong_FromLongLong(attrs->index),
         [NODE_number] = PyFloat_FromDouble(attrs->number),
         [NODE_keepdims] = PyBool_FromLong(attrs->keepdims),
+        [NODE_errors] = PyLong_FromLong(node->errors),
         [NODE_object] = Py_NewRef(attrs->object == NULL ? Py_None : attrs->object),
         [NODE_kwnames] = Py_NewRef(attrs->kwnames == NULL ? Py_None : attrs->kwnames),
         [NODE_view] = view_written(g, attrs->view),

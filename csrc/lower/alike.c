@@ -56,17 +56,18 @@ same_layout(const CudaKernel *a, const CudaKernel *b)
            a->each == b->each && a->exact == b->exact && a->wide == b->wide &&
            a->units == b->units && a->parts == b->parts && a->partial == b->partial &&
            a->slot == b->slot && memcmp(a->factor, b->factor, sizeof a->factor) == 0 &&
-           a->score == b->score && a->head == b->head && a->stages == b->stages &&
-           a->side == b->side && a->turned_pack == b->turned_pack && a->along == b->along;
+           a->score == b->score && a->slope == b->slope && a->part == b->part &&
+           a->head == b->head && a->stages == b->stages && a->side == b->side &&
+           a->turned_pack == b->turned_pack && a->along == b->along;
 }
 
 bool
 kernel_alike(const Kernel *a, const Kernel *b)
 {
     if (a->kind == KERNEL_REGION || a->kind != b->kind || a->nloops != b->nloops ||
-        a->operands.len != b->operands.len || a->instrs.len != b->instrs.len ||
-        a->nstages != b->nstages || a->nslots != b->nslots || a->block != b->block ||
-        a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows ||
+        a->downs != b->downs || a->operands.len != b->operands.len ||
+        a->instrs.len != b->instrs.len || a->nstages != b->nstages || a->nslots != b->nslots ||
+        a->block != b->block || a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows ||
         a->mirrored != b->mirrored || a->parts != b->parts || a->short_rows != b->short_rows ||
         a->in_place != b->in_place || a->beside != b->beside || a->upright != b->upright ||
         a->read_soon != b->read_soon || a->waved != b->waved || a->flags != b->flags ||

@@ -28,12 +28,15 @@ add_matrices(Nest *n, NodeId attention)
 {
     const Node *node = graph_node(n->lw->graph, attention);
     int queries = n->nloops - 2, keys = n->nloops - 1, last = node->type.rank - 1;
-    int32_t *factor = n->kernel->cuda.factor;
+    int32_t *factor = n->kernel->cuda.factor, part = n->kernel->cuda.part;
     factor[0] = add_matrix(n, node->args[0], queries, last - 1, false);
     factor[1] = add_matrix(n, node->args[1], keys, last, false);
     factor[2] = add_matrix(n, node->args[2], keys, last - 1, false);
-    factor[3] = add_matrix(n, attention, queries, last - 1, true);
-    for (int i = 0; i < 4; i++)
+    factor[3] =
+        add_matrix(n, attention, attention_owns_keys(part) ? keys : queries, last - 1, true);
+    factor[4] = part < 0 ? 0 : add_matrix(n, node->args[3], queries, last - 1, false);
+    factor[5] = part <= ATTENTION_ROWS ? 0 : add_matrix(n, node->args[4], queries, last - 1, false);
+    for (int i = 0; i < 6; i++)
         if (factor[i] < 0) return -1;
     return 0;
 }
@@ -44,10 +47,11 @@ static int
 add_scores(Nest *n, const Region *region)
 {
     Lowering *lw = n->lw;
-    for (int i = 0; i < 3; i++) {
-        Instr instr = {.kind = i == 0 ? INSTR_PRODUCT : INSTR_INDEX,
-                       .dtype = i == 0 ? DT_F32 : DT_I64,
-                       .operand = i == 1,
+    for (int i = 0; i < region->params.len; i++) {
+        bool is_index = i == 1 || i == 2;
+        Instr instr = {.kind = is_index ? INSTR_INDEX : INSTR_PRODUCT,
+                       .dtype = is_index ? DT_I64 : DT_F32,
+                       .operand = i == 1 || i == 3,
                        .level = LEVEL_ELEMENT,
                        .node = NO_NODE};
         int32_t param = instr_emit(n, instr);
@@ -65,6 +69,7 @@ add_scores(Nest *n, const Region *region)
     }
     Kernel *k = n->kernel;
     k->cuda.score = nest_instr(n, region->results.at[0]);
+    if (k->cuda.part >= 0) k->cuda.slope = nest_instr(n, region->results.at[1]);
     for (int i = 0; i < k->instrs.len; i++) k->instrs.at[i].level = LEVEL_ELEMENT;
     return 0;
 }
@@ -116,7 +121,7 @@ lay_out(Nest *n, NodeId attention, KernelStep *step)
     const Node *node = graph_node(g, attention);
     const Type *type[3];
     for (int i = 0; i < 3; i++) type[i] = &graph_node(g, node->args[i])->type;
-    bool hopper = attention_on_hopper(g, type[0], type[1], type[2]);
+    bool hopper = node->op == OP_attention && attention_on_hopper(g, type[0], type[1], type[2]);
     n->kernel->cuda.head = (int32_t)size_value(g, type[0]->shape[type[0]->rank - 1]);
     if (cuda_schedule_attention(n, hopper, step) < 0) return -1;
     return hopper ? add_maps(n, node, step) : 0;
@@ -133,6 +138,8 @@ attention_build(Lowering *lw, Group *g)
     if (nest_init(&n, lw, g) < 0) return -1;
     g->ndims = n.nloops = domain_squeezed(lw->graph, scores, g->size, axes);
     n.kernel->kind = KERNEL_ATTENTION;
+    bool back = graph_node(lw->graph, id)->op == OP_attention_back;
+    n.kernel->cuda.part = back ? (int32_t)graph_node(lw->graph, id)->attrs.index : -1;
     n.kernel->nloops = n.nloops;
     n.kernel->nstages = 1;
     for (int i = 0; i < n.nloops; i++) {

@@ -577,12 +577,13 @@ cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
     CudaKernel *c = &n->kernel->cuda;
     Graph *g = n->lw->graph;
     SizeId batch = outer_size(n, n->nloops - 2);
-    c->threads = QUERY_TILE;
+    int own = n->nloops - (attention_owns_keys(c->part) ? 1 : 2);
+    c->threads = c->part < 0 ? QUERY_TILE : 2 * QUERY_TILE;
     if (hopper) lay_on_hopper(c, step);
     c->lanes = c->pack = 1;
     c->parts = -1;
     step->units = batch;
-    step->blocks[0] = size_mul(g, batch, ceiling_of(n, n->size[n->nloops - 2], QUERY_TILE));
+    step->blocks[0] = size_mul(g, batch, ceiling_of(n, n->size[own], QUERY_TILE));
     step->blocks[1] = NO_SIZE;
     return (c->units = nest_size(n, batch)) < 0 ? -1 : grid_fits(n, step);
 }

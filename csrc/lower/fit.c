@@ -212,6 +212,21 @@ columns_collapse(const Lowering *lw, const Group *g)
 }
 
 bool
+sums_collapse(const Lowering *lw, const Group *g)
+{
+    Collapse c = {lw, g};
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        if (op_info(node->op)->kind != KIND_REDUCTION) continue;
+        const Node *arg = graph_node(lw->graph, node->args[0]);
+        Access access;
+        access_of(lw, g, g->nodes.at[i], &arg->type, arg->storage, &access);
+        if (!collapses(&c, &access)) return false;
+    }
+    return true;
+}
+
+bool
 rows_collapse(const Lowering *lw, const Group *g, NodeId only)
 {
     int count = 0;
@@ -219,6 +234,7 @@ rows_collapse(const Lowering *lw, const Group *g, NodeId only)
     Collapse c = {lw, g};
     if (g->columns && !columns_collapse(lw, g)) return false;
     if (count < 2) return true;
+    if (g->columns && g->device == DEVICE_HOST) return sums_collapse(lw, g);
     return only == NO_NODE ? group_each_access(lw, g, collapses, &c)
                            : member_each_access(lw, g, only, collapses, &c);
 }

@@ -25,6 +25,8 @@ bool row_fits_call(const Lowering *lw, const Group *g, unsigned reduced, bool co
 bool arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level);
 /* Is each row one run of memory in every access? `only`: the new member, if the others are known to
    fit; else NO_NODE. */
+/* The same of what reductions read alone. */
+bool sums_collapse(const Lowering *lw, const Group *g);
 bool rows_collapse(const Lowering *lw, const Group *g, NodeId only);
 bool domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_level);
 /* The dimensions of its squeezed domain that a reduction reduces, one bit each. */

@@ -4,8 +4,8 @@
 
    - KERNEL_FLAT: no outer loops; units are the row's elements.
    - KERNEL_ROWS: units are the rows; each row goes through all stages before the next one.
-   - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
-     summed up sequentially into accumulators, one per element of the row.
+   - KERNEL_COLUMNS: units are the row's elements; per outer index, the `downs` loops before the row
+     are summed up sequentially into accumulators, one per element of the row.
    - KERNEL_REGION: a loop of the program, kept: see region.h.
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
@@ -36,7 +36,8 @@ typedef enum {
     INSTR_REDUCE, /* reduces args[0] over the row; the value is known after its stage */
     INSTR_STORE,  /* args[0] to operand */
     INSTR_CHECK,  /* computes args[0] for the flags that it raises */
-    INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product */
+    INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product; with operand 1 the slope of
+                      its score */
     INSTR_DOT,     /* KERNEL_REGION: the product `operand` of `dots` */
     INSTR_LIST,    /* KERNEL_REGION: what its node does with the list of array `operand` */
     INSTR_DRAW, /* KERNEL_REGION: the next number, by its node's attrs.index, of array `operand` */
@@ -131,8 +132,11 @@ typedef struct {
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines, … */
     int32_t slot;    /* … of so many bytes each */
-    int32_t factor[4];   /* KERNEL_ATTENTION: the operands q, k, v and the result … */
-    int32_t score;       /* … and the instruction that makes the score */
+    int32_t factor[6];   /* KERNEL_ATTENTION: the operands q, k, v, the result, for a gradient also
+                            that of the attention's result and what ATTENTION_ROWS makes … */
+    int32_t score;       /* … the instruction that makes the score … */
+    int32_t slope;       /* … and, of a gradient, the one that makes the slope of the product */
+    int32_t part;        /* an AttentionPart; -1: no gradient */
     int32_t head;        /* elements of a row of q, k and v */
     int32_t side;        /* KERNEL_ROWS: a block takes a tile of so many rows and columns, through
                             which it reads the operands that are turned, in … */
@@ -154,6 +158,13 @@ cuda_tile_pitch(DType dtype, int side)
    columns that the copy engine takes at once, and their bytes in shared memory. */
 enum { QUERY_TILE = 128, KEY_TILE = 64, GROUP_QUERIES = 64, BOX_COLUMNS = 64 };
 
+/* A gradient's blocks have QUERY_TILE queries, or as many keys, 16 a warp. */
+static inline bool
+attention_owns_keys(int32_t part)
+{
+    return part == ATTENTION_DK || part == ATTENTION_DV;
+}
+
 /* Columns for a block of the kernel that combines columns' parts; its other threads share them. */
 enum { DONE_COLUMNS = 8 };
 
@@ -163,6 +174,8 @@ struct Kernel {
     CudaKernel cuda; /* device CUDA; what follows `operands` and `instrs` is for the host */
     int32_t nloops;
     int32_t size[MAX_RANK]; /* per loop: index into KernelArgs.size */
+    int32_t downs; /* KERNEL_COLUMNS: the loops before the row that are summed, some access walking
+                      them as several */
     VEC(Operand) operands;
     VEC(Instr) instrs;
     int32_t nstages;

@@ -14,16 +14,23 @@
 #include "group.h"
 
 enum {
-    MOST_LEAVES = 2, /* arrays that the readers' kernel loads instead of the value */
+    MOST_LEAVES = 2,
+    SMALL = 16, /* an array with so many times fewer elements counts as none */
     ROUNDS = 4,
 };
+
+/* Arrays that the readers' kernel loads instead of a value; more than MOST_LEAVES: too many. */
+typedef struct {
+    int32_t count;
+    NodeId storage[MOST_LEAVES];
+} Leaves;
 
 typedef struct {
     Lowering *lw;
     bool *written; /* per storage: something is written into its memory before the commit */
     bool *tied;    /* per node: a reader wants it where it is */
     int32_t *home; /* per node: the group of all its readers; -1: none seen yet */
-    int32_t *leaves;
+    Leaves *leaves;
     const Region *top;
 } Late;
 
@@ -58,6 +65,9 @@ stays_in_memory(const Late *l, NodeId value)
     if (l->written[lw->same_as[storage]]) return false;
     switch (op_info(graph_node(lw->graph, storage)->op)->kind) {
     case KIND_INPUT: return true;
+    case KIND_EXTERN:
+    case KIND_PRODUCT:
+    case KIND_ATTENTION: return graph_node(lw->graph, storage)->type.device != DEVICE_HOST;
     case KIND_POINTWISE:
     case KIND_UFUNC:
     case KIND_REDUCTION: return lw->needed[storage] || lw->stored_in[storage] != NO_NODE;
@@ -126,25 +136,46 @@ choose_late(const Late *l, bool first)
     return changed;
 }
 
-/* Arrays that the readers' group loads for the node; more than MOST_LEAVES: it should not wait. */
-static int32_t
+static const Leaves too_many = {.count = MOST_LEAVES + 1};
+
+static void
+add_leaf(Leaves *leaves, NodeId storage)
+{
+    for (int i = 0; i < leaves->count && i < MOST_LEAVES; i++)
+        if (leaves->storage[i] == storage) return;
+    if (leaves->count < MOST_LEAVES) leaves->storage[leaves->count] = storage;
+    if (leaves->count <= MOST_LEAVES) leaves->count++;
+}
+
+static bool
+is_small(const Graph *g, NodeId value, NodeId beside)
+{
+    int64_t whole = type_elements(g, &graph_node(g, beside)->type);
+    return type_elements(g, &graph_node(g, value)->type) * SMALL < whole;
+}
+
+/* What the readers' group loads for the node. */
+static Leaves
 leaves_of(const Late *l, NodeId id)
 {
     const Lowering *lw = l->lw;
     const Node *node = graph_node(lw->graph, id);
-    int32_t count = 0;
+    Leaves out = {0};
     for (int k = 0; k < node->nargs; k++) {
         NodeId storage = graph_node(lw->graph, node->args[k])->storage;
-        if (node_is_virtual(&lw->virtuals, storage))
-            count += lw->needed[storage] ? MOST_LEAVES + 1 : 0;
-        else if (lw->late[storage])
-            count += storage == node->args[k] ? l->leaves[storage] : MOST_LEAVES + 1;
-        else if (!stays_in_memory(l, node->args[k]))
-            return MOST_LEAVES + 1;
-        else
-            count += lw->touched[storage] != l->home[id];
+        if (node_is_virtual(&lw->virtuals, storage)) {
+            if (lw->needed[storage]) return too_many;
+        } else if (lw->late[storage]) {
+            if (storage != node->args[k] || l->leaves[storage].count > MOST_LEAVES) return too_many;
+            for (int i = 0; i < l->leaves[storage].count; i++)
+                add_leaf(&out, l->leaves[storage].storage[i]);
+        } else if (!stays_in_memory(l, node->args[k])) {
+            return too_many;
+        } else if (lw->touched[storage] != l->home[id] && !is_small(lw->graph, node->args[k], id)) {
+            add_leaf(&out, storage);
+        }
     }
-    return count;
+    return out;
 }
 
 static bool
@@ -156,11 +187,20 @@ drop_dear(const Late *l)
         NodeId id = l->top->nodes.at[i];
         if (!lw->late[id]) continue;
         l->leaves[id] = leaves_of(l, id);
-        if (l->leaves[id] <= MOST_LEAVES) continue;
+        if (l->leaves[id].count <= MOST_LEAVES) continue;
         lw->late[id] = false;
         changed = true;
     }
     return changed;
+}
+
+/* An attention's region reads what are its arguments, too. */
+static bool
+may_read_anything(const Graph *g, const Region *region)
+{
+    return region->nodes.len > 0 &&
+           (region->owner == NO_NODE ||
+            op_info(graph_node(g, region->owner)->op)->kind != KIND_ATTENTION);
 }
 
 Answer
@@ -170,11 +210,11 @@ late_find(Lowering *lw)
     Late l = {.lw = lw, .top = &lw->graph->regions.at[0]};
     if (lw->narms > 0 || lw->groups.len < 2) return ANSWER_NO;
     for (int r = 1; r < lw->graph->regions.len; r++)
-        if (lw->graph->regions.at[r].nodes.len > 0) return ANSWER_NO; /* may read anything */
+        if (may_read_anything(lw->graph, &lw->graph->regions.at[r])) return ANSWER_NO;
     l.written = arena_alloc(lw->arena, n);
     l.tied = arena_alloc(lw->arena, n);
     l.home = arena_alloc(lw->arena, n * sizeof(int32_t));
-    l.leaves = arena_alloc(lw->arena, n * sizeof(int32_t));
+    l.leaves = arena_alloc(lw->arena, n * sizeof(Leaves));
     if (l.written == NULL || l.tied == NULL || l.home == NULL || l.leaves == NULL)
         return ANSWER_ERROR;
     find_written(&l);

@@ -377,6 +377,7 @@ build_group(Lowering *lw, Group *g, bool *divided)
 static int
 build_groups(Lowering *lw, bool *divided)
 {
+    if (save_scattered(lw) < 0) return -1;
     for (int copies = 1; copies >= 0; copies--) /* the first kernels at commit run last */
         for (int i = 0; i < lw->groups.len; i++) {
             Group *g = &lw->groups.at[i];

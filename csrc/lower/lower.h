@@ -178,11 +178,20 @@ typedef struct {
     BufferId *fresh, *pool;
     int32_t ndropped; /* made in a turn, and not used in the next */
     BufferId *dropped;
-    int32_t nsaved; /* inputs that turns write: an undo puts back what is in them now */
-    BufferId *saved;
     Place condition; /* NO_BUFFER: the loop begins */
     int32_t target;
 } CarryStep;
+
+/* Parts of inputs that later steps write: an undo puts back what is in them now. */
+typedef struct {
+    BufferId buffer;
+    Type type; /* of the part */
+} SavedPart;
+
+typedef struct {
+    int32_t nparts;
+    SavedPart *parts;
+} SaveStep;
 
 /* The int at `from` is known from here on: sizes with the `measure` node are evaluated, and the
    buffers `fresh` are new arrays of such sizes. */
@@ -198,6 +207,7 @@ typedef enum {
     STEP_JUMP,
     STEP_CHOOSE,
     STEP_CARRY,
+    STEP_SAVE,
     STEP_MEASURE
 } StepKind;
 
@@ -211,6 +221,7 @@ typedef struct {
         JumpStep jump;
         ChooseStep choose;
         CarryStep carry;
+        SaveStep save;
         MeasureStep measure;
     };
 } Step;

@@ -28,7 +28,6 @@ each_carried(const CarryStep *step, BufferVisit visit, void *context)
     each_buffer(step->nfresh, step->fresh, visit, context);
     each_buffer(step->npool, step->pool, visit, context);
     each_buffer(step->ndropped, step->dropped, visit, context);
-    each_buffer(step->nsaved, step->saved, visit, context);
 }
 
 void
@@ -43,6 +42,9 @@ step_each_buffer(const Step *step, BufferVisit visit, void *context)
         visit(context, step->choose.to);
         break;
     case STEP_CARRY: each_carried(&step->carry, visit, context); break;
+    case STEP_SAVE:
+        for (int i = 0; i < step->save.nparts; i++) visit(context, step->save.parts[i].buffer);
+        break;
     case STEP_MEASURE:
         visit(context, step->measure.from.buffer);
         each_buffer(step->measure.fresh.len, step->measure.fresh.at, visit, context);

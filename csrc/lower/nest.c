@@ -4,6 +4,7 @@
    2. one instruction per member, loads and virtual arguments as they are met;
    3. what the target makes of it: for the host stages (in which pass over the row), homes (what is
       kept in memory) and what threads divide among them; for CUDA see cuda.c. */
+#include "group.h"
 #include "nest.h"
 
 enum {
@@ -145,6 +146,19 @@ nest_size(Nest *n, SizeId id)
     return found_add(n, hash, n->sizes.len - 1) < 0 ? -1 : n->sizes.len - 1;
 }
 
+/* Are the reduced loops, if they are several, those before the row of a host's columns, and does
+   each reduction walk them as one?  Then its order is that of a single one. */
+static bool
+goes_down(const Nest *n, int reduced)
+{
+    const Group *g = n->group;
+    if (reduced <= 1) return true;
+    if (!g->columns || g->device != DEVICE_HOST) return false;
+    for (int i = n->nloops - 1 - reduced; i < n->nloops - 1; i++)
+        if (!(g->reduced >> n->first[i] & 1)) return false;
+    return sums_collapse(n->lw, g);
+}
+
 static int
 make_loops(Nest *n)
 {
@@ -153,7 +167,7 @@ make_loops(Nest *n)
     if (order_loops(n) < 0) return -1;
     int reduced = 0;
     for (int i = 0; i < n->nloops; i++) reduced += g->reduced >> n->first[i] & 1;
-    if (reduced > 1) {
+    if (!goes_down(n, reduced)) {
         n->lw->why = "a reduction over several runs of memory";
         return 0;
     }
@@ -161,6 +175,7 @@ make_loops(Nest *n)
         if (append_unit_loop(n) < 0) return -1;
     k->kind = g->columns ? KERNEL_COLUMNS : n->reduces || n->nloops > 1 ? KERNEL_ROWS : KERNEL_FLAT;
     k->nloops = n->nloops;
+    k->downs = g->columns ? reduced : 0;
     k->short_rows = k->kind == KERNEL_ROWS && k->nloops > 1 &&
                     nest_value(n, n->size[n->nloops - 1]) < SHORT_ROW;
     for (int i = 0; i < n->nloops; i++)

@@ -270,13 +270,23 @@ put_carry(const Graph *g, int at, const CarryStep *carry, Text *out)
         put_place(g, &carry->from[i], out);
         text_printf(out, " to b%d", carry->to[i]);
     }
-    put_buffers("; save ", carry->nsaved, carry->saved, out);
     put_buffers("; let go of ", carry->ndropped, carry->dropped, out);
     put_buffers("; ", carry->nfresh, carry->fresh, out);
     put_buffers(" of ", carry->npool, carry->pool, out);
     if (carry->condition.buffer != NO_BUFFER) {
         text_printf(out, "; go to step %d if ", carry->target);
         put_place(g, &carry->condition, out);
+    }
+    text_put(out, "\n");
+}
+
+static void
+put_save(const Graph *g, int at, const SaveStep *save, Text *out)
+{
+    text_printf(out, "step %d: save", at);
+    for (int i = 0; i < save->nparts; i++) {
+        text_printf(out, "%s b%d: ", i > 0 ? "," : "", save->parts[i].buffer);
+        type_print(g, &save->parts[i].type, out);
     }
     text_put(out, "\n");
 }
@@ -326,6 +336,8 @@ program_print(const Graph *graph, const Program *program, Text *out)
             put_choice(graph, i, &step->choose, out);
         else if (step->kind == STEP_CARRY)
             put_carry(graph, i, &step->carry, out);
+        else if (step->kind == STEP_SAVE)
+            put_save(graph, i, &step->save, out);
         else if (step->kind == STEP_MEASURE)
             put_measure(graph, i, &step->measure, out);
         else

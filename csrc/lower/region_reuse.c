@@ -228,8 +228,15 @@ is_hoisted(const Scope *s, const RegionElement *e)
     return true;
 }
 
-/* Is the element apart from all stores of the loop, but `except`?  `before`: a store two or more
-   iterations before, or in a later one, does no harm. */
+/* Does a store that meets a load there leave alone what the load reads of the iteration before?  It
+   is two or more iterations before, in a later one, or behind the load. */
+static bool
+is_harmless(const RegionElement *store, const RegionElement *load, int64_t distance)
+{
+    return distance >= 2 || distance < 0 || (distance == 0 && store->instr > load->instr);
+}
+
+/* Is the element apart from all stores of the loop, but `except`?  `before`: see is_harmless. */
 static bool
 is_apart(const Scope *s, const RegionElement *e, const RegionElement *except, bool before)
 {
@@ -240,7 +247,7 @@ is_apart(const Scope *s, const RegionElement *e, const RegionElement *except, bo
             !region_is_store(s->kernel, other))
             continue;
         Meeting met = meet(s, other, e, &distance);
-        bool harmless = before && met == MEET_AT && (distance >= 2 || distance < 0);
+        bool harmless = before && met == MEET_AT && is_harmless(other, e, distance);
         if (met != MEET_NEVER && !harmless) return false;
     }
     return true;

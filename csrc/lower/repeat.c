@@ -7,7 +7,7 @@
    has as many arrays of each layout as are carried and made in a turn, so two take turns where one
    is carried.
 
-   Memory of an input that turns write is saved where the loop begins, for an undo.
+   Memory of an input that turns write is saved before the loop begins, for an undo.
 
    Invariants: nothing is written into memory that is carried; buffers from outside that a turn
    reads live until the last turn ends, and array objects that turns make as long as the loop. */
@@ -130,7 +130,7 @@ repeat_place(Lowering *lw)
 typedef struct {
     Lowering *lw;
     VEC(Place) from;
-    VEC(BufferId) to, fresh, pool, dropped, saved;
+    VEC(BufferId) to, fresh, pool, dropped;
 } Carry;
 
 static int
@@ -227,24 +227,22 @@ push_carry(Carry *c, Step *step)
                          .pool = c->pool.at,
                          .ndropped = c->dropped.len,
                          .dropped = c->dropped.at,
-                         .nsaved = c->saved.len,
-                         .saved = c->saved.at,
                          .condition = carry->condition,
                          .target = carry->target};
     return VEC_PUSH(c->lw->arena, &c->lw->program->steps, *step);
 }
 
-/* Inputs that turns write (passes/writes.c), with which the outermost loop begins. */
+/* Inputs that turns write (passes/writes.c), with which the outermost loop begins, are saved. */
 static int
-add_saved(Carry *c, const Node *enter)
+save_turned(Lowering *lw, const Node *enter)
 {
+    SavedParts saved = {0};
     for (int k = node_versions_from(enter); k < enter->nargs; k++) {
-        NodeId storage = graph_node(c->lw->graph, enter->args[k])->storage;
-        if (graph_node(c->lw->graph, storage)->op != OP_input) continue;
-        BufferId buffer = buffer_for(c->lw, storage);
-        if (buffer == NO_BUFFER || VEC_PUSH(c->lw->arena, &c->saved, buffer) < 0) return -1;
+        NodeId storage = graph_node(lw->graph, enter->args[k])->storage;
+        const Node *node = graph_node(lw->graph, storage);
+        if (node->op == OP_input && save_part(lw, &saved, storage, &node->type) < 0) return -1;
     }
-    return 0;
+    return save_step(lw, &saved, enter);
 }
 
 static int
@@ -255,7 +253,7 @@ enter_step(Lowering *lw, NodeId mark)
     const Repeat *repeat = &lw->repeats.at[loop_numbered(lw, mark) - 1];
     Step step = {.kind = STEP_CARRY, .line = node->line, .file = node->file};
     step.carry.condition.buffer = NO_BUFFER;
-    if (moves(&c, repeat, node->args, node_versions_from(node)) < 0 || add_saved(&c, node) < 0 ||
+    if (save_turned(lw, node) < 0 || moves(&c, repeat, node->args, node_versions_from(node)) < 0 ||
         push_carry(&c, &step) < 0)
         return -1;
     return VEC_PUSH(lw->arena, &lw->open, lw->program->steps.len - 1);

@@ -137,6 +137,13 @@ NodeId live_result(const Lowering *lw, NodeId maker, int index);
 /* Decides which storages share a buffer because one is written in place of the other.  0 or -1;
    lw->why may be set. */
 int writes_place(Lowering *lw);
+typedef VEC(SavedPart) SavedParts;
+/* Adds a part, in the user's array, of an input that the plan writes.  0 or -1. */
+int save_part(Lowering *lw, SavedParts *saved, NodeId input, const Type *part);
+/* A step that saves the parts, if there are any; `of`: what it is for.  0 or -1. */
+int save_step(Lowering *lw, const SavedParts *saved, const Node *of);
+/* The step that saves what scatters write into inputs.  0 or -1. */
+int save_scattered(Lowering *lw);
 
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };

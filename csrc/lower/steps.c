@@ -367,7 +367,7 @@ step_external(Lowering *lw, Group *group)
     if (op_info(node->op)->kind == KIND_JUMP) return arms_step(lw, id);
     if (node->op == OP_choose) return step_choose(lw, id);
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
-    if (node->op == OP_attention) return attention_build(lw, group);
+    if (op_info(node->op)->kind == KIND_ATTENTION) return attention_build(lw, group);
     if (node->op == OP_product) return product_build(lw, group);
     if (bare_suits(lw, id)) return bare_build(lw, group);
     if (op_info(node->op)->kind == KIND_SCAN && node->type.device != DEVICE_HOST)

@@ -109,3 +109,53 @@ writes_place(Lowering *lw)
     }
     return keep_readers(lw);
 }
+
+/* ---- what an undo puts back ---- */
+
+int
+save_part(Lowering *lw, SavedParts *saved, NodeId input, const Type *part)
+{
+    SavedPart one = {.buffer = buffer_for(lw, input), .type = *part};
+    return one.buffer == NO_BUFFER || VEC_PUSH(lw->arena, saved, one) < 0 ? -1 : 0;
+}
+
+int
+save_step(Lowering *lw, const SavedParts *saved, const Node *of)
+{
+    Step step = {.kind = STEP_SAVE, .save = {.nparts = saved->len, .parts = saved->at}};
+    if (saved->len == 0) return 0;
+    step.line = of->line;
+    step.file = of->file;
+    return VEC_PUSH(lw->arena, &lw->program->steps, step);
+}
+
+/* Is all of the type known where a run begins? */
+static bool
+is_known_before(const Graph *g, const Type *type)
+{
+    bool varies = size_varies_in_run(g, type->offset);
+    for (int i = 0; i < type->rank; i++)
+        varies |= size_varies_in_run(g, type->shape[i]) || size_varies_in_run(g, type->stride[i]);
+    return !varies;
+}
+
+int
+save_scattered(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    const Region *top = &g->regions.at[0];
+    SavedParts saved = {0};
+    const Node *first = NULL;
+    for (int i = 0; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        NodeId root = lw->same_as[top->nodes.at[i]];
+        bool writes = lw->live[top->nodes.at[i]] && node->op == OP_scatter &&
+                      root != top->nodes.at[i] && graph_node(g, root)->op == OP_input;
+        if (!writes || lw->turned[root] != 0) continue;
+        const Type *part = node->attrs.view;
+        if (!is_known_before(g, part)) part = &graph_node(g, root)->type;
+        if (save_part(lw, &saved, root, part) < 0) return -1;
+        if (first == NULL) first = node;
+    }
+    return save_step(lw, &saved, first);
+}

@@ -9,31 +9,15 @@
    with conversions between 16-bit floats and float32 anywhere.  Out: an `attention`, whose region
    has copies of the nodes of s, in float32 where they come from p: the kernel rounds to 16 bits
    only what the second product takes.  Indices that `arange` made are the region's params, and what
-   the expression reads besides are arguments.  Everything else stays as it is: other head sizes and
+   the expression reads besides are arguments.  A gradient, which reads the weights too, becomes
+   nodes of its own (attention_back.c).  Everything else stays as it is: other head sizes and
    dtypes, layouts that tiles cannot be copied from, values in between that have other uses.
 
    The idea is that of FlashAttention: Dao et al. 2022. */
 #include "../arrays/arrays.h"
-#include "rewrite.h"
+#include "attention.h"
 
 enum { ALIGNED = 16, MOST_NODES = 200 };
-
-typedef struct {
-    Graph *g;
-    Multiplying multiplying;
-    PyObject *arange, *astype; /* the library's functions; NULL: it has none */
-    int32_t *uses;             /* per node, outputs included */
-    /* the match */
-    NodeId first, v, scores; /* q @ k^T, v, s */
-    Type domain;             /* float32 scores */
-    RegionId region;
-    NodeId *copy;           /* per node: its copy in the region, or NO_NODE */
-    int8_t *depends;        /* per node: on `first`; -1: not known */
-    bool *reached, *wanted; /* per node: see is_private */
-    int len;                /* of the arrays by node */
-    VEC(NodeId) args;
-    int count; /* nodes of the region */
-} Match;
 
 /* ---- the softmax ---- */
 
@@ -53,9 +37,8 @@ is_conversion(const Match *m, const Node *node)
                                    node->type.form == FORM_ARRAY);
 }
 
-/* The value behind conversions that change at most its rounding. */
-static NodeId
-unrounded(const Match *m, NodeId id)
+NodeId
+attention_unrounded(const Match *m, NodeId id)
 {
     const Graph *g = m->g;
     const Node *node = graph_node(g, id);
@@ -80,10 +63,8 @@ is_per_row(const Graph *g, NodeId id, const Type *whole)
     return type_is_contiguous(g, type);
 }
 
-/* Is it the reduction `op` over the last axis of a value, seen as a column beside `whole`?  Returns
-   the value. */
-static NodeId
-reduced_row(const Match *m, NodeId id, Op op, const Type *whole)
+NodeId
+attention_reduced_row(const Match *m, NodeId id, Op op, const Type *whole)
 {
     const Graph *g = m->g;
     if (!is_per_row(g, id, whole)) return NO_NODE;
@@ -91,12 +72,12 @@ reduced_row(const Match *m, NodeId id, Op op, const Type *whole)
         const Node *node = graph_node(g, id);
         if (op_info(node->op)->kind == KIND_VIEW)
             id = node->storage;
-        else if (unrounded(m, id) != id)
-            id = unrounded(m, id);
+        else if (attention_unrounded(m, id) != id)
+            id = attention_unrounded(m, id);
         else if (node->op == op && node->attrs.nints == 1 &&
                  node->attrs.ints[0] == graph_node(g, node->args[0])->type.rank - 1 &&
                  graph_node(g, node->args[0])->type.rank == whole->rank && is_float(g, id))
-            return unrounded(m, node->args[0]);
+            return attention_unrounded(m, node->args[0]);
         else
             return NO_NODE;
     }
@@ -109,26 +90,26 @@ exponent(const Match *m, NodeId e)
     const Graph *g = m->g;
     const Node *node = graph_node(g, e);
     if (node->op != OP_exp || !is_float(g, e)) return NO_NODE;
-    NodeId difference = unrounded(m, node->args[0]);
+    NodeId difference = attention_unrounded(m, node->args[0]);
     node = graph_node(g, difference);
     if (node->op != OP_subtract || !is_float(g, difference)) return NO_NODE;
-    NodeId scores = unrounded(m, node->args[0]);
-    return reduced_row(m, node->args[1], OP_max, &graph_node(g, node->args[0])->type) == scores
+    NodeId scores = attention_unrounded(m, node->args[0]);
+    return attention_reduced_row(m, node->args[1], OP_max, &graph_node(g, node->args[0])->type) ==
+                   scores
                ? scores
                : NO_NODE;
 }
 
 /* ---- products ---- */
 
-static bool
-is_product(const Match *m, NodeId id)
+bool
+attention_is_product(const Match *m, NodeId id)
 {
     return call_multiplies(&m->multiplying, m->g, graph_node(m->g, id)) && is_float(m->g, id);
 }
 
-/* Can rows of `type`, along the axis that is not `across`, be copied 16 bytes at a time? */
-static bool
-has_aligned_rows(const Graph *g, NodeId id, int across)
+bool
+attention_has_aligned_rows(const Graph *g, NodeId id, int across)
 {
     const Type *type = &graph_node(g, id)->type;
     if (graph_node(g, graph_node(g, id)->storage)->type.unaligned ||
@@ -169,8 +150,9 @@ factors_fit(const Match *m, NodeId out)
             return false;
     return size_value(g, length_of(g, q, 2)) > 1 && size_value(g, length_of(g, k, 1)) > 1 &&
            size_same(g, length_of(g, k, 1), length_of(g, v, 2)) && type_is_contiguous(g, to) &&
-           has_aligned_rows(g, q, rank - 1) && has_aligned_rows(g, k, rank - 2) &&
-           has_aligned_rows(g, v, rank - 1) && attention_has_head(g, tq, tk, tv);
+           attention_has_aligned_rows(g, q, rank - 1) &&
+           attention_has_aligned_rows(g, k, rank - 2) &&
+           attention_has_aligned_rows(g, v, rank - 1) && attention_has_head(g, tq, tk, tv);
 }
 
 /* ---- the scores ---- */
@@ -190,7 +172,7 @@ depends(Match *m, NodeId id)
 {
     if (m->depends[id] >= 0) return m->depends[id] != 0;
     const Node *node = graph_node(m->g, id);
-    bool found = id == m->first;
+    bool found = id == m->first || id == m->back.ds;
     m->depends[id] = 0;
     for (int k = 0; k < node->nargs && !found && is_copied(m->g, id); k++)
         found = depends(m, node->args[k]);
@@ -206,7 +188,7 @@ scores_fit(Match *m, NodeId id, int depth)
     const Graph *g = m->g;
     const Node *node = graph_node(g, id);
     if (depth > MOST_NODES || ++m->count > MOST_NODES) return false;
-    if (id == m->first) return true;
+    if (id == m->first || id == m->back.ds) return true;
     if (!is_copied(g, id)) return !m->reached[id];
     if (!depends(m, id)) return true;
     if (!type_same_shape(&node->type, &m->domain)) return false;
@@ -314,57 +296,100 @@ add_copy(Match *m, NodeId id)
 }
 
 static int
-add_region(Match *m)
+add_param(Match *m, DType dtype)
 {
+    Type type;
+    if (type_contiguous(m->g, &type, dtype, m->domain.rank, m->domain.shape) < 0) return -1;
+    type.device = m->domain.device;
+    return graph_input(m->g, m->region, &type) == NO_NODE ? -1 : 0;
+}
+
+static int
+add_result(Match *m, NodeId of)
+{
+    NodeId result = add_copy(m, of);
+    Region *region = &m->g->regions.at[m->region];
+    return result == NO_NODE ? -1 : VEC_PUSH(m->g->arena, &region->results, result);
+}
+
+int
+attention_add_region(Match *m)
+{
+    static const DType params[] = {DT_F32, DT_I64, DT_I64, DT_F32}; /* graph.h, `attention` */
     Graph *g = m->g;
+    bool has_slopes = m->back.ds != NO_NODE;
     m->region = graph_region(g, NO_NODE);
     if (m->region == NO_REGION) return -1;
-    for (int i = 0; i < 3; i++) {
-        Type type;
-        if (type_contiguous(g, &type, i == 0 ? DT_F32 : DT_I64, m->domain.rank, m->domain.shape) <
-            0)
-            return -1;
-        type.device = m->domain.device;
-        if (graph_input(g, m->region, &type) == NO_NODE) return -1;
-    }
+    for (int i = 0; i < 3 + has_slopes; i++)
+        if (add_param(m, params[i]) < 0) return -1;
     for (int i = 0; i < m->len; i++) m->copy[i] = NO_NODE;
     m->copy[m->first] = g->regions.at[m->region].params.at[0];
-    NodeId scores = add_copy(m, m->scores);
-    return scores == NO_NODE ? -1 : VEC_PUSH(g->arena, &g->regions.at[m->region].results, scores);
+    if (has_slopes) m->copy[m->back.ds] = g->regions.at[m->region].params.at[3];
+    if (add_result(m, m->scores) < 0) return -1;
+    return has_slopes ? add_result(m, m->back.dfirst) : 0;
 }
 
 /* ---- the whole ---- */
 
-/* Marks what comes from the first product, up to `out`. */
+/* The results that stay: the attention's, and the gradients.  Returns how many. */
+static int
+find_outs(const Match *m, NodeId out, NodeId outs[MOST_OUTS])
+{
+    const NodeId all[MOST_OUTS] = {out, m->back.dv, m->back.dq, m->back.dk};
+    int count = 0;
+    for (int i = 0; i < MOST_OUTS; i++)
+        if (all[i] != NO_NODE) outs[count++] = all[i];
+    return count;
+}
+
+static bool
+is_among(const NodeId *nodes, int count, NodeId id)
+{
+    for (int i = 0; i < count; i++)
+        if (nodes[i] == id) return true;
+    return false;
+}
+
+/* Marks what comes from the first product, and from the slopes of its weights, without the results
+   that stay. */
 static void
 find_reached(Match *m, NodeId out)
 {
     const Graph *g = m->g;
     const Region *top = &g->regions.at[0];
+    NodeId outs[MOST_OUTS];
+    int count = find_outs(m, out, outs);
     memset(m->reached, 0, (size_t)m->len * sizeof(bool));
     m->reached[m->first] = true;
-    for (int i = 0; i < top->nodes.len && top->nodes.at[i] != out; i++) {
+    if (m->back.dp != NO_NODE) m->reached[m->back.dp] = true;
+    for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         const Node *node = graph_node(g, id);
         for (int k = 0; k < node->nargs; k++)
-            if (m->reached[node->args[k]]) m->reached[id] = true;
+            if (m->reached[node->args[k]] && !is_among(outs, count, id)) m->reached[id] = true;
     }
-    m->reached[out] = true;
 }
 
-/* Are all uses of what comes from the first product on the way to `out`?  Then nobody misses it. */
+/* Are all uses of what comes from the first product on the way to results that stay?  Then nobody
+   misses it. */
 static bool
 is_private(Match *m, NodeId out)
 {
     const Graph *g = m->g;
     int32_t seen = 0, all = 0;
+    NodeId outs[MOST_OUTS], last = out;
+    int count = find_outs(m, out, outs);
     memset(m->wanted, 0, (size_t)m->len * sizeof(bool));
-    m->wanted[out] = true;
-    for (NodeId id = out; id >= 0; id--) {
+    for (int i = 0; i < count; i++) {
+        m->wanted[outs[i]] = true;
+        last = Py_MAX(last, outs[i]);
+    }
+    for (NodeId id = last; id >= 0; id--) {
         const Node *node = graph_node(g, id);
         if (!m->wanted[id]) continue;
-        if (id != out) all += m->uses[id];
-        for (int k = 0; id != m->first && k < node->nargs; k++) {
+        if (!is_among(outs, count, id)) all += m->uses[id];
+        if (id == m->first || id == m->back.dp) continue;
+        for (int k = 0; k < node->nargs; k++) {
             if (!m->reached[node->args[k]]) continue;
             m->wanted[node->args[k]] = true;
             seen++;
@@ -373,28 +398,34 @@ is_private(Match *m, NodeId out)
     return seen == all;
 }
 
-/* Is `out` an attention's result?  Fills in the match. */
+static const BackMatch no_back = {NO_NODE, NO_NODE, NO_NODE, NO_NODE, NO_NODE, NO_NODE, NO_NODE};
+
+/* Is `out` an attention's result?  Fills in the match, without a gradient. */
 static bool
 find(Match *m, NodeId out)
 {
     const Graph *g = m->g;
     const Node *node = graph_node(g, out);
     NodeId e = NO_NODE, second = out, sums = NO_NODE;
+    m->weights = NO_NODE;
+    m->back = no_back;
     if (node->op == OP_divide && is_float(g, out) && node->type.device != DEVICE_HOST) {
-        second = unrounded(m, node->args[0]);
+        second = attention_unrounded(m, node->args[0]);
         sums = node->args[1];
-        if (!is_product(m, second)) return false;
-        e = unrounded(m, graph_node(g, second)->args[0]);
-    } else if (is_product(m, out)) {
-        NodeId quotient = unrounded(m, node->args[0]);
+        if (!attention_is_product(m, second)) return false;
+        e = attention_unrounded(m, graph_node(g, second)->args[0]);
+    } else if (attention_is_product(m, out)) {
+        NodeId quotient = attention_unrounded(m, node->args[0]);
         node = graph_node(g, quotient);
         if (node->op != OP_divide || !is_float(g, quotient)) return false;
-        e = unrounded(m, node->args[0]);
+        m->weights = quotient;
+        e = attention_unrounded(m, node->args[0]);
         sums = node->args[1];
     } else
         return false;
     m->scores = exponent(m, e);
-    if (m->scores == NO_NODE || reduced_row(m, sums, OP_sum, &graph_node(g, e)->type) != e)
+    if (m->scores == NO_NODE ||
+        attention_reduced_row(m, sums, OP_sum, &graph_node(g, e)->type) != e)
         return false;
     m->v = graph_node(g, second)->args[1];
     return true;
@@ -405,7 +436,7 @@ static NodeId
 find_first(Match *m, NodeId id)
 {
     const Node *node = graph_node(m->g, id);
-    if (is_product(m, id)) return id;
+    if (attention_is_product(m, id)) return id;
     if (++m->count > MOST_NODES) return NO_NODE;
     for (int k = 0; k < node->nargs && is_copied(m->g, id); k++) {
         NodeId found = find_first(m, node->args[k]);
@@ -422,7 +453,7 @@ fuse(Match *m, NodeId out)
     NodeId q = graph_node(g, m->first)->args[0], k = graph_node(g, m->first)->args[1];
     m->args.len = 0;
     if (VEC_PUSH(g->arena, &m->args, q) < 0 || VEC_PUSH(g->arena, &m->args, k) < 0 ||
-        VEC_PUSH(g->arena, &m->args, m->v) < 0 || add_region(m) < 0)
+        VEC_PUSH(g->arena, &m->args, m->v) < 0 || attention_add_region(m) < 0)
         return -1;
     NodeId *args = arena_copy(g->arena, m->args.at, sizeof(NodeId) * (size_t)m->args.len);
     if (args == NULL) return -1;
@@ -448,7 +479,7 @@ drop_unused(Match *m)
                      op_info(node->op)->kind == KIND_VIEW ||
                      op_info(node->op)->kind == KIND_REDUCTION;
         plain = plain || is_conversion(m, node);
-        if (m->uses[id] > 0 || !(counts || plain || is_product(m, id))) continue;
+        if (m->uses[id] > 0 || !(counts || plain || attention_is_product(m, id))) continue;
         if (plain && node->type.device == DEVICE_HOST) continue;
         for (int k = 0; k < node->nargs; k++) m->uses[node->args[k]]--;
         for (int at = i; at + 1 < top->nodes.len; at++) top->nodes.at[at] = top->nodes.at[at + 1];
@@ -456,7 +487,22 @@ drop_unused(Match *m)
     }
 }
 
-/* What of the match `find` has not asked. */
+bool
+attention_fits(Match *m, NodeId id)
+{
+    m->count = 0;
+    return scores_fit(m, id, 0) && type_same_shape(&graph_node(m->g, id)->type, &m->domain);
+}
+
+static bool
+is_whole(Match *m, NodeId out)
+{
+    memset(m->depends, -1, (size_t)m->len);
+    find_reached(m, out);
+    return !m->reached[m->v] && attention_fits(m, m->scores) && is_private(m, out);
+}
+
+/* What of the match `find` has not asked: without a gradient, or else with one. */
 static bool
 fits(Match *m, NodeId out)
 {
@@ -464,11 +510,9 @@ fits(Match *m, NodeId out)
     m->first = find_first(m, m->scores);
     if (m->first == NO_NODE || !factors_fit(m, out)) return false;
     m->domain = graph_node(m->g, m->first)->type;
-    memset(m->depends, -1, (size_t)m->len);
-    find_reached(m, out);
-    m->count = 0;
-    return !m->reached[m->v] && scores_fit(m, m->scores, 0) &&
-           type_same_shape(&graph_node(m->g, m->scores)->type, &m->domain) && is_private(m, out);
+    if (is_whole(m, out)) return true;
+    return m->weights != NO_NODE && attention_find_back(m, out) && is_whole(m, out) &&
+           attention_fits(m, m->back.dfirst);
 }
 
 static int
@@ -496,6 +540,8 @@ fuse_next(Match *m)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId out = top->nodes.at[i];
         if (!find(m, out) || !fits(m, out)) continue;
+        if (m->back.ds != NO_NODE && attention_fuse_back(m) < 0) return ANSWER_ERROR;
+        m->back = no_back;
         if (fuse(m, out) < 0 || allocate(m) < 0) return ANSWER_ERROR;
         drop_unused(m);
         return ANSWER_YES;

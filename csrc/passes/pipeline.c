@@ -23,6 +23,7 @@ static const Pass preparation[] = {
     {"gathers", pass_gathers},         /* elements by integers, by kernels */
     {"scans", pass_scans},             /* by kernels, on a device */
     {"copies", pass_copies},           /* by kernels, on a device */
+    {"again", pass_again},             /* what kernels far apart read, on a device */
     {"k_major", pass_k_major},         /* factors in the order that tensor cores take */
     {"collectives", pass_collectives}, /* early, and their results late */
 };

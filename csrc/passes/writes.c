@@ -4,7 +4,8 @@
 
    Arrays that a kept loop writes are written in place. Fresh ones and inputs that nobody else reads
    later are written themselves, inputs with a log of their old elements so that a later failure can
-   restore them; of others a copy is written.
+   restore them; of others a copy is written.  An input of which a scatter writes a small part is
+   written itself, too, when that part has been saved.
 
    A version of an input is written over an earlier one where that one is no longer needed and
    differs from the input only in what is written: a time loop then has two versions that take
@@ -475,7 +476,11 @@ detach_parts(Writes *w, NodeId old, NodeId scatter)
             NodeId part = graph_node(g, readers.at[i])->args[k];
             Type from = graph_node(g, part)->type, type;
             if (storage_of(w, part) != old) continue;
-            if (fact(w, part)->order > fact(w, scatter)->order) return ANSWER_NO;
+            if (fact(w, part)->order > fact(w, scatter)->order) {
+                if (!type_is_known(g, &from) || !size_is_const(g, from.offset)) return ANSWER_NO;
+                part = insert_before(w, scatter, OP_as_strided, 1, &old, &from, NULL);
+                if (part == NO_NODE) return ANSWER_ERROR;
+            }
             if (type_like(g, &type, (DType)from.dtype, &from) < 0) return ANSWER_ERROR;
             type.form = from.form;
             NodeId copy = kept_copy(w, scatter, part, &type);
@@ -498,6 +503,17 @@ prepare_arm(Writes *w, NodeId id, NodeId old)
     return arm_stays(w, id);
 }
 
+/* May the scatter write the input itself, a small part of which is saved first (lower/writes.c)?  A
+   copy of all of it would take longer. */
+static bool
+writes_saved(const Writes *w, NodeId id, NodeId old)
+{
+    const Node *input = graph_node(w->g, fact(w, old)->root);
+    return w->g->saves && input->op == OP_input && fact(w, id)->arm == 0 &&
+           fact(w, id)->loop == 0 &&
+           write_is_saved(w->g, &input->type, graph_node(w->g, id)->attrs.view);
+}
+
 /* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
@@ -512,10 +528,12 @@ goes_in_place(Writes *w, NodeId id)
     bool library = is_library(w, fact(w, old)->root);
     bool own = version_is_turned(w, old) ||
                storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    bool saved = writes_saved(w, id, old);
+    own = own || saved;
     if (own && fact(w, id)->arm != 0 && prepare_arm(w, id, old) < 0) return ANSWER_ERROR;
     value = graph_node(w->g, id)->args[1];
     bool in_place = (own || library) && !used_after(w, old, id);
-    if (!in_place && version_is_turned(w, old)) {
+    if (!in_place && (saved || version_is_turned(w, old))) {
         Answer detached = detach_parts(w, old, id);
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
         in_place = detached == ANSWER_YES;
@@ -525,7 +543,7 @@ goes_in_place(Writes *w, NodeId id)
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
         in_place = detached == ANSWER_YES;
     }
-    if (in_place && library && storage_of(w, value) == old &&
+    if (in_place && (library || saved) && storage_of(w, value) == old &&
         (value = copy_value(w, id)) == NO_NODE)
         return ANSWER_ERROR;
     in_place = in_place && storage_of(w, value) != old;

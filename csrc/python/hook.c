@@ -21,10 +21,8 @@ extern void *__libc_stack_end
 
 typedef struct {
     PyFunctionObject *function;
-    FrameHandler handler; /* NULL: CPython runs the frame */
+    FrameHandler handler;
     void *context;
-    PyObject **given; /* the caller's places of arguments that the frame takes over */
-    Py_ssize_t ngiven;
 } Pending;
 
 static _Thread_local Pending *pending;
@@ -164,16 +162,15 @@ recursion_is_nearly_spent(PyThreadState *ts)
 
    CPython moves the arguments of a Python function from the caller's stack into its frame: what the
    function rebinds may die at once.  A call that goes through a vectorcall leaves them on that
-   stack until it has returned.  So None takes their places as soon as there is a frame. */
+   stack until it has returned.  So None takes their places before. */
 
 static PyFunctionObject *(*function_behind)(PyObject *callable);
-static bool (*ends_quietly)(PyObject *object);
+vectorcallfunc function_natural;
 
 void
-hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyObject *object))
+hook_knows(PyFunctionObject *(*behind)(PyObject *callable))
 {
     function_behind = behind;
-    ends_quietly = quietly;
 }
 
 /* Is it the caller's frame that holds the arguments, for an instruction that calls just this
@@ -194,13 +191,6 @@ caller_gives(PyThreadState *ts, PyFunctionObject *function, PyObject *const *arg
     return callee == (PyObject *)function || function_behind(callee) == function;
 }
 
-/* The frame has references of its own: nothing dies here. */
-static void
-give(const Pending *call)
-{
-    for (Py_ssize_t i = 0; i < call->ngiven; i++) Py_SETREF(call->given[i], Py_NewRef(Py_None));
-}
-
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame, int throwing)
 {
@@ -216,9 +206,7 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
     Pending taken = *mine;
     pending = NULL;
     disarm(ts->interp);
-    give(&taken);
-    if (taken.handler == NULL || thread_is_observed(ts, frame_code(frame)))
-        return _PyEval_EvalFrameDefault(ts, frame, 0);
+    if (thread_is_observed(ts, frame_code(frame))) return _PyEval_EvalFrameDefault(ts, frame, 0);
     return taken.handler(ts, frame, taken.context);
 }
 
@@ -278,23 +266,58 @@ may_arm(PyThreadState *ts, PyFunctionObject *function)
            (now == _PyEval_EvalFrameDefault || (resident != NULL && now == on_frame));
 }
 
+/* Calls the function with `n` arguments whose only owner becomes its frame.  The interpreter's own
+   vectorcall begins with references of the frame's to each of them, before anything can look; so
+   those of the caller are not counted any more (CPython 3.11 to 3.13, Python/ceval.c,
+   _PyEval_Vector).  Of another vectorcall the interpreter's calls leave them with the caller. */
+static PyObject *
+enter_giving(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+             Py_ssize_t n)
+{
+    PyObject *few[16], **moved = few;
+    bool natural = function->vectorcall == function_natural || is_intercepted(function);
+    if (natural && n > COUNT_OF(few)) moved = PyMem_New(PyObject *, n);
+    if (!natural || moved == NULL) return function_enter(function, args, nargsf, kwnames);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        moved[i] = args[i];
+        ((PyObject **)args)[i] = Py_NewRef(Py_None);
+        Py_SET_REFCNT(moved[i], Py_REFCNT(moved[i]) - 1);
+    }
+    PyObject *result =
+        function_natural((PyObject *)function, moved, (size_t)PyVectorcall_NARGS(nargsf), kwnames);
+    if (moved != few) PyMem_Free(moved);
+    return result;
+}
+
+static bool
+stack_is_spent(void)
+{
+    if (!stack_is_down_to(512 * 1024)) return false;
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+    return true;
+}
+
+static PyObject *
+enter(PyThreadState *ts, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+      PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (!caller_gives(ts, function, args, nargsf, n))
+        return function_enter(function, args, nargsf, kwnames);
+    return stack_is_spent() ? NULL : enter_giving(function, args, nargsf, kwnames, n);
+}
+
 PyObject *
 hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames,
           FrameHandler handler, void *context)
 {
     PyThreadState *ts = PyThreadState_Get();
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    bool gives = caller_gives(ts, function, args, nargsf, n);
-    if (handler == NULL && !gives) return function_enter(function, args, nargsf, kwnames);
-    if (stack_is_down_to(512 * 1024)) {
-        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
-        return NULL;
-    }
-    if (!may_arm(ts, function)) return function_enter(function, args, nargsf, kwnames);
-    Pending mine = {function, handler, context, (PyObject **)args, gives ? n : 0};
+    if (stack_is_spent()) return NULL;
+    if (!may_arm(ts, function)) return enter(ts, function, args, nargsf, kwnames);
+    Pending mine = {function, handler, context};
     pending = &mine;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, on_frame);
-    PyObject *result = function_enter(function, args, nargsf, kwnames);
+    PyObject *result = enter(ts, function, args, nargsf, kwnames);
     if (pending == &mine) { /* the arguments did not match, or another thread disarmed the hook */
         pending = NULL;
         disarm(ts->interp);
@@ -305,11 +328,9 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
 PyObject *
 function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (Py_REFCNT(args[i]) == 1 && !ends_quietly(args[i]))
-            return hook_call(function, args, nargsf, kwnames, NULL, NULL);
-    return function_enter(function, args, nargsf, kwnames);
+    return call_has_temporary(args, nargsf, kwnames)
+               ? enter(PyThreadState_Get(), function, args, nargsf, kwnames)
+               : function_enter(function, args, nargsf, kwnames);
 }
 
 void
@@ -318,6 +339,19 @@ hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests)
     resident = entered;
     may_rest = rests;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), on_frame);
+}
+
+/* The vectorcall that the interpreter gives to functions. */
+static int
+find_natural(void)
+{
+    PyObject *globals = PyDict_New(), *code = (PyObject *)PyCode_NewEmpty("", "", 1);
+    PyObject *function = globals != NULL && code != NULL ? PyFunction_New(code, globals) : NULL;
+    if (function != NULL) function_natural = ((PyFunctionObject *)function)->vectorcall;
+    Py_XDECREF(globals);
+    Py_XDECREF(code);
+    Py_XDECREF(function);
+    return function != NULL ? 0 : -1;
 }
 
 int
@@ -335,5 +369,5 @@ hook_init(void)
         PyErr_SetString(PyExc_ImportError, "pycompile does not support subinterpreters");
         return -1;
     }
-    return breaker_init();
+    return find_natural() < 0 ? -1 : breaker_init();
 }

@@ -17,14 +17,13 @@
 static const Interceptor *everything;
 
 #if PY_VERSION_HEX >= 0x030C0000
-static vectorcallfunc natural; /* the interpreter's own; known once a function was seen */
-static int recursion_units;    /* C recursion units that a thread starts with */
+static int recursion_units; /* C recursion units that a thread starts with */
 
 void
 intercept(PyFunctionObject *function)
 {
-    if (natural == NULL) natural = function->vectorcall;
-    if (function->vectorcall != natural) return; /* another library's, or intercepted already */
+    if (function->vectorcall != function_natural)
+        return; /* another library's, or intercepted already */
     ((PyCodeObject *)function->func_code)->co_version = 0;
     PyFunction_SetVectorcall(function, everything->called);
 }
@@ -32,7 +31,8 @@ intercept(PyFunctionObject *function)
 void
 intercept_end(PyFunctionObject *function)
 {
-    if (function->vectorcall == everything->called) PyFunction_SetVectorcall(function, natural);
+    if (function->vectorcall == everything->called)
+        PyFunction_SetVectorcall(function, function_natural);
 }
 
 void
@@ -52,13 +52,14 @@ intercept_is_deep(void)
 bool
 is_intercepted(PyFunctionObject *function)
 {
-    return natural != NULL && everything != NULL && function->vectorcall == everything->called;
+    return everything != NULL && function->vectorcall == everything->called;
 }
 
 PyObject *
 function_enter(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    if (is_intercepted(function)) return natural((PyObject *)function, args, nargsf, kwnames);
+    if (is_intercepted(function))
+        return function_natural((PyObject *)function, args, nargsf, kwnames);
     return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
 }
 

@@ -222,12 +222,12 @@ PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t na
    end, as it may if the interpreter enters it from an instruction. */
 PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-/* Tells what finds the function of a callable that stands for one (NULL: it stands for none), and
-   whether the end of an object that has one owner runs no code of the program's. */
-void hook_knows(PyFunctionObject *(*behind)(PyObject *callable), bool (*quietly)(PyObject *object));
+/* Tells what finds the function of a callable that stands for one (NULL: it stands for none). */
+void hook_knows(PyFunctionObject *(*behind)(PyObject *callable));
+/* The interpreter's own vectorcall of functions. */
+extern vectorcallfunc function_natural;
 
-/* Is there an argument whose end may show, and that only the caller holds?  A quick look: yes for
-   all of which `quietly` above says no. */
+/* Is there an argument whose end may show, and that only the caller holds? */
 static inline bool
 call_has_temporary(PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {

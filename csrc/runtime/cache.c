@@ -17,6 +17,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,18 +247,52 @@ remove_entry(const char *folder, const Entry *entry)
 }
 
 static void
-sweep(const char *folder)
+sweep(const char *folder, int64_t limit)
 {
     int count;
-    int64_t bytes, limit = cache_limit();
+    int64_t bytes;
     Entry *entries = list_entries(folder, &count, &bytes);
     if (bytes > limit) qsort(entries, (size_t)count, sizeof(Entry), by_use);
     for (int i = 0; i < count && bytes > limit; i++) {
         remove_entry(folder, &entries[i]);
         bytes -= entries[i].bytes;
-        counts.evicted++;
+        __atomic_add_fetch(&counts.evicted, 1, __ATOMIC_RELAXED);
     }
     free(entries);
+}
+
+typedef struct {
+    int64_t limit;
+    char folder[CACHE_PATH];
+} Sweep;
+
+static void *
+sweep_beside(void *argument)
+{
+    Sweep *wanted = argument;
+    sweep(wanted->folder, wanted->limit);
+    free(wanted);
+    return NULL;
+}
+
+/* Nobody waits for it: to look at a file takes 3 us, and a full folder has tens of thousands. */
+static void
+sweep_later(void)
+{
+    const char *folder = cache_folder();
+    Sweep *wanted = folder != NULL ? malloc(sizeof(Sweep)) : NULL;
+    if (wanted == NULL) return;
+    wanted->limit = cache_limit();
+    snprintf(wanted->folder, sizeof(wanted->folder), "%s", folder);
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the program's threads' */
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, sweep_beside, wanted) == 0)
+        pthread_detach(thread);
+    else
+        free(wanted);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* ---- storing ---- */
@@ -288,7 +324,8 @@ cache_store(const Digest *key, const char *file, char path[CACHE_PATH])
         log_emit(LOG_CACHE, "cannot store %s: %s", path, strerror(errno));
         return ANSWER_NO;
     }
-    if (counts.stored++ % STORES_PER_SWEEP == 0) sweep(cache_folder());
+    /* Most processes store little: which store it is differs from one to the next. */
+    if (counts.stored++ % STORES_PER_SWEEP == getpid() % STORES_PER_SWEEP) sweep_later();
     return ANSWER_YES;
 }
 
@@ -464,7 +501,7 @@ static PyObject *
 cache_sweep(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
     const char *folder = cache_folder();
-    if (folder != NULL) sweep(folder);
+    if (folder != NULL) sweep(folder, cache_limit());
     Py_RETURN_NONE;
 }
 

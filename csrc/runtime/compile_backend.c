@@ -119,7 +119,7 @@ fixed_values(const Capture *c)
         const Guard *guard = &c->guards.at[i];
         bool is_given = guard->kind == GUARD_VALUE &&
                         (PyFloat_Check(guard->object) || PyComplex_Check(guard->object) ||
-                         PyUnicode_Check(guard->object));
+                         PyUnicode_Check(guard->object) || array_scalar_check(guard->object));
         if (is_given)
             put_in_list(&list, Py_BuildValue("OiK", guard->object, input_of(c, guard->source),
                                              (unsigned long long)path_of(c, guard->source)));
@@ -184,8 +184,8 @@ stored(const Job *job)
 /* A callable with these attributes is told how many writes to arrays from before the graph no
    output tells of (stores that the array does itself, and those that a condition decides), how many
    effects a run has, which floats, complex numbers and texts have values that the graph takes for
-   granted (with the positions of those among its inputs, or -1, and paths), which numbers it hands
-   on that no run computes, and what is stored where behind it. */
+   granted (NumPy's ints as well; with the positions of those among its inputs, or -1, and paths),
+   which numbers it hands on that no run computes, and what is stored where behind it. */
 static int
 tell_more(Job *job, PyObject *callable)
 {

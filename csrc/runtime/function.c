@@ -521,7 +521,7 @@ function_of(PyObject *callable)
 int
 function_init(PyObject *module)
 {
-    hook_knows(function_of, array_ends_quietly);
+    hook_knows(function_of);
     if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
         PyType_Ready(&DisabledFunction_Type) < 0 || PyModule_AddType(module, &FrameCall_Type) < 0)
         return -1;

@@ -187,7 +187,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_found(program, capture);
     mark_sources(program, capture);
-    if (guards_find_again(program) < 0) return -1;
+    if (guards_find_again(program) < 0 || guard_pairs(program) < 0) return -1;
     for (int i = 0; i < program->nchecks; i++)
         program->checks[i].last = last_source(&program->checks[i]);
     return keep_all(program, capture);
@@ -442,6 +442,14 @@ reach_to(const GuardProgram *program, int next, int32_t last, const Roots *roots
     return next;
 }
 
+static inline bool
+same_length(const AxisPair *pair, PyObject *const *reached)
+{
+    const NumpyArray *a = (const NumpyArray *)reached[pair->array[0]];
+    const NumpyArray *b = (const NumpyArray *)reached[pair->array[1]];
+    return a->shape[pair->axis[0]] == b->shape[pair->axis[1]];
+}
+
 bool
 guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
@@ -460,10 +468,10 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
         const GuardCheck *check = &program->checks[program->run[i]];
         next = reach_to(program, next, check->last, roots, reached);
         PyObject *object = reached[check->source];
-        bool holds =
-            check->kind == GUARD_ARRAY       ? object != NULL && array_agrees(object, &check->array)
-            : check->kind == GUARD_SAME_SIZE ? guard_same_size(check, object, reached[check->other])
-                                             : guard_holds(check, reached);
+        bool holds = check->kind == GUARD_ARRAY
+                         ? object != NULL && array_agrees(object, &check->array)
+                     : check->equal.known ? same_length(&check->equal, reached)
+                                          : guard_holds(check, reached);
         if (holds) continue;
         *failed = program->run[i];
         return false;

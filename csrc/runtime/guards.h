@@ -32,6 +32,12 @@ typedef struct {
     int64_t factor;
 } SizeLength;
 
+/* Two axes, of sources that earlier checks have found to be NumPy arrays with such an axis. */
+typedef struct {
+    bool known;
+    int32_t array[2], axis[2];
+} AxisPair;
+
 typedef struct {
     GuardKind kind;
     int32_t source, other;
@@ -45,6 +51,7 @@ typedef struct {
     int32_t nlengths;           /* the same as a sum … */
     const SizeLength *lengths;  /* … of these, or NULL: it is none … */
     int64_t constant;           /* … and of this */
+    AxisPair equal;             /* SAME_SIZE, SIZES: of one length is all they are to be */
     struct MemoryRange *ranges; /* of them: buffer, with the order of the last check */
     const void **parts;         /* IS, or NULL: what identifies an object of the type `object` */
     int32_t nparts;
@@ -107,6 +114,8 @@ PyObject *guard_reach(const GuardProgram *program, int number, const Roots *root
 /* ---- guards_sizes.c ---- */
 /* Of a check of sizes: finds whether they are a sum.  0 or -1. */
 int guard_sum(GuardProgram *program, GuardCheck *check);
+/* Finds AxisPair of all checks.  0 or -1. */
+int guard_pairs(GuardProgram *program);
 bool guard_same_size(const GuardCheck *check, PyObject *a, PyObject *b);
 bool guard_sizes_agree(const GuardCheck *check, PyObject *const *reached);
 

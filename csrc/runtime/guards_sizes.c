@@ -76,6 +76,44 @@ guard_sum(GuardProgram *program, GuardCheck *check)
     return check->lengths == NULL ? -1 : 0;
 }
 
+/* Is all that is asked that two lengths are equal? */
+static bool
+asks_equal(const GuardCheck *check, AxisPair *out)
+{
+    const SizeLength *length = check->lengths;
+    if (check->kind == GUARD_SAME_SIZE) {
+        *out = (AxisPair){.array = {check->source, check->other},
+                          .axis = {(int32_t)check->low, (int32_t)check->high}};
+        return true;
+    }
+    if (check->kind != GUARD_SIZES || length == NULL || check->nlengths != 2 || !check->low ||
+        check->constant != 0 || length[0].factor + length[1].factor != 0 ||
+        Py_ABS(length[0].factor) != 1)
+        return false;
+    *out = (AxisPair){.array = {check->group[length[0].member], check->group[length[1].member]},
+                      .axis = {length[0].axis, length[1].axis}};
+    return true;
+}
+
+int
+guard_pairs(GuardProgram *program)
+{
+    uint8_t *rank = arena_alloc(program->memory, (size_t)program->nsources + 1); /* seen so far */
+    if (rank == NULL) return -1;
+    for (int i = 0; i < program->nchecks; i++) {
+        GuardCheck *check = &program->checks[i];
+        AxisPair pair;
+        if (check->kind == GUARD_ARRAY && check->array.library == LIBRARY_NUMPY)
+            rank[check->source] = check->array.rank;
+        if (!asks_equal(check, &pair) || pair.axis[0] >= rank[pair.array[0]] ||
+            pair.axis[1] >= rank[pair.array[1]])
+            continue;
+        check->equal = pair;
+        check->equal.known = true;
+    }
+    return 0;
+}
+
 /* ---- in a check ---- */
 
 bool
@@ -89,12 +127,12 @@ guard_same_size(const GuardCheck *check, PyObject *a, PyObject *b)
 }
 
 /* What lengths are read of: those of an array, or the int itself; NULL: there is no such. */
-static const int64_t *
+static inline const int64_t *
 lengths_of(PyObject *object, int64_t *number, int *rank)
 {
     int overflow;
-    if (object == NULL || !PyLong_CheckExact(object))
-        return object != NULL ? array_lengths(object, rank) : NULL;
+    if (object == NULL) return NULL;
+    if (!PyLong_CheckExact(object)) return array_lengths(object, rank);
     *number = PyLong_AsLongLongAndOverflow(object, &overflow);
     *rank = 1;
     return overflow ? NULL : number;

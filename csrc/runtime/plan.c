@@ -148,8 +148,7 @@ place_buffers(Run *run)
             run->data[i] = (buffer->type.device == DEVICE_HOST
                                 ? run->arena
                                 : run->device_arena[device_index((Device)buffer->type.device)]) +
-                           (buffer->slot > 0 ? run->slot[buffer->type.device][buffer->slot - 1]
-                                             : buffer->arena_offset);
+                           (buffer->slot > 0 ? run->slot[buffer->slot - 1] : buffer->arena_offset);
             break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
         case BUFFER_OUTPUT: /* by make_arrays */
@@ -537,6 +536,7 @@ run_step(Run *run, int number, unsigned *flags)
     switch (step->kind) {
     case STEP_JUMP: return ANSWER_YES;
     case STEP_MEASURE: return run_measure(run, &step->measure);
+    case STEP_SAVE: return run_save(run, &step->save);
     case STEP_CHOOSE: return run_choose(run, &step->choose);
     case STEP_CARRY:
         answer = before == 0 ? ANSWER_YES : report_flags(run, before);
@@ -762,10 +762,10 @@ begin_device(Run *run)
     run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */
     library->begin(number);
     for (int i = 0; i < plan->ndevices; i++) {
-        if (run->device_bytes[i] == 0) continue;
+        if (run->room.device_bytes[i] == 0) continue;
         if (run_use(run, i) != ANSWER_YES) return ANSWER_ERROR;
         run->device_memory[i] =
-            library->memory((size_t)run->device_bytes[i], &run->device_arena[i]);
+            library->memory((size_t)run->room.device_bytes[i], &run->device_arena[i]);
         if (run->device_memory[i] == NULL) return ANSWER_ERROR;
     }
     return ANSWER_YES;
@@ -859,26 +859,23 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
         run.memory = run.object + nobjects;
         nobjects += plan->nbuffers;
     }
-    /* the scratch of small kernels is behind the arena */
-    run.scratch_at = plan->arena_bytes;
-    memcpy(run.device_bytes, plan->device_bytes, sizeof run.device_bytes);
-    int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
-    if (plan->ndynamic != 0 &&
-        (arena_bytes = run_sizes(&run, (int64_t *)(run.object + nobjects))) < 0) {
+    run.room = plan->room;
+    if (plan->ndynamic != 0 && run_sizes(&run, (int64_t *)(run.object + nobjects)) != ANSWER_YES) {
         if (on_heap) state_give(plan, state);
         return deopt_or_error(NULL);
     }
     char *block = NULL;
-    int64_t block_bytes = arena_bytes + 2 * ALIGNMENT;
-    if (arena_bytes <= STACK_ARENA_BYTES) {
-        run.arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
+    int64_t block_bytes = run.room.bytes + 2 * ALIGNMENT;
+    if (run.room.bytes <= STACK_ARENA_BYTES) {
+        run.arena = aligned(alloca((size_t)run.room.bytes + ALIGNMENT));
     } else if ((block = spare_take(&plan->spare_arena, &block_bytes)) != NULL) {
         run.arena = aligned(block);
     } else {
+        if (run.keeps_sizes) plan->kept.taken = false;
         if (on_heap) state_give(plan, state);
         return deopt_or_error(NULL);
     }
-    run.scratch = run.arena + run.scratch_at;
+    run.scratch = run.arena + run.room.scratch_at;
     plan_acquire(plan);
     for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
@@ -889,6 +886,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);
     drop_objects(run.object, nobjects);
+    if (run.keeps_sizes) plan->kept.taken = false;
     if (block != NULL) spare_give(&plan->spare_arena, block, block_bytes);
     if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);

@@ -27,7 +27,7 @@ typedef struct {
     PyObject *object;       /* CONST */
     char *data;             /* CONST: array data, or `constant` */
     int64_t arena_offset;   /* TEMP */
-    int32_t slot;           /* TEMP: as Buffer.slot */
+    int32_t slot;           /* TEMP: 1 + which of the run's; 0: at `arena_offset` */
     bool is_whole_array;    /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
     bool written;           /* EXTERN: later steps write it in place */
     int32_t born, released; /* OUTPUT, EXTERN, CHOSEN: Buffer.born, Buffer.released */
@@ -107,12 +107,18 @@ typedef struct {
 
 /* A CarryStep.  plan_carry.c runs it. */
 typedef struct {
-    int32_t nmoves, nfresh, npool, ndropped, nsaved;
+    int32_t nmoves, nfresh, npool, ndropped;
     PlanPlace *from;
-    int32_t *to, *fresh, *pool, *dropped, *saved;
+    int32_t *to, *fresh, *pool, *dropped;
     PlanPlace condition;
     int32_t target;
 } PlanCarry;
+
+/* A SaveStep.  plan_region.c runs it. */
+typedef struct {
+    int32_t nparts;
+    SavedPart *parts;
+} PlanSave;
 
 /* A MeasureStep: the int, sizes that have it (index into Plan.dynamic), and arrays that are made.
  */
@@ -174,6 +180,7 @@ typedef struct PlanStep {
         PlanJump jump;
         PlanChoice choose;
         PlanCarry carry;
+        PlanSave save;
         PlanMeasure measure;
         PlanKernel kernel;
         PlanExtern external;
@@ -234,6 +241,21 @@ typedef struct {
     int32_t process;
 } TraceRuns;
 
+/* What a run takes of memory. */
+typedef struct {
+    int64_t bytes;                      /* the arena, slots and scratch behind it */
+    int64_t scratch_at;                 /* behind the beginning of the arena */
+    int64_t device_bytes[MOST_DEVICES]; /* the devices' arenas, and slots behind them */
+} RunRoom;
+
+/* The sizes of the last run, and what follows from them: the next one's, at the same lengths. */
+typedef struct {
+    int64_t *values; /* in the plan's memory, with slots behind them; NULL: none are kept */
+    bool taken;      /* by a run */
+    bool known;      /* all that follows from the lengths is, too */
+    RunRoom room;
+} KeptSizes;
+
 typedef struct Twins Twins; /* twins.h */
 void twins_free(Twins *twins);
 
@@ -257,6 +279,7 @@ struct Plan {
     PlanSize *dynamic;    /* all that are not known */
     int nneeded, nread;   /* of these: what a run evaluates, of which nread come from outside */
     PlanSize *needed;
+    KeptSizes kept;
     int32_t *input_source;
     int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
@@ -277,9 +300,10 @@ struct Plan {
     const char *unkept; /* Capture.unkept */
     int64_t used_at;    /* a debt from which on it has saved what making it again would cost */
     bool whole, holds_sources;
-    int64_t arena_bytes, scratch_bytes, device_bytes[MOST_DEVICES]; /* of the devices' arenas */
+    int64_t scratch_bytes;
+    RunRoom room; /* without slots, and rows of scratch */
     int nslots[DEVICE_COUNT], nrows, nreaches;
-    SizeId *slots[DEVICE_COUNT]; /* Program.slots */
+    SizeId *slots[DEVICE_COUNT]; /* Program.slots; in a run one after the other */
     SizeId *reaches;             /* Program.reaches */
     const PlanKernel **rows;     /* kernels with a scratch_row */
     size_t state_bytes;
@@ -305,16 +329,16 @@ typedef struct {
     PyObject *const *reached;
     const int64_t *size;
     int64_t *measured; /* the same, where sizes change during the run */
+    bool keeps_sizes;  /* they are the plan's */
     char **data;       /* by buffer */
     PyObject **object; /* by buffer, owned; NULL until asked for */
     PyObject **memory; /* by buffer, owned: an output's on a device until there is its object */
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena, *scratch;
-    int64_t scratch_at;                 /* behind the beginning of the arena */
-    const int64_t *slot[DEVICE_COUNT];  /* where each begins, from the arena's beginning */
-    int current;                        /* index of the device that is current now */
-    int64_t device_bytes[MOST_DEVICES]; /* Plan.device_bytes, and slots behind them */
+    const int64_t *slot; /* where each begins, from its arena's beginning */
+    int current;         /* index of the device that is current now */
+    RunRoom room;
     char *device_arena[MOST_DEVICES];
     PyObject *device_memory[MOST_DEVICES]; /* which owns that, or NULL */
     RegionLog *logs;                       /* newest first */
@@ -336,24 +360,20 @@ run_size(const Run *run, SizeId id)
     return id == NO_SIZE ? 0 : run->size[id];
 }
 
+/* As plan_size_read, of what is no length of a NumPy array. */
+Answer plan_size_elsewhere(const PlanSize *size, PyObject *object, int64_t *out);
 /* A length, stride or int from outside, as it is in a call; ANSWER_NO: there is none. */
 static inline Answer
 plan_size_read(const Plan *plan, const PlanSize *size, PyObject *const *reached, int64_t *out)
 {
-    ArrayHeader header;
-    PyObject *array = reached[plan->input_source[size->input]];
-    if (array == NULL) return ANSWER_NO;
-    if (PyLong_CheckExact(array)) { /* guarded to be of 64 bits */
-        *out = PyLong_AsLongLong(array);
+    PyObject *object = reached[plan->input_source[size->input]];
+    if (object == NULL) return ANSWER_NO;
+    if (size->kind == SIZE_DIM && array_is_exact(object) &&
+        size->axis < ((NumpyArray *)object)->rank) {
+        *out = ((NumpyArray *)object)->shape[size->axis];
         return ANSWER_YES;
     }
-    bool strides = size->kind == SIZE_STRIDE && array_header(array, &header) == ANSWER_YES;
-    const int64_t *of = strides                  ? header.stride
-                        : size->kind == SIZE_DIM ? array_lengths(array, &header.rank)
-                                                 : NULL;
-    if (of == NULL || size->axis >= header.rank) return ANSWER_NO;
-    *out = of[size->axis];
-    return ANSWER_YES;
+    return plan_size_elsewhere(size, object, out);
 }
 
 /* Bytes of a thread's scratch. */
@@ -367,8 +387,10 @@ kernel_scratch(const Run *run, const PlanKernel *kernel)
 /* Takes the graph's sizes over; once the plan is made, finds those that its runs need.  0 or -1. */
 int plan_sizes(Plan *plan, const Graph *g);
 int plan_need_sizes(Plan *plan);
-/* The sizes of this run.  The bytes of its arena, of what is behind that, and of scratch; or -1. */
-int64_t run_sizes(Run *run, int64_t *sizes);
+/* How many a run has, with its slots. */
+int plan_run_sizes(const Plan *plan);
+/* The sizes of this run, the plan's or else in `own`, and its room.  ANSWER_NO: they are none. */
+Answer run_sizes(Run *run, int64_t *own);
 
 enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 
@@ -464,8 +486,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
 int flags_told(unsigned flags, unsigned *told);
 /* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
-/* Saves the array in the buffer, which later steps write in place. */
-Answer run_save(Run *run, int32_t buffer);
+/* Saves what later steps write in place.  ANSWER_YES or ANSWER_ERROR. */
+Answer run_save(Run *run, const PlanSave *save);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
 /* Drops the log that the plan keeps for its next run. */

@@ -103,10 +103,7 @@ Answer
 run_carry(Run *run, const PlanCarry *step)
 {
     Carried *carried = alloca(sizeof(Carried) * (size_t)(step->nmoves + 1));
-    Answer answer = ANSWER_YES;
-    for (int i = 0; i < step->nsaved && answer == ANSWER_YES; i++)
-        answer = run_save(run, step->saved[i]);
-    if (answer == ANSWER_YES) answer = read_carried(run, step, carried);
+    Answer answer = read_carried(run, step, carried);
     if (answer == ANSWER_YES && ends_aloud(run, step)) {
         for (int i = 0; i < step->nmoves; i++) Py_XDECREF(carried[i].object);
         answer = ANSWER_NO;

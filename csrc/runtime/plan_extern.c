@@ -249,7 +249,8 @@ tell_backend(Run *run, const PlanExtern *step, PyObject *value)
 
 /* ---- the call ---- */
 
-/* Calls with floating-point events that the program would see, and warnings, as errors: a deopt.
+/* Calls with floating-point events that the program would see, and warnings, as errors: a deopt.  A
+   backend that asks for it gets the program's own errstate.
    Where that can be no more, they are told as the program's own calls would. */
 static PyObject *
 call_library(const Run *run, const PlanExtern *step, PyObject *const *args)
@@ -259,11 +260,12 @@ call_library(const Run *run, const PlanExtern *step, PyObject *const *args)
         return PyObject_Vectorcall(
             step->callable, args,
             (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->kwnames);
-    PyObject *token = array_errors_raise_begin(step->errors);
-    if (token == NULL) return NULL;
+    bool asks = step->backend != NULL && PyObject_HasAttrString(step->backend, "takes_errors");
+    PyObject *token = asks ? NULL : array_errors_raise_begin(step->errors);
+    if (token == NULL && !asks) return NULL;
     PyObject *filters = array_warnings_begin(WARNINGS_RAISE);
     if (filters == NULL) {
-        if (array_errors_raise_end(token) < 0) PyErr_Clear();
+        if (token != NULL && array_errors_raise_end(token) < 0) PyErr_Clear();
         return NULL;
     }
     PyObject *handler = step->large ? pool_serve_begin() : NULL;
@@ -272,7 +274,7 @@ call_library(const Run *run, const PlanExtern *step, PyObject *const *args)
         step->kwnames);
     if (handler != NULL) pool_serve_end(handler);
     array_warnings_end(WARNINGS_RAISE, filters);
-    if (array_errors_raise_end(token) < 0) Py_CLEAR(value);
+    if (token != NULL && array_errors_raise_end(token) < 0) Py_CLEAR(value);
     return value;
 }
 

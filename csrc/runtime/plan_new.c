@@ -339,7 +339,6 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
                        .nfresh = from->nfresh,
                        .npool = from->npool,
                        .ndropped = from->ndropped,
-                       .nsaved = from->nsaved,
                        .condition = {from->condition.buffer, from->condition.offset},
                        .target = from->target};
     out->from = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(from->nmoves + 1));
@@ -347,12 +346,18 @@ make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
     out->fresh = copy_of(plan, from->fresh, sizeof(int32_t) * (size_t)from->nfresh);
     out->pool = copy_of(plan, from->pool, sizeof(int32_t) * (size_t)from->npool);
     out->dropped = copy_of(plan, from->dropped, sizeof(int32_t) * (size_t)from->ndropped);
-    out->saved = copy_of(plan, from->saved, sizeof(int32_t) * (size_t)from->nsaved);
-    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped || !out->saved)
-        return -1;
+    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped) return -1;
     for (int i = 0; i < from->nmoves; i++)
         out->from[i] = (PlanPlace){from->from[i].buffer, from->from[i].offset};
     return 0;
+}
+
+static int
+make_save(Plan *plan, const SaveStep *from, PlanSave *out)
+{
+    size_t bytes = sizeof(SavedPart) * (size_t)from->nparts;
+    *out = (PlanSave){from->nparts, copy_of(plan, from->parts, bytes)};
+    return out->parts == NULL ? -1 : 0;
 }
 
 static int32_t
@@ -423,6 +428,8 @@ make_steps(Maker *m)
             make_choice(&from->choose, &out->choose);
         else if (from->kind == STEP_CARRY)
             failed = make_carry(plan, &from->carry, &out->carry);
+        else if (from->kind == STEP_SAVE)
+            failed = make_save(plan, &from->save, &out->save);
         else if (from->kind == STEP_MEASURE)
             failed = make_measure(m, &from->measure, &out->measure);
         else
@@ -657,12 +664,16 @@ static int
 make_slots(Maker *m)
 {
     Plan *plan = m->plan;
+    int first[DEVICE_COUNT] = {0};
     for (int on = 0; on < DEVICE_COUNT; on++) {
+        if (on > 0) first[on] = first[on - 1] + plan->nslots[on - 1];
         plan->nslots[on] = m->program->slots[on].len;
         plan->slots[on] =
             copy_of(plan, m->program->slots[on].at, sizeof(SizeId) * (size_t)plan->nslots[on]);
         if (plan->slots[on] == NULL) return -1;
     }
+    for (int i = 0; i < plan->nbuffers; i++)
+        if (plan->buffers[i].slot > 0) plan->buffers[i].slot += first[plan->buffers[i].type.device];
     plan->nreaches = m->program->reaches.len;
     plan->reaches = copy_of(plan, m->program->reaches.at, sizeof(SizeId) * (size_t)plan->nreaches);
     plan->rows = arena_alloc(plan->memory, sizeof(plan->rows[0]) * (size_t)(plan->nsteps + 1));
@@ -732,8 +743,6 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     plan->whole = whole;
     plan->gain = capture->gain;
     plan->saves = capture->saves;
-    plan->arena_bytes = program->arena_bytes[DEVICE_HOST];
-    memcpy(plan->device_bytes, &program->arena_bytes[DEVICE_CUDA], sizeof plan->device_bytes);
     Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || plan_sizes(plan, capture->graph) < 0 ||
@@ -748,13 +757,15 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         return NULL;
     }
     make_snapshots(plan);
-    int slots = 0;
-    for (int on = 0; on < DEVICE_COUNT; on++) slots += plan->nslots[on];
+    plan->room.scratch_at = program->arena_bytes[DEVICE_HOST];
+    plan->room.bytes = plan->room.scratch_at + plan->scratch_bytes;
+    memcpy(plan->room.device_bytes, &program->arena_bytes[DEVICE_CUDA],
+           sizeof plan->room.device_bytes);
     plan->state_bytes =
         (size_t)plan->nscalars * BOX_BYTES +
         (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
             sizeof(void *) +
-        (plan->ndynamic ? (size_t)(plan->nsizes + slots) * sizeof(int64_t) : 0);
+        (plan->ndynamic ? (size_t)plan_run_sizes(plan) * sizeof(int64_t) : 0);
     return plan;
 }
 

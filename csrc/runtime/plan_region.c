@@ -135,23 +135,33 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
 
 _Static_assert(SAVED_AXES == COUNT_OF(((LogArray *)0)->length), "a log has room for them");
 
-Answer
-run_save(Run *run, int32_t buffer)
+static void
+saved_array(const Run *run, const SavedPart *part, LogArray *out)
 {
-    const Type *type = &run->plan->buffers[buffer].type;
-    LogArray array = {.data = run->data[buffer],
+    const Type *type = &part->type;
+    *out = (LogArray){.data = run->data[part->buffer] + run_size(run, type->offset),
                       .bytes = (int64_t)dtype_size((DType)type->dtype),
                       .rank = type->rank};
-    run_type(run, type, array.length, array.stride);
-    RegionLog *log = region_log_take(run->plan);
-    if (log == NULL) return ANSWER_ERROR;
-    if (region_log_save(log, &array) < 0) {
-        region_log_give(run->plan, log);
-        PyErr_NoMemory();
-        return ANSWER_ERROR;
+    run_type(run, type, out->length, out->stride);
+}
+
+Answer
+run_save(Run *run, const PlanSave *save)
+{
+    LogArray arrays[LOG_ARRAYS];
+    for (int done = 0, count; done < save->nparts; done += count) {
+        count = Py_MIN(save->nparts - done, LOG_ARRAYS);
+        for (int i = 0; i < count; i++) saved_array(run, &save->parts[done + i], &arrays[i]);
+        RegionLog *log = region_log_take(run->plan);
+        if (log == NULL) return ANSWER_ERROR;
+        if (region_log_save(log, count, arrays) < 0) {
+            region_log_give(run->plan, log);
+            PyErr_NoMemory();
+            return ANSWER_ERROR;
+        }
+        log->next = run->logs;
+        run->logs = log;
     }
-    log->next = run->logs;
-    run->logs = log;
     return ANSWER_YES;
 }
 

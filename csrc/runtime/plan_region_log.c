@@ -395,10 +395,10 @@ region_log_empty(RegionLog *log)
 }
 
 int
-region_log_save(RegionLog *log, const LogArray *array)
+region_log_save(RegionLog *log, int count, const LogArray *arrays)
 {
-    log->array[0] = *array;
-    log->seen.narrays = 1;
+    memcpy(log->array, arrays, sizeof(LogArray) * (size_t)count);
+    log->seen.narrays = count;
     return log_room(log, 1) < 0 ? -1 : log_whole(log, 0);
 }
 

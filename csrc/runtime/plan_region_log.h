@@ -35,8 +35,8 @@ void region_log_give(Plan *plan, RegionLog *log);
 void region_log_empty(RegionLog *log);
 /* Is there nothing to put back, and nothing that later steps need? */
 bool region_log_is_empty(const RegionLog *log);
-/* Copies an array that is written behind it; -1: no memory. */
-int region_log_save(RegionLog *log, const LogArray *array);
+/* Copies up to LOG_ARRAYS arrays that are written behind it; -1: no memory. */
+int region_log_save(RegionLog *log, int count, const LogArray *arrays);
 /* Puts the old elements back. */
 void region_log_undo(const RegionLog *log);
 

@@ -95,6 +95,9 @@ need_step(bool *needed, const PlanStep *step)
         need_places(needed, step->carry.from, step->carry.nmoves);
         need_places(needed, &step->carry.condition, 1);
         break;
+    case STEP_SAVE:
+        for (int i = 0; i < step->save.nparts; i++) need_type(needed, &step->save.parts[i].type);
+        break;
     case STEP_EXTERN:
         need_places(needed, step->external.args, step->external.nargs);
         for (int i = 0; i < step->external.nargs; i++)
@@ -119,14 +122,21 @@ need_all_of(const Plan *plan, bool *needed)
     for (int i = 0; i < plan->nreaches; i++) need(needed, plan->reaches[i]);
 }
 
+/* Do steps make some of them known? */
+static bool
+has_measured(const Plan *plan)
+{
+    for (int i = 0; i < plan->ndynamic; i++)
+        if (plan->dynamic[i].kind == SIZE_NUMBER) return true;
+    return false;
+}
+
 /* Does it have parts that name sizes in ways of their own?  Code of driven steps, launches on a
    device, and sizes that steps make known. */
 static bool
 all_needed(const Plan *plan)
 {
-    for (int i = 0; i < plan->ndynamic; i++)
-        if (plan->dynamic[i].kind == SIZE_NUMBER) return true;
-    return plan->uses_device || plan->ndrives > 0;
+    return plan->uses_device || plan->ndrives > 0 || has_measured(plan);
 }
 
 /* And what those are computed of. */
@@ -142,6 +152,26 @@ need_operands(const Plan *plan, bool *needed)
             needed[size->a] = needed[size->b] = true;
         }
     }
+}
+
+int
+plan_run_sizes(const Plan *plan)
+{
+    int count = plan->nsizes;
+    for (int on = 0; on < DEVICE_COUNT; on++) count += plan->nslots[on];
+    return count;
+}
+
+/* Room for those of the last run.  Measured ones change during a run, and are not kept. */
+static int
+keep_sizes(Plan *plan)
+{
+    if (plan->ndynamic == 0 || has_measured(plan)) return 0;
+    size_t bytes = sizeof(int64_t) * (size_t)plan->nsizes;
+    plan->kept.values = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)plan_run_sizes(plan));
+    if (plan->kept.values == NULL) return -1;
+    memcpy(plan->kept.values, plan->size_values, bytes);
+    return 0;
 }
 
 int
@@ -168,7 +198,7 @@ plan_need_sizes(Plan *plan)
         }
         if (!computed) plan->nread = plan->nneeded;
     }
-    return 0;
+    return keep_sizes(plan);
 }
 
 /* ---- in a run ---- */
@@ -187,44 +217,85 @@ compute_size(const PlanSize *size, int64_t *value)
     return large ? ANSWER_NO : ANSWER_YES;
 }
 
-static Answer
-read_sizes(const Run *run, int64_t *value)
+Answer
+plan_size_elsewhere(const PlanSize *size, PyObject *object, int64_t *out)
 {
-    const Plan *plan = run->plan;
-    const PlanSize *size = plan->needed, *computed = size + plan->nread;
-    const PlanSize *end = size + plan->nneeded;
-    memcpy(value, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
-    for (; size < computed; size++)
-        if (plan_size_read(plan, size, run->reached, &value[size->id]) != ANSWER_YES)
-            return ANSWER_NO;
-    for (; size < end; size++)
-        if (compute_size(size, value) != ANSWER_YES) return ANSWER_NO;
+    ArrayHeader header;
+    if (PyLong_CheckExact(object)) { /* guarded to be of 64 bits */
+        *out = PyLong_AsLongLong(object);
+        return ANSWER_YES;
+    }
+    if (array_header(object, &header) != ANSWER_YES || size->axis >= header.rank) return ANSWER_NO;
+    *out = (size->kind == SIZE_DIM ? header.shape : header.stride)[size->axis];
     return ANSWER_YES;
 }
 
-int64_t
-run_sizes(Run *run, int64_t *sizes)
+/* Those from outside; *same becomes false where one is another than was there. */
+static Answer
+read_sizes(const Plan *plan, PyObject *const *reached, int64_t *value, bool *same)
+{
+    for (int i = 0; i < plan->nread; i++) {
+        int64_t now, *out = &value[plan->needed[i].id];
+        if (plan_size_read(plan, &plan->needed[i], reached, &now) != ANSWER_YES) return ANSWER_NO;
+        *same = *same && *out == now;
+        *out = now;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+compute_sizes(const Plan *plan, int64_t *value)
+{
+    for (int i = plan->nread; i < plan->nneeded; i++)
+        if (compute_size(&plan->needed[i], value) != ANSWER_YES) return ANSWER_NO;
+    return ANSWER_YES;
+}
+
+/* What follows from the sizes: where slots are, and what arenas need. */
+static Answer
+lay_out(Run *run, const int64_t *sizes, int64_t *slot)
 {
     const Plan *plan = run->plan;
-    int64_t *slot = sizes + plan->nsizes, scratch = plan->scratch_bytes;
-    int64_t end[DEVICE_COUNT] = {[DEVICE_HOST] = plan->arena_bytes};
-    memcpy(&end[DEVICE_CUDA], plan->device_bytes, sizeof plan->device_bytes);
-    if (read_sizes(run, sizes) != ANSWER_YES) return -1;
-    run->size = run->measured = sizes;
+    RunRoom *room = &run->room;
+    int64_t scratch = plan->scratch_bytes;
     for (int on = 0; on < DEVICE_COUNT; on++) {
-        run->slot[on] = slot;
+        int64_t *end =
+            on == DEVICE_HOST ? &room->scratch_at : &room->device_bytes[on - DEVICE_CUDA];
         for (int i = 0; i < plan->nslots[on]; i++) {
             int64_t own = sizes[plan->slots[on][i]];
-            if (own < 0 || own >> MOST_BITS != 0) return -1;
-            *slot++ = end[on];
-            end[on] += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+            if (own < 0 || own >> MOST_BITS != 0) return ANSWER_NO;
+            *slot++ = *end;
+            *end += (own + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         }
     }
     for (int i = 0; i < plan->nreaches; i++)
-        if (sizes[plan->reaches[i]] > MOST_REACH) return -1;
+        if (sizes[plan->reaches[i]] > MOST_REACH) return ANSWER_NO;
     for (int i = 0; i < plan->nrows; i++)
         scratch = Py_MAX(scratch, kernel_scratch(run, plan->rows[i]));
-    memcpy(run->device_bytes, &end[DEVICE_CUDA], sizeof run->device_bytes);
-    run->scratch_at = end[DEVICE_HOST];
-    return end[DEVICE_HOST] + scratch;
+    room->bytes = room->scratch_at + scratch;
+    return ANSWER_YES;
+}
+
+Answer
+run_sizes(Run *run, int64_t *own)
+{
+    Plan *plan = run->plan;
+    KeptSizes *kept = &plan->kept;
+    bool keeps = kept->values != NULL && !kept->taken; /* a recursive call, say, has them else */
+    bool same = keeps && kept->known;
+    int64_t *sizes = keeps ? kept->values : own;
+    if (!keeps) memcpy(own, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
+    run->size = run->measured = sizes;
+    run->slot = sizes + plan->nsizes;
+    if (keeps) kept->known = false;
+    if (read_sizes(plan, run->reached, sizes, &same) != ANSWER_YES) return ANSWER_NO;
+    if (same)
+        run->room = kept->room;
+    else if (compute_sizes(plan, sizes) != ANSWER_YES ||
+             lay_out(run, sizes, sizes + plan->nsizes) != ANSWER_YES)
+        return ANSWER_NO;
+    if (!keeps) return ANSWER_YES;
+    kept->room = run->room;
+    kept->known = kept->taken = run->keeps_sizes = true;
+    return ANSWER_YES;
 }

@@ -164,6 +164,16 @@ end_trail(Runner *r)
     r->trail = NULL;
 }
 
+/* The steps have led to turns that are left to CPython: they are made again when these are. */
+static void
+rest_trail(Runner *r, Entry *entry)
+{
+    if (r->trail == NULL) return;
+    r->trail->work = (uint8_t)Py_MAX(r->trail_work, r->trail->work);
+    r->trail->wait = turns_take_rest(entry);
+    r->trail = NULL;
+}
+
 static void
 enter_frame(void *context, int number)
 {
@@ -609,7 +619,11 @@ turn_here(Runner *r)
         PyErr_Clear();
         return TURN_RESUME;
     }
-    if (entry->left_early || turns_left_plain(entry)) return TURN_RESUME;
+    if (entry->left_early) return TURN_RESUME;
+    if (turns_left_plain(entry)) {
+        rest_trail(r, entry);
+        return TURN_RESUME;
+    }
     if (r->turns.steps && entry == r->turns.entry) return TURN_PLAIN;
     for (int round = 0; round < 2; round++) {
         r->failed = NULL;

@@ -189,6 +189,8 @@ void threads_share(CopyPart part, const void *context, int64_t units, int64_t un
 /* Takes what a wake-up costs from the cache folder, where the process keeps it at its end. */
 void threads_recall(void);
 int threads_count(void);
+/* Of them those for which there is an idle processor; all where their number was asked for. */
+int threads_idle(void);
 void threads_set_count(int n);
 void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number of CPUs */
 

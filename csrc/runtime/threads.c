@@ -524,6 +524,8 @@ threads_count(void)
 
 /* ---- how many ---- */
 
+static bool said; /* their number was asked for: it is not this machine's */
+
 /* A positive number from the environment, or 0.  OMP_NUM_THREADS may be a list: its first. */
 static int
 count_from(const char *variable)
@@ -571,6 +573,21 @@ void
 threads_set_count(int n)
 {
     wanted = n > 0 ? Py_MIN(n, MAX_THREADS) : count_default();
+    said = n > 0 || asked > 0;
+}
+
+int
+threads_idle(void)
+{
+    int running = 1; /* of all processes, this one included */
+    if (said) return wanted;
+    FILE *file = fopen("/proc/loadavg", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%*f %*f %*f %d", &running) != 1) running = 1;
+        fclose(file);
+    }
+    int idle = (int)sysconf(_SC_NPROCESSORS_ONLN) - running + 1;
+    return Py_MAX(1, Py_MIN(wanted, idle));
 }
 
 /* ---- fork ---- */
@@ -614,6 +631,12 @@ threads_init(void)
 }
 
 /* ---- hooks ---- */
+
+static PyObject *
+py_threads_idle(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(threads_idle());
+}
 
 static PyObject *
 py_threads_count(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
@@ -688,6 +711,7 @@ PyMethodDef threads_methods[] = {
     {"threads_wake_ns", py_threads_wake_ns, METH_NOARGS,
      "What it costs until a worker has begun, asleep and spinning; None: not measured yet."},
     {"threads_count", py_threads_count, METH_NOARGS, "Threads that a kernel may use."},
+    {"threads_idle", py_threads_idle, METH_NOARGS, "Of them those with an idle processor."},
     {"threads_set_count", py_threads_set_count, METH_O, "Sets that number; 0: as found."},
     {"test_threads_run", test_threads_run, METH_VARARGS, "y = x / x[0] on the pool."},
     {NULL, NULL, 0, NULL},

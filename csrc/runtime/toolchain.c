@@ -10,7 +10,8 @@
       compiler that cannot do that is not asked again; the user is warned once in either case, with
       the first line of what the compiler says.  `python -m pycompile info` does the same.
 
-   A long file of several kernels is compiled in parts by as many processes as threads are allowed.
+   A long file of several kernels is compiled in parts, by as many processes as threads are allowed
+   and processors idle.
    Objects, also that of a short file, are linked by `ld` itself where PATH has it: by way of the
    compiler, which starts a process that starts the linker with a plugin, linking takes twice the
    time.
@@ -519,11 +520,12 @@ knows_straight(void)
     return STRAIGHT_FLAGS > 0 && strstr(compiler.version, "clang") == NULL;
 }
 
-/* Among how many compilers the source is divided: no more than threads are allowed. */
+/* Among how many compilers the source is divided: each begins anew, which is a loss where another
+   process has the processor. */
 static int
 parts_of(const char *source)
 {
-    int parts = 0, most = threads_count();
+    int parts = 0, most = threads_idle();
     if (most > MAX_PARTS) most = MAX_PARTS;
     for (const char *at = source; parts < most && (at = strstr(at, PART_MARK)) != NULL; at++)
         parts++;

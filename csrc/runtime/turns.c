@@ -219,3 +219,11 @@ turns_left_plain(Entry *entry)
     note->slower = note->rest > 0;
     return note->slower;
 }
+
+int32_t
+turns_take_rest(Entry *entry)
+{
+    int32_t calls = entry->turns.rest;
+    entry->turns.rest = 1;
+    return calls;
+}

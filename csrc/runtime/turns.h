@@ -49,5 +49,7 @@ void turns_judge(Turns *t, const CodeState *state);
 void turns_end(Turns *t);
 /* Are turns that begin there left to CPython, since its own were faster? */
 bool turns_left_plain(Entry *entry);
+/* For how many calls?  Who takes them counts them: at the next one the turns are compared. */
+int32_t turns_take_rest(Entry *entry);
 
 #endif

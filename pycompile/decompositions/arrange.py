@@ -16,6 +16,7 @@ _original_array_split = np.array_split._implementation
 _original_hsplit = np.hsplit._implementation
 _original_vsplit = np.vsplit._implementation
 _original_dsplit = np.dsplit._implementation
+_original_diag = np.diag._implementation
 _original_fftfreq = np.fft.fftfreq
 _original_rfftfreq = np.fft.rfftfreq
 
@@ -96,9 +97,22 @@ def _parts(a, ends, axis):
     return [a[(*before, slice(start, stop))] for start, stop in zip((0, *ends[:-1]), ends)]
 
 
+def _cut(a, ends, axis):
+    """Parts between places, which may be anywhere."""
+    before = tuple([slice(None) for _ in range(axis)])
+    starts, stops = [0, *ends], [*ends, a.shape[axis]]
+    return [a[(*before, slice(start, stop))] for start, stop in zip(starts, stops)]
+
+
+def _are_places(ends):
+    return type(ends) in (list, tuple) and all([type(end) is int for end in ends])
+
+
 def split(ary, indices_or_sections, axis=0):
-    """np.split in parts of one length"""
+    """np.split in parts of one length, or at places"""
     a, n = ary, indices_or_sections
+    if _are_places(n) and type(axis) is int and 0 <= axis < a.ndim:
+        return _cut(a, n, axis)
     if type(n) is not int or n < 1 or type(axis) is not int or not 0 <= axis < a.ndim:
         return _original_split(ary, indices_or_sections, axis)
     length = a.shape[axis]
@@ -108,13 +122,22 @@ def split(ary, indices_or_sections, axis=0):
 
 
 def array_split(ary, indices_or_sections, axis=0):
-    """np.array_split in a number of parts"""
+    """np.array_split in a number of parts, or at places"""
     a, n = ary, indices_or_sections
+    if _are_places(n) and type(axis) is int and 0 <= axis < a.ndim:
+        return _cut(a, n, axis)
     if type(n) is not int or n < 1 or type(axis) is not int or not 0 <= axis < a.ndim:
         return _original_array_split(ary, indices_or_sections, axis)
     length = a.shape[axis]
     each, longer = length // n, length % n
     return _parts(a, [(i + 1) * each + min(i + 1, longer) for i in range(n)], axis)
+
+
+def diag(v, k=0):
+    """np.diag of a vector, or of a matrix"""
+    if v.ndim == 1:
+        return np.diagflat(v, k)
+    return np.diagonal(v, k) if v.ndim == 2 else _original_diag(v, k)
 
 
 def hsplit(ary, indices_or_sections):

@@ -10,11 +10,13 @@ import numpy as np
 
 from pycompile.derivatives._called import is_flat, is_ratio
 from pycompile.derivatives._elementwise import DISCRETE
-from pycompile.derivatives._text import Node, no_rule
+from pycompile.derivatives._text import Node, is_float, no_rule
 
 
 def is_real_valued(node: Node) -> bool:
-    return node.form != "object" and np.dtype(node.dtype).kind in "fc"
+    if node.form == "object":
+        return False
+    return is_float(node.dtype) or np.dtype(node.dtype).kind == "c"
 
 
 class Activity:

@@ -77,6 +77,10 @@ class Adjoint(Writer):
         self.turns: dict[int, Turns] = {}
         self.loops: list[Node] = []
         self.region_roots: dict[tuple[int, int], int] = {}
+        self.finals: dict[
+            int, Node
+        ] = {}  # of the nest: loads, which this array still has: _finals.py
+        self.is_free = False  # of the nest: no stack is needed
 
     # ---- values of the forward pass ----
 
@@ -162,12 +166,16 @@ class Adjoint(Writer):
 
     def is_again(self, node: Node) -> bool:
         """Is a value of a turn computed again from others of the turn?  What exp and its like give is
-        not: a number on a stack is cheaper."""
+        not, where there are stacks: a number on one is cheaper."""
         if node.op == "element_load":
-            return node.args[0].id not in self.roots
+            return node.args[0].id not in self.roots or node.id in self.finals
         if node.op in ("result", "element_dot", "element_store", "choose") or node.regions:
             return False
-        return node.kind in ("pointwise", "python")
+        return node.kind in ("pointwise", "python") or (node.kind == "ufunc" and self.is_free)
+
+    def op_element_load(self, node: Node) -> str:
+        array = self.finals.get(node.id, node.args[0])
+        return f"{self.ref(array)}[{', '.join(map(self.ref, node.args[1:]))}]"
 
     def save(self, node: Node, text: str, scope: Scope) -> None:
         """Reads a value of a turn from the stack that the second run of the loop fills."""
@@ -295,5 +303,6 @@ class Adjoint(Writer):
             return expr
         real = ".real" if dtype.kind == "f" and was.kind == "c" else ""
         if to.form == "array":
-            return f"({expr}){real}.astype({dtype_text(to.dtype)})"
+            as_it_is = ", copy=False" if was == dtype else ""
+            return f"({expr}){real}.astype({dtype_text(to.dtype)}{as_it_is})"
         return f"{dtype_text(to.dtype)}(({expr}){real})"

@@ -26,8 +26,6 @@ Places = Sequence[tuple[int, tuple[int, ...]]]  # holes of a list, and where the
 _ARRAYLIKE = (list, tuple, bool, int, float, complex)  # what rules get as arrays
 _ORDERED = {np.ravel: 1, np.reshape: 2}  # where `order` stands
 _JOINED = (np.stack, np.concatenate, _steps.concatenate)
-# One of several numbers, or their sum.
-_OF_NUMBERS = (_steps.max_of, _steps.min_of, max, min, _steps.sum_of, _steps.exact_sum_of)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # Python's operators on objects: of complex numbers, say.
@@ -83,7 +81,9 @@ class Calls(Ops):
 
     def pull_call(self, node: Node, call: Called, g: str | None) -> None:
         function = call.function
-        if isinstance(node.object, _calls.Call) and not call.changed and has_others(node.object):
+        if function in (np.ndarray.tolist, np.generic.tolist):
+            self.pull_list(node, g)
+        elif isinstance(node.object, _calls.Call) and not call.changed and has_others(node.object):
             raise no_rule(node, f"{self.function(function)}, of which some results are views")
         elif isinstance(function, operator.attrgetter):
             self.pull_attribute(node, function.__reduce__()[1][0], str(g))
@@ -93,6 +93,9 @@ class Calls(Ops):
             self.add(b, f"np.where({self.ref(test)}, {g}, 0.0)[()]", node)
         elif function is float or (function is np.ndarray.item and len(node.args) == 1):
             self.add(node.args[0], str(g), node)
+        elif function is complex and not call.kwargs:
+            for arg, factor in zip(node.args, ("", " * 1j")):
+                self.add(arg, self.typed(f"({g}{factor})", arg, node), node)
         elif function is np.ndarray.item:
             self.pull_item(node, call, str(g))
         elif function in (np.real, np.imag):
@@ -126,16 +129,21 @@ class Calls(Ops):
         elif function in _JOINED and (parts := self.joined(node, call, g)):
             for arg, text in parts:
                 self.add(arg, self.typed(text, arg, node), node)
+        elif function in _ORDERED and self.order_of(call) == "C" and node.args[0].form == "array":
+            self.add(node.args[0], f"{g}.reshape({self.extent(node.args[0])})", node)
         elif function in rules.MOVES_SET:
             self.pull_move(node, call, g)
         elif function is np.einsum:
             self.pull_einsum(node, call, g)
         elif function is np.select:
             self.pull_select(node, call, g)
-        elif function in _OF_NUMBERS and not call.kwargs:
-            self.pull_number(node, call, g)
+        elif function in (_steps.sum_of, _steps.exact_sum_of):
+            for arg in node.args:
+                self.add(arg, str(g), node)
+        elif function in (_steps.max_of, _steps.min_of, max, min) and not call.kwargs:
+            self.pull_extreme(node, g)
         elif function in (_steps.sorted_up, _steps.sorted_down):
-            self.pull_sorted(node, call)
+            self.pull_sorted(node, function is _steps.sorted_down)
         elif function in rules.FILLS_SET and len(call.changed) == 1:
             self.pull_move(node, call, g)
         elif is_written_by_ufunc(call):
@@ -202,7 +210,9 @@ class Calls(Ops):
             try:
                 bound = first.bind_partial(None, None, *call.args, **call.kwargs).arguments
             except TypeError as error:
-                raise no_rule(node, f"{module}.{name} ({error})") from None
+                if code is None:
+                    raise no_rule(node, f"{module}.{name} ({error})") from None
+                backs = None
             bound |= bound.get("kwargs", {})
         named = [bound[name] for name in backs or () if name in bound]
         has_rule = {number for number, _ in places_in(named)}
@@ -442,13 +452,16 @@ class Calls(Ops):
             expr = expr if arg.form in ("array", "object") else f"{expr}[()]"
             self.add(arg, self.typed(expr, arg, node), node)
 
-    def laid_as(self, call: Called, arg: Node) -> str:
-        """What lays numbers as the argument lies, for a call whose result depends on that."""
-        order = call.kwargs.get("order")
+    def order_of(self, call: Called) -> Any:
+        """The argument `order`; "C" where it is left out and stands for that."""
+        order = call.kwargs.get("order", "C" if call.function in _ORDERED else None)
         if call.function in _ORDERED and len(call.args) > _ORDERED[call.function]:
             order = call.args[_ORDERED[call.function]]
-        if type(order) is _calls.Hole:
-            order = call.nodes[order.number].object
+        return call.nodes[order.number].object if type(order) is _calls.Hole else order
+
+    def laid_as(self, call: Called, arg: Node) -> str:
+        """What lays numbers as the argument lies, for a call whose result depends on that."""
+        order = self.order_of(call)
         if arg.form not in ("array", "object") or str(order) not in "kKaA":
             return ""
         if arg.form == "object" or _views.has_lengths(self.place(arg)):
@@ -524,28 +537,33 @@ class Calls(Ops):
             expr = self.shaped(f"np.where({free}, {g}, 0.0)", node, arg)
             self.add(arg, self.typed(expr, arg, node), node)
 
-    def pull_number(self, node: Node, call: Called, g: str | None) -> None:
-        if call.function in (_steps.sum_of, _steps.exact_sum_of):
-            for arg in node.args:
-                self.add(arg, str(g), node)
-            return
+    def pull_extreme(self, node: Node, g: str | None) -> None:
+        """Of Python's min and max: the first of equal items is what they give."""
         free = "True"
-        for arg in self.operands(call):
-            test = f"({self.text_of(arg)} == {self.ref(node)})"
-            if not isinstance(arg, str):
-                self.add(arg, f"np.where({test} & {free}, {g}, 0.0)[()]", node)
+        for arg in node.args:
+            test = f"({self.ref(arg)} == {self.ref(node)})"
+            self.add(arg, self.typed(f"np.where({test} & {free}, {g}, 0.0)[()]", arg, node), node)
             free = self.local(f"np.logical_not{test} & {free}")
 
-    def pull_sorted(self, node: Node, call: Called) -> None:
-        """Of sorted(numbers), a number for each."""
-        operands, parts = self.operands(call), self.multi[node.id]
-        values = ", ".join(map(self.text_of, operands))
-        cts = ", ".join(parts.get(i, "0.0") for i in range(len(operands)))
-        down = call.function is _steps.sorted_down
-        back = self.local(f"sorted_back(np.array([{cts}]), np.array([{values}]), {down})")
-        for i, arg in enumerate(operands):
-            if not isinstance(arg, str):
-                self.add(arg, self.typed(f"{back}[{i}]", arg, node), node)
+    def parts(self, node: Node, count: int) -> str:
+        """The cotangents of a call's numbers as an array."""
+        given = self.multi[node.id]
+        return self.local(f"np.array([{', '.join(given.get(i, '0.0') for i in range(count))}])")
+
+    def pull_sorted(self, node: Node, is_down: bool) -> None:
+        items = self.local(f"np.array([{', '.join(map(self.ref, node.args))}])")
+        order = f"np.argsort({'-' if is_down else ''}{items}, kind='stable')"
+        back = self.local(f"{self.parts(node, len(node.args))}[np.argsort({order})]")
+        for i, arg in enumerate(node.args):
+            self.add(arg, self.typed(f"{back}[{i}]", arg), node)
+
+    def pull_list(self, node: Node, g: str | None) -> None:
+        """Of array.tolist(): the cotangents of its numbers; of no axis it is one number."""
+        (array,) = node.args
+        parts = (
+            f"np.array({g})" if g is not None else self.parts(node, math.prod(self.shape(array)))
+        )
+        self.add(array, self.typed(f"np.reshape({parts}, {self.shape(array)!r})", array), node)
 
 
 def takes_operands(call: Called) -> bool:

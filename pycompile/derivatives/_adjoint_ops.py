@@ -17,7 +17,7 @@ from pycompile.derivatives._elementwise import (
     DIVISOR_IN_TURNS,
     ROWS,
 )
-from pycompile.derivatives._text import UFUNCS, Node, no_rule
+from pycompile.derivatives._text import UFUNCS, Node, is_float, no_rule
 from pycompile.derivatives._writer import dtype_text, store_text
 
 
@@ -73,6 +73,9 @@ class Ops(Adjoint):
             return
         if name in ("real", "imag"):
             self.pull_part(node, name, g)
+            return
+        if name == "divide" and (found := softmax_of(node)) is not None:
+            self.pull_softmax(node, g, *found)
             return
         row = None
         if np.dtype(node.args[0].dtype).kind in "cO":
@@ -154,6 +157,13 @@ class Ops(Adjoint):
             self.add(x, self.typed(text, x), node)
             return
         raise no_rule(node, node.op)
+
+    def pull_softmax(self, node: Node, g: str, x: Node, axes: tuple[int, ...]) -> None:
+        """Of exp(x) / sum(exp(x)): what is taken off x has no part in it."""
+        p = self.ref(node)
+        g = self.local(g)
+        expr = f"{p} * ({g} - np.sum({g} * {p}, axis={axes!r}, keepdims=True))"
+        self.add(x, self.typed(expr, x, node), node)
 
     def pull_cumsum(self, node: Node, g: str) -> None:
         self.add(
@@ -266,13 +276,48 @@ class Ops(Adjoint):
             self.add(x, self.typed(left, x, node), node)
         if not isinstance(y, str) and y in self.active:
             right = f"{self.text_of(x)}.T @ {g}" if two else self.product("right", g, x, y)
+            if two and swaps_last(y):  # its gradient lies as it does
+                right = f"({g}.T @ {self.text_of(x)}).T"
             self.add(y, self.typed(right, y, node), node)
 
     def product(self, side: str, g: str, x: Node | str, y: Node | str) -> str:
-        return f"matmul_{side}({g}, {self.text_of(x)}, {self.text_of(y)})"
+        turned = "_turned" if side == "right" and not isinstance(y, str) and swaps_last(y) else ""
+        return f"matmul_{side}{turned}({g}, {self.text_of(x)}, {self.text_of(y)})"
 
     def text_of(self, arg: Node | str) -> str:
         return arg if isinstance(arg, str) else self.ref(arg)
+
+
+def unrounded(node: Node) -> Node:
+    """The value behind casts between floats."""
+    while node.op == "cast" and is_float(node.dtype) and is_float(node.args[0].dtype):
+        node = node.args[0]
+    return node
+
+
+def softmax_of(node: Node) -> tuple[Node, tuple[int, ...]] | None:
+    """Of a quotient that is a softmax: what it is of, and over which axes."""
+    e, total = node.args[0], unrounded(node.args[1])
+    if node.form != "array" or not is_float(node.dtype) or e.op != "exp" or e.shape != node.shape:
+        return None
+    if total.op != "sum" or not total.keepdims or unrounded(total.args[0]).id != e.id:
+        return None
+    axes = tuple(total.ints)
+    x = e.args[0]
+    if x.op == "subtract":
+        most, less = unrounded(x.args[1]), unrounded(x.args[0])
+        is_most = most.op == "max" and most.keepdims and tuple(most.ints) == axes
+        if is_most and unrounded(most.args[0]).id == less.id and less.shape == x.shape:
+            x = x.args[0]
+    return x, axes
+
+
+def swaps_last(node: Node) -> bool:
+    """Is it another array with its last two axes swapped?"""
+    if node.op != "transpose":
+        return False
+    *batch, before, last = node.ints
+    return batch == sorted(batch) and before > last
 
 
 def is_turned(one: Node | str, other: Node | str) -> bool:

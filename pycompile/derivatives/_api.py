@@ -46,6 +46,8 @@ class Pass:
                 )
             self.trees.append(_trees.copied(args[number]))  # the function may change its containers
         positions = [number % len(args) for number in argnums]
+        if len({*positions}) < len(positions):
+            raise TypeError(f"argnums has an argument of {name} twice: {tuple(argnums)!r}")
         self.leaves: list[Any] = []
         arrays: list[Any] = []
         texts = [f"rest[{i}]" for i in range(len(args))]
@@ -177,6 +179,8 @@ def _numbers(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return (argnums,), True
     if isinstance(argnums, (tuple, list)) and argnums and all(type(n) is int for n in argnums):
+        if len({*argnums}) < len(argnums):
+            raise TypeError(f"argnums has an argument twice: {argnums!r}")
         return tuple(argnums), False
     raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}")
 
@@ -361,8 +365,9 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
                 f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}"
             )
     tape = Tape()
+    # Any cotangents would do; of zeros a write that no graph follows would not be seen.
     seeds = [
-        None if slot is None else np.zeros(np.shape(value), np.asarray(value).dtype)
+        None if slot is None else np.full(np.shape(value), 0.7, np.asarray(value).dtype)
         for value, slot in ran.outs
     ]
     slots = [None if seed is None else tape.know(seed) for seed in seeds]

@@ -8,6 +8,7 @@ from typing import Any
 from pycompile.derivatives._activity import free_nodes
 from pycompile.derivatives._adjoint import Scope, Turns
 from pycompile.derivatives._adjoint_calls import Calls
+from pycompile.derivatives._finals import final_loads, is_free
 from pycompile.derivatives._text import Node, Text, no_rule
 from pycompile.derivatives._writer import Writer, dtype_text
 
@@ -20,6 +21,7 @@ class Backward(Calls):
     def run(self, nodes: Sequence[Node], outputs: dict[int, str]) -> None:
         """Writes the pullback of a graph, of the cotangents `outputs` by node."""
         self.top = self.scope = Scope(nodes, "graph", None, None)
+        self.top_nodes = nodes
         self.top.have |= set(self.kept)
         for node in nodes:
             if node.id in outputs:
@@ -202,13 +204,14 @@ class Backward(Calls):
         """A second run saves what the turns need, and the turns are gone through in reverse.
 
         Stacks have an item for each turn of their loop in the whole nest: by the loops' variables, or `p`
-        counts them, up in the second run and down in the reverse one.  What a turn can compute again from what is saved, and
-        from arrays that the loop does not write, is not saved.
+        counts them, up in the second run and down in the reverse one.  What a turn can compute again from
+        what is saved, and from arrays that still have what it read there, is not saved.
         """
         if self.scope.kind == "turns":
             self.reverse(node)
             return
         self.find_roots(node)
+        self.find_finals(node)
         self.saves = {}
         text, self.text = self.text, Text()
         self.text.depth = text.depth
@@ -216,10 +219,11 @@ class Backward(Calls):
         self.turns = turns_in(node)
         self.reverse(node)
         reverse, self.text = self.text, text
-        for arg in (*node.args, *free_nodes(node)):
+        counted = [loop for loop in self.loops if not self.turns[loop.id].path]
+        runs_again = any(turns.saved for turns in self.turns.values())
+        for arg in (*node.args, *free_nodes(node)) if runs_again or counted else ():
             if arg.op != "const":
                 self.ref(arg)
-        counted = [loop for loop in self.loops if not self.turns[loop.id].path]
         for loop in self.loops:
             if loop not in counted:
                 self.text.put(f"n{loop.id} = {self.count_of(loop)}", loop)
@@ -228,7 +232,7 @@ class Backward(Calls):
         for turns in self.turns.values():
             for name, dtype in turns.saved.items():
                 self.text.put(f"s_{name} = np.zeros(({turns.length}), {dtype_text(dtype)})", node)
-        if any(turns.saved for turns in self.turns.values()):
+        if runs_again:
             second = _Second(self, self.turns)
             second.text.depth = self.text.depth
             for loop in counted:
@@ -257,6 +261,18 @@ class Backward(Calls):
         counting.write(node)
         self.text.lines += counting.text.lines
         self.text.places += counting.text.places
+
+    def find_finals(self, node: Node) -> None:
+        """Which loads of a nest of the graph the reverse run makes from the arrays that the nest leaves."""
+        self.finals = {}
+        if self.scope.kind == "graph":
+            (body,) = node.regions
+            index = {self.roots.get(param.id): i for i, param in enumerate(body.params[1:])}
+            left = {x.index: x for x in self.top_nodes if x.op == "result" and x.args[0] is node}
+            for load, root in final_loads(node, self.roots).items():
+                if index[root] in left:
+                    self.finals[load] = left[index[root]]
+        self.is_free = is_free(node, self.roots, self.finals)
 
     def find_roots(self, node: Node) -> None:
         """All versions of an array that a loop writes are one to its cotangent."""
@@ -338,7 +354,11 @@ class Backward(Calls):
             scope.front.put(f"p{number} -= 1")
         if not first:
             inside, self.scope = self.scope, outer
-            head = f"{index} = {self.ref(start)} + k{number} * {self.ref(step)}"
+            unit = step.object if step.op == "const" and step.object in (1, -1) else 0
+            turns = {1: f"+ k{number}", -1: f"- k{number}"}.get(
+                unit, f"+ k{number} * {self.ref(step)}"
+            )
+            head = f"{index} = {self.ref(start)} {turns}"
             self.scope = inside
             scope.front.put(head)
         for _, param, _ in numbers:
@@ -431,6 +451,20 @@ def known_turns(node: Node, outer: int) -> dict[int, int] | None:
             return None
         out |= inner
     return out
+
+
+LONG_WORK = 500_000  # operations of Python: some tenths of a second
+
+
+def is_long(nodes: Sequence[Node]) -> bool:
+    """Do loops over elements make so many turns that Python would take longer than the compiler?"""
+    work = 0
+    for node in nodes:
+        if node.op == "loop":
+            turns = known_turns(node, 1) or {}
+            bodies = {loop.id: len(loop.regions[0].nodes) for loop in loops_in(node)}
+            work += sum(bodies[key] * count for key, count in turns.items())
+    return work > LONG_WORK
 
 
 class _Counting(Writer):

@@ -21,7 +21,7 @@ from pycompile import _eager
 from pycompile._errors import GraphBreakError
 from pycompile.derivatives import _run, _tape, _trees, _views
 from pycompile.derivatives._batched import Batched, NotBatched
-from pycompile.derivatives._plan import Plan, tell, written_input
+from pycompile.derivatives._plan import Plan, root, tell, written_input
 from pycompile.derivatives._text import Function, Names, Node, Text
 
 
@@ -97,7 +97,7 @@ class Batch(_tape.Tape):
         """On a tape that nobody reads: a plan that the runtime had to run itself, again and again, would be
         given up, also for the derivatives that need it."""
         before, tape = _tape._running.tapes, _tape.Tape()
-        tape.errstate, tape.is_text = self.errstate, self.is_text
+        tape.filters, tape.is_text = self.filters, self.is_text
         tape.constants = {id(value): value for value in inputs}
         _tape._running.tapes = [tape]
         try:
@@ -108,7 +108,12 @@ class Batch(_tape.Tape):
 
     def run_all(self, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         graph = plan.graph
-        if plan.effects or plan.unseen_writes or any(map(written_input, graph.outputs)):
+        if (
+            plan.effects
+            or plan.unseen_writes
+            or plan.own_errors
+            or any(map(written_input, graph.outputs))
+        ):
             raise NotBatched
         columns = [self.column(value) for value in inputs]
         sizes = plan.sizes(inputs)
@@ -139,8 +144,12 @@ class Batch(_tape.Tape):
             raise NotBatched  # such a number is no object of its own
         stack, pick = self.around([column]), _FIRST[node.form]
         item = _tape._on(stack, pick, [column]) if stack else pick.plain(column)
-        if node.form == "array" and node.kind != "view" and node.op != "input":
-            laid_out = _eager._empty(column.dtype, column.shape[1:], form.writer.strides(node))
+        is_fresh = node.form == "array" and node.kind != "view" and node.op != "input"
+        strides = form.writer.strides(node) if node.form == "array" else ()
+        if node.kind == "view" and item.strides != strides and root(node).op != "input":
+            is_fresh = True  # of what a text for many items lays otherwise
+        if is_fresh:
+            laid_out = _eager._empty(column.dtype, column.shape[1:], strides)
             laid_out[...] = item
             _tape.alias(item, laid_out)
             item = laid_out
@@ -150,7 +159,10 @@ class Batch(_tape.Tape):
     def compute(self, function: Function, args: Sequence[Any]) -> Any:
         """Runs a text, with the tapes around this one knowing of it."""
         stack = self.around(args)
-        return _tape._on(stack, function, args) if stack else function.compiled(*args)
+        if stack:
+            return _tape._on(stack, function, args)
+        with np.errstate(**_tape.raised()):
+            return function.compiled(*args)
 
 
 def _item_text(item: str) -> Function:

@@ -23,8 +23,12 @@ class Called:
         self.changed: tuple[int, ...] = ()
 
 
-# Methods that take a tuple's items one by one, which NumPy's functions do not.
-WITH_NUMBERS = (np.ndarray.reshape, np.ndarray.transpose)
+def has_numbers_apart(function: Any, third: Node) -> bool:
+    """Is it a method that takes a tuple's items one by one, which NumPy's functions do not?"""
+    if function in (np.ndarray.reshape, np.ndarray.transpose):
+        return True
+    name, is_order = getattr(function, "__name__", ""), isinstance(third.object, str)
+    return name in ("reshape", "transpose") and is_cupys(function) and not is_order
 
 
 def called(node: Node) -> Called:
@@ -64,7 +68,7 @@ def called(node: Node) -> Called:
             args, kwargs, thing = (*thing.args, *args), {**thing.keywords, **kwargs}, thing.func
         else:
             break
-    if thing in WITH_NUMBERS and len(args) > 2:
+    if len(args) > 2 and type(args[2]) is _calls.Hole and has_numbers_apart(thing, nodes[2]):
         args = (args[0], tuple(args[1:]))
     out = Called(thing, args, kwargs, nodes)
     out.changed = changed
@@ -83,15 +87,19 @@ def function_of(call: Called) -> Any:
         return np.ravel
     if getattr(function, "__objclass__", None) in (np.ndarray, np.generic):
         return getattr(np, function.__name__, function)
-    if str(getattr(function, "__module__", "")).partition(".")[0] == "cupy":
-        return of_numpy(function)
-    return function
+    return of_numpy(function) if is_cupys(function) else function
+
+
+def is_cupys(function: Any) -> bool:
+    """Is it a function of CuPy's, or a method of its arrays?"""
+    owner = getattr(function, "__objclass__", function)
+    return str(getattr(owner, "__module__", "")).partition(".")[0] == "cupy"
 
 
 def of_numpy(function: Any) -> Any:
     """Of a function of CuPy's, or a method of its arrays, NumPy's of that name."""
     name = getattr(function, "__name__", "")
-    found = (getattr(module, name, None) for module in (np, np.linalg, np.fft))
+    found = (getattr(module, name, None) for module in (np, np.linalg, np.fft, np.ndarray))
     return next((each for each in found if each is not None), function)
 
 

@@ -125,9 +125,12 @@ def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:
     if _trees.is_leaf(tree):
         return copy is next(leaves)
     if isinstance(tree, (list, tuple)):
-        return len(tree) == len(copy) and all(
-            is_same(a, b, leaves) for a, b in zip(tree, copy, strict=True)
-        )
+        if len(tree) != len(copy):
+            return False
+        for i in range(len(tree)):  # followed for each of many: generators and zip are longer
+            if not is_same(tree[i], copy[i], leaves):
+                return False
+        return True
     if isinstance(tree, dict):
         return list(tree) == list(copy) and all(is_same(tree[k], copy[k], leaves) for k in tree)
     was, now = vars(tree), vars(copy)
@@ -145,7 +148,7 @@ def one_of(value: Any) -> Any:
         return 1.0
     if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
         return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
-    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind == "f":
+    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind in "fV":  # V: bfloat16
         return 1.0  # the text makes it an array there
     return refused("the function returns no real number")
 

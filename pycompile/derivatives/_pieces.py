@@ -66,14 +66,6 @@ def most_back(g, x, result, axes):
     return np.where(is_it, share, 0.0)
 
 
-def sorted_back(g, numbers, down):
-    """Of Python's sorted(numbers), which keeps the order of equal ones; NaN has no place in it."""
-    order = np.argsort(-numbers if down else numbers, kind="stable")
-    back = np.zeros_like(numbers)
-    back[order] = g
-    return np.where(np.isnan(numbers).any(), np.nan, back)
-
-
 def cumsum_back(g, axis):
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
@@ -143,6 +135,14 @@ def matmul_right(g, x, y):
     if np.ndim(y) == 2 and np.ndim(x) > 2:
         return x.reshape((-1, x.shape[-1])).T @ g.reshape((-1, g.shape[-1]))
     back = np.swapaxes(x, -1, -2) @ g
+    return back if np.ndim(back) == 2 else unspread(back, y.shape)
+
+
+def matmul_right_turned(g, x, y):
+    """As matmul_right, of the transpose of matrices: the gradient lies as y does."""
+    if np.ndim(x) == 1 or np.ndim(y) != np.ndim(x):
+        return matmul_right(g, x, y)
+    back = np.swapaxes(np.swapaxes(g, -1, -2) @ x, -1, -2)
     return back if np.ndim(back) == 2 else unspread(back, y.shape)
 
 

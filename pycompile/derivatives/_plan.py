@@ -20,7 +20,7 @@ from pycompile import _C, _eager, _told
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _lengths, _tape, _views
 from pycompile.derivatives._activity import Activity, free_nodes, is_real_valued
-from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._backward import Backward, is_long
 from pycompile.derivatives._text import Function, Names, Node, Text, no_rule, where
 from pycompile.derivatives._writer import Writer
 from pycompile.derivatives.rules import NoRule
@@ -133,6 +133,7 @@ class Case:
         self.kept = self.write_back(tuple(self.outputs)).kept
         self.backs: dict[tuple[int, ...], Function] = {}
         self.again: dict[tuple[int, ...], list[Node]] = {}  # what each of them computes again
+        self.is_long = is_long(graph.nodes)
         forward = Forward(self.names, sizes, graph, self.kept)
         forward.run(graph.nodes)
         bases = [written_input(node) for node in graph.outputs]
@@ -146,7 +147,7 @@ class Case:
         )
         forward.text.put(f"return [{outs}], ({kept}{',' if kept else ''})")
         params = [f"v{node.id}" for node in graph.inputs] + self.lengths
-        self.forward = Function("forward", params, forward.text, self.names.objects)
+        self.forward = Function("forward", params, forward.text, self.names.objects, self.is_long)
 
     @property
     def lengths(self) -> list[str]:
@@ -192,7 +193,9 @@ class Case:
             back.text.put(f"return ({results}{',' if self.inputs else ''})")
             names = (Writer.ref(back, node) for node in self.kept.values())
             params = [*names, *self.lengths, *(f"ct{i}" for i in mask)]
-            self.backs[mask] = Function("backward", params, back.text, self.names.objects)
+            self.backs[mask] = Function(
+                "backward", params, back.text, self.names.objects, self.is_long
+            )
             self.again[mask] = back.recomputed
         return self.backs[mask]
 
@@ -216,6 +219,7 @@ class Plan:
         self.fixed_values: list[tuple[Any, int, int]] = []
         self.constants: list[Any] = []
         self.stored: tuple[int, int] | None = None
+        self.own_errors = own_errors(graph.nodes)
         # Does code that no graph follows run behind it?  None: not known yet.
         self.followed: bool | None = None
 
@@ -240,7 +244,7 @@ class Plan:
         except FloatingPointError:
             raise
         except ArithmeticError as error:  # what the graph asserts is not so
-            place = where(self.graph.nodes[-1])
+            place = self.place()
             tape.error = DerivativeError(
                 f"the graph around {place} does not hold for these values: an index in a loop that is "
                 "negative in some of its turns, say"
@@ -250,6 +254,11 @@ class Plan:
             tape.error = error
             raise FloatingPointError from error
 
+    def place(self) -> str:
+        """About where it is in the program."""
+        nodes = self.graph.nodes or self.graph.inputs
+        return where(nodes[-1]) if nodes else "the call"
+
     def run(self, tape: _tape.Tape, inputs: Sequence[Any]) -> list[Any]:
         slots = [
             tape.slot(value, node) if is_real_valued(node) else None
@@ -257,19 +266,23 @@ class Plan:
         ]
         active = tuple(slot is not None for slot in slots)
         if self.fixed_values:
-            place = where(self.graph.nodes[-1])
-            given = [(x, None if i < 0 else inputs[i]) for x, i, _ in self.fixed_values]
+            place = self.place()
+            fixed = [
+                each
+                for each in self.fixed_values
+                if isinstance(each[0], str) or _tape.is_number(each[0])
+            ]
+            given = [(x, None if i < 0 else inputs[i]) for x, i, _ in fixed]
             tape.require_followed([x for x, _ in given], place)
             for each in _tape.tapes():
                 if not tape.is_text:
-                    self.require_constants(tape, each, given, place)
+                    self.require_constants(tape, each, given, [path for _, _, path in fixed], place)
         for constant in self.constants:
             tape.know_constant(constant)
         if self.unseen_writes and any(active):
-            node = self.graph.nodes[-1]
             raise DerivativeError(
                 "an array from before the graph is written at rows that an index array gives, or under a "
-                f"condition, in the code around {where(node)}: let the function write into a copy of it"
+                f"condition, in the code around {self.place()}: let the function write into a copy of it"
             )
         sizes = self.sizes(inputs)
         texts = len(self.cases)
@@ -293,14 +306,19 @@ class Plan:
         return list(outputs)
 
     def require_constants(
-        self, tape: _tape.Tape, other: _tape.Tape, given: Sequence[tuple[Any, Any]], place: str
+        self,
+        tape: _tape.Tape,
+        other: _tape.Tape,
+        given: Sequence[tuple[Any, Any]],
+        all_paths: Sequence[int],
+        place: str,
     ) -> None:
         """Else another plan is asked for, which does not take the values for granted."""
         try:
             other.require_constants(given, place)
         except DerivativeError:
             paths = []
-            for pair, (_, _, path) in zip(given, self.fixed_values, strict=True):
+            for pair, path in zip(given, all_paths, strict=True):
                 try:
                     other.require_constants([pair], place)
                 except DerivativeError:
@@ -314,7 +332,7 @@ class Plan:
     def forward(self, tape: _tape.Tape, case: Case, inputs: Sequence[Any]) -> Any:
         """What the program may handle is raised by CPython, where smaller plans lead to."""
         try:
-            return tape.call(case.forward, inputs, True)
+            return tape.call(case.forward, inputs, True, self.own_errors)
         except (DerivativeError, FloatingPointError):
             raise
         except Exception as error:
@@ -411,7 +429,7 @@ class Plan:
 def owned(kept: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
     """What is kept, with copies of inputs that the tape does not look at (arrays of ints, constants), since
     code that no graph follows may write them before the pullback."""
-    arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.flags.writeable]
+    arrays = [x for x in inputs if isinstance(x, np.ndarray) and _tape.is_writeable(x)]
     return tuple(
         _tape.copied(x)
         if isinstance(x, np.ndarray) and any(np.may_share_memory(x, each) for each in arrays)
@@ -438,28 +456,61 @@ def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Any:
     return Plan(graph)
 
 
+def is_open(number: Any) -> bool:
+    """Does it depend on what is differentiated, so that no plan may take its value for granted?"""
+    return any(tape.find(number)[1] is not None for tape in _tape.tapes())
+
+
 backend.takes_lengths = True  # type: ignore[attr-defined]
+backend.takes_errors = True  # type: ignore[attr-defined]
+backend.is_open = is_open  # type: ignore[attr-defined]
 
 
-def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape) -> Any:
+_EVENTS = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
+_KINDS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+
+
+def own_errors(nodes: Sequence[Node]) -> int:
+    """The events that the function itself, by np.errstate, does not ignore."""
+    out = 0
+    for node in nodes:
+        out |= node.errors >> 4 & node.errors
+        for region in node.regions:
+            out |= own_errors(region.nodes)
+    return out
+
+
+def with_warnings(function: Function, inputs: Sequence[Any], tape: _tape.Tape, own: int = 0) -> Any:
     """Runs a forward text in which NumPy would warn, and collects the warnings that it would give,
-    at the program's lines."""
+    at the program's lines.  What happens where the function itself has set that it is told (`own`) is
+    CPython's."""
     said: list[tuple[str, Any]] = []
-    states = {name for name, state in np.geterr().items() if state == "raise"}
-    outer = {name: state for name, state in tape.errstate.items() if state == "raise"}
-    if states & set(outer):
+    state: dict[str, Any] = {**np.geterr()}
+    told = sum(_KINDS[name] for name in state if state[name] != "ignore")
+    is_left = (
+        any(mode not in ("ignore", "warn") for mode in state.values()) or tape.are_filters_changed()
+    )
+    if is_left:
         raise FloatingPointError
 
     def note(kind: str, flag: int) -> None:
+        nonlocal is_left
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code is not function.plain.__code__:
             frame = frame.f_back
-        said.append((kind, function.places.get(frame.f_lineno) if frame is not None else None))
+        place = function.places.get(frame.f_lineno) if frame is not None else None
+        errors = place.errors if place is not None else 0
+        if errors >> 4 & _EVENTS[kind]:
+            is_left = is_left or bool(errors & _EVENTS[kind])
+        elif told & _EVENTS[kind]:
+            said.append((kind, place))
 
-    calls: dict[str, Any] = dict.fromkeys(states, "call")
+    calls: dict[str, Any] = {name: "call" for name, event in _KINDS.items() if (told | own) & event}
     with warnings.catch_warnings(record=True) as others, np.errstate(call=note, **calls):
         warnings.simplefilter("always")
         out = function.plain(*inputs)
+    if is_left:
+        raise FloatingPointError
     tape.warnings += said
     tape.warnings += [(each.message, function.places.get(each.lineno)) for each in others]
     return out

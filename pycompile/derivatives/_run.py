@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._api import _compile, _settings
+from pycompile._errors import DerivativeError
 from pycompile.derivatives import _plan, _tape, _trees
 from pycompile.derivatives._tape import Tape
 
@@ -83,7 +84,12 @@ def check(tape: Tape) -> None:
     """Raises what a plan found to be wrong."""
     if tape.error is not None:
         error, tape.error = tape.error, None
-        raise error
+        if isinstance(error, DerivativeError):
+            raise error
+        raise DerivativeError(
+            f"the function caught an exception ({type(error).__name__}: {error}), and what it did then is "
+            "followed by no graph: let it ask before, in place of catching"
+        ) from error
 
 
 HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)

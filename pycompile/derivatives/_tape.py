@@ -12,6 +12,7 @@ outer one, whose inputs it reads, as the run of a function (`Tape.call`).
 from __future__ import annotations
 
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pycompile._errors import DerivativeError, GraphBreakError
+from pycompile._filters import FILTERS, warnings_as
 from pycompile.derivatives import _trees, _views
 
 
@@ -90,7 +92,7 @@ def is_number(value: Any) -> bool:
 
 def is_fixed(value: Any) -> bool:
     """Is it a number whose value graphs take for granted?"""
-    return type(value) in (float, complex) or isinstance(value, np.complexfloating)
+    return type(value) in (float, complex) or isinstance(value, np.inexact)
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -116,7 +118,7 @@ class Tape:
         self.slots = 0
         self.written: list[Any] = []
         self.lost: dict[int, Any] = {}  # arrays whose memory was written through others, in part
-        self.errstate = np.geterr()
+        self.filters = _filters()
         self.warnings: list[Any] = []
         self.error: Exception | None = None
         self.prints: dict[int, int] = {}
@@ -212,7 +214,7 @@ class Tape:
         raise DerivativeError(
             f"a value was computed where no graph follows it, and is used in {node.file}:{node.line}: "
             "its derivative is not known.  pycompile.explain(f) tells at which line the graph ends; "
-            "pycompile.stop_gradient(value) takes the value as a constant"
+            "pycompile.stop_gradient(value) takes the value as a constant; draw random numbers before the call"
         )
 
     def watch(self, values: Sequence[Any], targets: Sequence[Any]) -> None:
@@ -233,7 +235,7 @@ class Tape:
     def watch_constants(self, most: int) -> None:
         """Notes what is in the arrays that were there before, those of at most so many bytes."""
         for value in self.constants.values():
-            if isinstance(value, np.ndarray) and value.nbytes <= most and value.flags.writeable:
+            if isinstance(value, np.ndarray) and value.nbytes <= most and is_writeable(value):
                 self.prints[id(value)] = _print_of(value)
 
     def require_unchanged(self, value: Any, place: str) -> None:
@@ -255,7 +257,7 @@ class Tape:
             if not isinstance(each, str) and self.find(own) != (True, None)
         ]
         for value, slot in list(self.known.values()):
-            if slot is None or not isinstance(value, (float, complex)):
+            if slot is None or not is_fixed(value):
                 continue
             is_given = any(value == x or (value != value and x != x) for x in numbers)
             if is_given or any(str(value) in text for text in texts):
@@ -347,7 +349,13 @@ class Tape:
 
     # ---- runs ----
 
-    def call(self, function: Any, args: Sequence[Any], is_forward: bool) -> Any:
+    def are_filters_changed(self) -> bool:
+        """Does the function look at warnings itself?"""
+        return self.filters != _filters()
+
+    def call(
+        self, function: Any, args: Sequence[Any], is_forward: bool, own_errors: int = 0
+    ) -> Any:
         """Runs a text; on a tape outside of this one, if that knows one of the arguments."""
         from pycompile.derivatives import _plan
 
@@ -358,9 +366,12 @@ class Tape:
             with np.errstate(all="ignore"):
                 return function.compiled(*args)
         try:
-            return function.compiled(*args)
+            if not own_errors:
+                with np.errstate(**raised()):
+                    return function.compiled(*args)
         except (FloatingPointError, Warning):
-            return _plan.with_warnings(function, args, self)
+            pass
+        return _plan.with_warnings(function, args, self, own_errors)
 
     def around(self, args: Sequence[Any]) -> list[Tape]:
         """The tapes around this one, up to the innermost that knows one of the arguments."""
@@ -387,6 +398,17 @@ class Tape:
                     continue
                 cts[slot] = ct if slot not in cts else added(self, cts[slot], ct)
         return cts
+
+
+def _filters() -> tuple[Any, ...]:
+    """What becomes of warnings."""
+    shown = getattr(warnings, "_showwarnmsg_impl", None)
+    return warnings.showwarning, shown, [each for each in warnings.filters if each not in FILTERS]
+
+
+def raised() -> Any:
+    """The floating-point events that the program does not ignore, as errors."""
+    return {name: "raise" for name, state in np.geterr().items() if state != "ignore"}
 
 
 def _on(stack: list[Tape], function: Any, args: Sequence[Any]) -> Any:
@@ -432,13 +454,16 @@ def _derived_run(tape: Tape, function: Any, args: Sequence[Any]) -> Any:
     if key not in function.derived:
         text = _run.of_arrays(function.plain, len(args), kinds)
         function.derived[key] = _run.compiled(text, tape.is_batch, bool(tape.crowded))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings_as(1):
         return function.derived[key](*args)
 
 
 def _require_known(tape: Tape, function: Any, out: Any) -> None:
     """What a text gives depends on what is differentiated as graphs tell, or is there before it runs."""
-    lost = [x for _, x in _trees.leaves(out) if is_number(x) and not tape.find(x)[0]]
+    numbers = [x for _, x in _trees.leaves(out) if is_number(x)]
+    for value in numbers:
+        tape.require_unchanged(value, function.file)
+    lost = [x for x in numbers if not tape.find(x)[0]]
     if not lost:
         return
     there = [*tape.constants.values(), *(x for x, _ in tape.known.values())]
@@ -559,6 +584,11 @@ def _own(value: Any, target: Any) -> Any:
     if isinstance(value, np.ndarray) and np.may_share_memory(value, target):
         return copied(value)
     return value
+
+
+def is_writeable(value: np.ndarray[Any, Any]) -> bool:
+    """As its flag says: asked by name, NumPy warns of arrays that np.broadcast_arrays gives."""
+    return bool(value.flags.num & 0x400)
 
 
 def copied(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

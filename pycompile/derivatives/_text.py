@@ -18,6 +18,11 @@ Node = _C.Node
 UFUNCS = _C.op_ufuncs()
 
 
+def is_float(dtype: Any) -> bool:
+    """One of real numbers: bfloat16, too, of which NumPy's `kind` does not say so."""
+    return bool(np.dtype(dtype).kind == "f" or np.dtype(dtype).name == "bfloat16")
+
+
 def where(node: Node) -> str:
     return f"{node.file}:{node.line}"
 
@@ -35,9 +40,18 @@ _count = 0
 class Function:
     """Lines of Python as a function, for tracebacks and warnings with the program's own lines."""
 
-    def __init__(self, name: str, params: Sequence[str], text: Text, names: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[str],
+        text: Text,
+        names: dict[str, Any],
+        is_long: bool = False,
+    ) -> None:
+        """`is_long`: in Python it certainly takes longer than the compiler."""
         global _count
         _count += 1
+        self.mode = "wait" if is_long else "background"
         self.source = f"def {name}({', '.join(params)}):\n" + "".join(text.lines)
         self.places = {i + 2: place for i, place in enumerate(text.places)}
         self.file = file = f"<derivative {_count}: {name}>"
@@ -62,7 +76,7 @@ class Function:
     def compiled(self) -> Callable[..., Any]:
         import pycompile
 
-        return pycompile.compile(self.plain, mode="background")
+        return pycompile.compile(self.plain, mode=self.mode)
 
 
 class Text:

@@ -121,5 +121,5 @@ def check_leaf(value: Any, path: str, what: str) -> None:
     elif isinstance(value, (float, complex)):
         return
     kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-    hint = "make it a float array or leave it out of argnums"
+    hint = "make it an array of float64, say, or leave it out of argnums"
     raise DerivativeError(f"{what}{path} is of {kind}, which has no derivative: {hint}")

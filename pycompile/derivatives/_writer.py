@@ -13,7 +13,7 @@ import numpy as np
 from pycompile import _calls, _eager, _steps
 from pycompile.derivatives import _lengths, _views
 from pycompile.derivatives._called import Called, called, holes_in, plain_results
-from pycompile.derivatives._text import UFUNCS, Names, Node, Text, no_rule
+from pycompile.derivatives._text import UFUNCS, Names, Node, Text, is_float, no_rule
 
 INFIX = {
     "add": "+",
@@ -128,7 +128,7 @@ class Writer:
         if (
             node.op == "const"
             and node.form == "scalar"
-            and np.dtype(node.dtype).kind == "f"
+            and is_float(node.dtype)
             and any(
                 arg.op != "const" and arg.form != "python" and arg.dtype == node.dtype
                 for arg in among
@@ -598,6 +598,8 @@ def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:
 
 def dtype_text(dtype: str) -> str:
     name = np.dtype(dtype).name
+    if name == "bfloat16":  # no name of NumPy's
+        return f'np.dtype("{name}").type'
     return "np.bool_" if name == "bool" else f"np.{name}"
 
 

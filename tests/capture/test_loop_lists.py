@@ -453,3 +453,60 @@ def test_heaps():
     for function in (heap_of_ints, heap_of_floats):
         check(function, X, also=((X[:1],), (nans,), (np.ones(40),)))
     check(heap_of_elements, X, [np.float64(0.5), np.float64(2.5)], also=((nans, []), (X, [1.5])))
+
+
+def nearest_first(start, target, weight, distance, source):
+    heap = [(0.0, source)]
+    distance[source] = 0.0
+    while heap:
+        d, at = heapq.heappop(heap)
+        if d > distance[at]:
+            continue
+        for k in range(start[at], start[at + 1]):
+            new = d + weight[k]
+            if new < distance[target[k]]:
+                distance[target[k]] = new
+                heapq.heappush(heap, (new, target[k]))
+    return distance
+
+
+def merged_runs(x, heap):
+    """What stays on it stays the same object."""
+    given, order = list(heap), []
+    heapq.heapify(heap)
+    for i in range(len(x)):
+        value, place = heapq.heappop(heap)
+        order.append(place)
+        if x[i] > 0:
+            heapq.heappush(heap, (value + float(x[i]), i % 5))
+        else:
+            heapq.heappush(heap, (value, place + 1))
+    return order, heap, [any(item is one for one in given) for item in heap]
+
+
+def ordered_pairs(x):
+    counts = [0, 0, 0, 0, 0, 0]
+    least, at = x[0], 0
+    for i in range(len(x)):
+        if (x[i], i % 7) < (least, at):
+            least, at = x[i], i % 7
+        counts[0] += (x[i], i % 7) <= (least, at)
+        counts[1] += (x[i], i % 7) == (least, at)
+        counts[2] += (i % 3, x[i]) != (i % 4, least)
+        counts[3] += (i % 3, i % 2) > (1, 0)
+        if not (i % 3, x[i]) >= (1, 0.0):
+            counts[4] += 1
+    return least, at, counts
+
+
+def test_heaps_of_tuples():
+    weights = np.random.default_rng(3).integers(0, 9, len(TARGET)) / 2
+    nans = np.where(np.arange(len(TARGET)) % 50 == 7, np.nan, weights)
+    far = np.full(121, np.inf)
+    check(nearest_first, START, TARGET, weights, far, 3, also=((START, TARGET, nans, far, 0),))
+    pairs = [(float(k % 4), k) for k in range(9)]
+    check(merged_runs, X, pairs, also=((X[:30], [(np.nan, 1), *pairs]), (-abs(X), [(1.5, 0)])))
+
+
+def test_orders_of_tuples():
+    check(ordered_pairs, X, also=((X[:1],), (np.where(X > 1, np.nan, X),), (np.ones(50),)))

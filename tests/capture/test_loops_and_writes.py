@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
-from differential import check
+from differential import check, differences, observe
+
+import pycompile
+from pycompile import _C
 
 LOOPS = {
     "row": "for j in range(n): a[1, j] *= 2.0",
@@ -40,3 +43,32 @@ def test_writes_beside_a_loop(loop, order, write):
     a, b = rng.random((2, 7, 6))
     for n in (0, 1, 6, 7):  # 7 is out of bounds
         check(names["f"], a.copy(), b.copy(), n, 2, calls=2, captured=False)
+
+
+def begins(a, n):
+    a[0] *= 2.0
+    a[-1], a[3:7] = n, a[7:11]
+    s = a.sum()
+    a[5] = s
+    for i in range(1, n):
+        a[i] = a[i - 1] * 0.5 + a[i]
+    a[2] = a[n // 2]
+    return s, a[:3] + a[5]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_small_parts_are_written_in_place(dynamic):
+    """The whole array is not copied, and an IndexError behind the writes finds them undone."""
+    compiled = pycompile.compile(begins, dynamic=dynamic)
+    _C.report_begin()
+    for n, size, step in (
+        (50, 4000, 1),
+        (70, 6000, 1),
+        (3001, 3000, 1),
+        (90, 9000, -3),
+        (90, 12, 1),
+    ):
+        args = [(np.arange(size)[::step] / 7.0, n) for _ in range(2)]
+        assert not differences(observe(begins, args[0], {}), observe(compiled, args[1], {}))
+    assert all(record.get("bytes_made", 0) < 1000 for record in _C.report_end())
+    assert compiled.stats()["plan_runs"] >= 2

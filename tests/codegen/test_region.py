@@ -32,6 +32,46 @@ def test_recurrence(dtype):
     check(recurrence, x, y, 0.9, 30, also=tuple(more), whole=True)
 
 
+def taken_and_cleared(y, out, a, n):
+    """As a recurrence's adjoint: what is cleared is what the iteration before stored."""
+    for i in range(n, 0, -1):
+        t = y[i]
+        y[i] = 0.0
+        y[i - 1] += a * t
+        out[i] += t
+
+
+def cleared_first(y, out, a, n):
+    for i in range(n, 0, -1):
+        y[i] = 0.5
+        t = y[i]
+        y[i - 1] = a * t + out[i]
+
+
+def cleared_at_times(y, out, a, n):
+    for i in range(1, n):
+        t = y[i]
+        if t > out[i]:
+            y[i] = a
+        y[i + 1] = y[i + 1] * t
+
+
+def overwritten(y, out, a, n):
+    for i in range(1, n):
+        t = y[i]
+        y[i] = a
+        y[i + 1] = t * 0.5
+        y[i + 1] = out[i] + t
+
+
+@pytest.mark.parametrize(
+    "function", [taken_and_cleared, cleared_first, cleared_at_times, overwritten]
+)
+def test_elements_that_are_taken_and_stored_again(function):
+    more = [(vector(m), vector(m), 0.5, m - 2) for m in (3, 4, 21)]
+    check(function, vector(12), vector(12), 0.9, 10, also=tuple(more), whole=True)
+
+
 def test_one_compile_for_all_lengths():
     def recurrence(x, y, a, n):
         for i in range(1, n):

@@ -1,6 +1,7 @@
 """Gradients of arrays on a device, executed on the CPU (executor.cpp), against those of NumPy's; test_cuda.py
 runs this file as it does on_executor.py."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from calls_on_executor import CALLS
@@ -9,6 +10,7 @@ from deviceless import cp, device, host, once, values
 import pycompile
 from pycompile import value_and_grad
 
+BF16 = np.dtype(ml_dtypes.bfloat16)
 V, X, W, B = (values(shape, "f4", 3) ** 2 + 0.1 for shape in ((7,), (5, 7), (7, 4), (4,)))
 
 
@@ -58,6 +60,27 @@ def test_gradient(name):
     np.testing.assert_allclose(host(made), value, rtol=2e-6)
     for each, wanted in zip(found, gradients, strict=True):
         same(each, wanted)
+
+
+def norm_of_half(xp, x, w):
+    """As in a layer: float32 within, the result as x."""
+    y = x.astype("f4")
+    apart = y - y.mean(axis=-1, keepdims=True)
+    out = (apart / xp.sqrt((apart * apart).mean(axis=-1, keepdims=True) + 1e-5)).astype(x.dtype)
+    return ((out @ w).astype("f4") ** 2).sum() + x[:, 1:3].reshape(-1).astype("f4").sum()
+
+
+@pytest.mark.parametrize("dtype", ["f2", BF16])
+def test_floats_of_16_bits(dtype):
+    x, w = X.astype(dtype), W.astype(dtype)
+    _, wanted = value_and_grad(lambda x, w: norm_of_half(np, x, w), (0, 1))(
+        x.astype("f8"), w.astype("f8")
+    )
+    _, found = value_and_grad(lambda x, w: norm_of_half(cp, x, w), (0, 1))(device(x), device(w))
+    for each, plain in zip(found, wanted, strict=True):
+        assert each.dtype == dtype
+        distance = abs(host(each).astype("f8") - plain).max() / abs(plain).max()
+        assert distance < (2**-8 if dtype == "f2" else 2**-5)
 
 
 def test_a_step():

@@ -152,6 +152,13 @@ static inline void copy_chunk(void *to, const void *from, bool there)
     else
         memset(to, 0, 16);
 }
+static inline void copy_pair(float *to, const void *from, bool there)
+{
+    if (there)
+        memcpy(to, from, 8);
+    else
+        memset(to, 0, 8);
+}
 static inline void end_copies() {}
 static inline void wait_for_copies() {}
 static inline const char *matrix_row(int matrix, int row)

@@ -443,6 +443,7 @@ def executor():
         "devices_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
+        "attention_back_on_executor.py",
         "products_on_executor.py",
         "gathers_on_executor.py",
         "found_on_executor.py",
@@ -456,7 +457,7 @@ def executor():
 )
 def test_on_the_executor(executor, tmp_path, tests):
     tests, _, capability = tests.partition(" ")
-    if tests in ("bfloat_on_executor.py", "attention_on_executor.py"):
+    if tests.startswith(("bfloat", "attention", "derivatives")):
         pytest.importorskip("ml_dtypes")
     if tests == "ranks_on_executor.py":
         pytest.importorskip("distributed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from fractions import Fraction
 
@@ -209,17 +208,6 @@ def test_a_store_that_no_output_tells_of_raises():
 
     with pytest.raises(pycompile.DerivativeError, match="copy"):
         pycompile.grad(f)(np.ones(3))
-
-
-def test_a_number_whose_value_is_taken_for_granted_at_first():
-    def f(x):
-        s = float(x.sum())
-        eval("1")
-        return math.exp(s) * x.sum()
-
-    x = np.array([0.1, 0.2])
-    expected = np.full(2, math.exp(x.sum()) * (x.sum() + 1))
-    np.testing.assert_allclose(pycompile.grad(f)(x), expected, rtol=1e-12)
 
 
 def test_a_write_in_python_is_seen_in_views():

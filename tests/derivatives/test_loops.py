@@ -216,6 +216,56 @@ def sums(x, v):
     return y
 
 
+# What a turn has read may be in the array when the loop is done, or not any more.
+
+
+@program
+def read_before_all(x, v):
+    y, z = v.copy(), x.copy()
+    for i in range(len(v) - 2, -1, -1):
+        y[i] = v[i] * y[i + 1] + y[i + 1] ** 2
+    for i in range(1, x.shape[0]):
+        for j in range(1, x.shape[1]):
+            z[i, j] = z[i - 1, j] * z[i, j - 1] + np.exp(-z[i - 1, j - 1] * z[0, 0])
+    y[1] = y[0] * 2
+    return y, z
+
+
+@program
+def read_and_written_later(x, v):
+    y, z, w = v.copy(), x.copy(), v * 2
+    for i in range(1, len(v) - 1):
+        y[i] = y[i - 1] * y[i + 1]
+    for _ in range(2):
+        for i in range(1, x.shape[0]):
+            for j in range(1, x.shape[1]):
+                z[i, j] = z[i - 1, j] * z[i, j - 1]
+    for i in range(1, len(v)):
+        w[i] = w[i - 1] * v[i]
+        w[0] = w[i] * 0.5
+    return y, z, w
+
+
+@program
+def read_from_the_end(x, v):
+    y, z = v.copy(), v.copy()
+    for i in range(3):
+        y[i] = y[i - 6] * v[i] * y[i - 6]
+    for i in range(-5, -2):
+        z[i] = z[i - 1] * z[i + 5]
+    return y, z
+
+
+@program
+def written_at_times(x, v):
+    y, total = v.copy(), 0.0
+    for i in range(1, len(v)):
+        if v[i] > 0.5:
+            y[i] = y[i - 1] * np.sin(y[i - 1])
+        total += y[i - 1] * y[0]
+    return y, total
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_loop(f):
     check(f, X.copy(), V.copy(), h=0.01)

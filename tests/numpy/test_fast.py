@@ -18,6 +18,7 @@ _spec = importlib.util.spec_from_file_location("make_numerics", PAGE)
 numerics = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(numerics)
 
+pytestmark = pytest.mark.optimised  # what is not, is not fast
 RNG = np.random.default_rng(0)
 ULPS = 4  # libmvec's own bound
 CPU = pathlib.Path("/proc/cpuinfo").read_text()

@@ -35,6 +35,23 @@ def exported(tmp_path, monkeypatch):
     return tmp_path / "file", names
 
 
+def test_one_of_32_stores_sweeps_and_nobody_waits(exported, tmp_path):
+    file, (name,) = exported
+    stale = tmp_path / "here" / "work-abcdef"
+    stale.mkdir(parents=True)
+    os.utime(stale, (10**9, 10**9))
+    with zipfile.ZipFile(file) as source:
+        entry, record = source.read(name), source.read(name.replace(".so", ".txt"))
+    for _ in range(32):
+        (tmp_path / name).write_bytes(entry)
+        assert _C.cache_take(str(tmp_path / name), record)
+        (tmp_path / "here" / name).unlink()
+    deadline = time.time() + 20
+    while stale.exists() and time.time() < deadline:
+        time.sleep(0.001)
+    assert not stale.exists()
+
+
 def changed(file, change):
     """Rewrites the export with what `change` makes of its files, digests and all left as they were."""
     with zipfile.ZipFile(file) as source:

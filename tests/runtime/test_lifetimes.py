@@ -509,3 +509,44 @@ def test_objects_that_die_run_code_and_change_what_is_checked():
         env={**os.environ, "PYTHONPATH": ROOT},
     )
     assert done.stdout == "done\n", done.stderr[-2000:]
+
+
+class Token:
+    """Its end shows."""
+
+
+def ended(kept, rebound, *, keyword=None):
+    before = sys.getrefcount(rebound), sys.getrefcount(keyword)
+    dead = weakref.ref(rebound), weakref.ref(keyword), weakref.ref(kept)
+    rebound = keyword = None
+    return before, [ref() is None for ref in dead]
+
+
+def ended_of_many(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r):  # noqa: E741
+    before, dead = sys.getrefcount(r), weakref.ref(r)
+    r = None
+    return before, dead() is None
+
+
+CALLS_THAT_GIVE = [
+    lambda f, held: f(held, Token(), keyword=Token()),
+    lambda f, held: f(Token(), held, keyword=held),
+    lambda f, held: f(rebound=Token(), kept=held, keyword=Token()),
+]
+CALL_WITH_MANY = eval(f"lambda f: f({'Token(), ' * 18})")
+
+
+def given(function, of_many):
+    held = Token()
+    found = [call(function, held) for call in CALLS_THAT_GIVE]
+    with pytest.raises(TypeError, match="missing 1 required positional"):
+        function(Token())
+    return found, CALL_WITH_MANY(of_many), sys.getrefcount(held)
+
+
+@pytest.mark.parametrize("options", [{}, {"plan_always": False, "sample": True, "wait": False}])
+def test_what_only_a_call_holds_ends_in_the_function(options):
+    """Also in calls that nobody looks at, which come to be many."""
+    left, many = (pycompile.compile(f, options=options) for f in (ended, ended_of_many))
+    for _ in range(100):
+        assert given(left, many) == given(ended, ended_of_many)

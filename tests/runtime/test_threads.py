@@ -5,11 +5,14 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pycompile import _C
+
+LOAD = Path("/proc/loadavg")
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +210,24 @@ def test_count():
     assert count(OMP_NUM_THREADS="1") == 1
     assert count(OMP_NUM_THREADS="1,2", PYCOMPILE_THREADS="3") == 3
     assert count(PYCOMPILE_THREADS="none") == count()
+
+
+@pytest.mark.skipif(not LOAD.exists(), reason="the system does not tell")
+def test_a_processor_that_others_have_is_not_idle():
+    """Nothing is started for it, unless the number of threads was said."""
+    command = [sys.executable, "-S", "-c", "print(flush=True)\nwhile True: pass"]
+    busy = []
+    try:
+        for _ in range(os.cpu_count()):
+            busy.append(subprocess.Popen(command, stdout=subprocess.PIPE))
+        for process in busy:
+            process.stdout.read(1)
+        assert _C.threads_idle() == 4
+        _C.threads_set_count(0)
+        assert 1 <= _C.threads_idle() <= _C.threads_count()
+        if " 0/" not in LOAD.read_text():  # nobody runs: it does not tell, either
+            assert _C.threads_idle() == 1
+    finally:
+        for process in busy:
+            process.kill()
+            process.communicate()

@@ -5,6 +5,7 @@ Items are popped from the front: loops that pop the last of a list are kept.
 """
 
 import sys
+from collections import deque
 
 import numpy as np
 import pytest
@@ -27,6 +28,18 @@ def searched(cum, numbers, n):
     total = 0
     for i in range(n):
         u = numbers.pop(0)
+        j = 0
+        while cum[j] < u:
+            j += 1
+        total += j * (i & 3)
+    return total
+
+
+def searched_in_a_deque(cum, numbers, n):
+    """What leads to the turns is stepped from a refusal in each call."""
+    total, numbers = 0, deque(numbers)
+    for i in range(n):
+        u = numbers.popleft()
         j = 0
         while cum[j] < u:
             j += 1
@@ -126,9 +139,10 @@ def test_how_a_turn_that_is_stepped_may_end(took, how):
         assert f.stats()["plan_runs"] > 250
 
 
-def test_they_are_compared_again(took):
+@pytest.mark.parametrize("function", [searched, searched_in_a_deque])
+def test_they_are_compared_again(took, function):
     took(SLOW, FAST)
-    f = compiled(searched)
+    f = compiled(function)
     for _ in range(20):  # a window with a compile in it does not count
         if runs(f, 1)[0] < 10:
             break

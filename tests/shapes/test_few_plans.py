@@ -176,7 +176,10 @@ def test_what_calls_write_has_one_plan():
 def parts(x):
     first, second, third = np.array_split(x, 3)
     left, right = np.hsplit(x[:, : x.shape[1] // 2 * 2], 2)
-    return first * 2, second + 1, third.sum(), left + right, np.vsplit(x[: len(x) // 2 * 2], 2)
+    head, rest = np.split(x, [len(x) // 3])
+    ends = np.array_split(x, (-1, 2), 1)
+    halves = np.vsplit(x[: len(x) // 2 * 2], 2)
+    return first * 2, second + 1, third.sum(), left + right, halves, head, rest - 1, ends
 
 
 def test_parts_have_one_plan():
@@ -192,6 +195,9 @@ def diagonals(x):
         above,
         above.flags.writeable,
         np.trace(x) + x.T.diagonal(),
+        np.diag(x) * 2,
+        np.diag(x, -1),
+        np.diag(x[0] + 1, 1),
     )
 
 
@@ -280,6 +286,71 @@ def test_a_length_of_one_tells_no_order_of_axes():
     calls = [(array(n, m),) for n, m in ((9, 2), (8, 2), (8, 5), (7, 3), (5, 1), (3, 8))]
     for dynamic in (True, None):
         plans_of(ordered, calls, dynamic)
+
+
+# ---- items of arrays, and what calls make of ints ----
+
+
+def grids(x):
+    i, j = np.indices(x.shape)
+    k, width = np.mgrid[: len(x), 1 : x.shape[1] + 1]
+    both = np.stack([x, x + 1])
+    return i * j + k, [y * width for y in both], np.ogrid[: x.shape[1]] * 2, np.sum([*both], axis=0)
+
+
+def triangles(x):
+    rows, columns = np.triu_indices(len(x), 1)
+    below = x[np.tril_indices(len(x))]
+    return x[rows, columns] * 2, below + 1, (x * 2 if x.size * len(x) else x)
+
+
+def drawn(x):
+    rng = np.random.default_rng(3)
+    order = rng.permutation(len(x))
+    kept = rng.random(x.shape) < 0.5
+    return x[order] * kept + rng.normal(size=x.shape[1])
+
+
+def grouped(x):
+    labels = (x[:, 0] * 3).astype(int)
+    found, each = np.unique(labels, return_inverse=True)
+    return np.bincount(each, weights=x[:, 0]) / np.bincount(each), found * 2
+
+
+def test_items_draws_and_groups_have_one_plan():
+    for function in (grids, drawn, grouped):
+        assert plans_of(function, [(array(n, m),) for n, m in (*SEVERAL, (2, 3), (0, 3))]) == 1
+    assert plans_of(triangles, [square(n) for n in (9, 5, 13, 31, 2, 0)]) == 1
+
+
+# ---- loops whose turns vary ----
+
+
+def of_items(arrays):
+    total = 0.0
+    for x in arrays:
+        total = total + (x * 2).max()
+    return total
+
+
+def of_rows(x):
+    state = np.zeros(x.shape[1])
+    for row in x:
+        state = np.tanh(row + state)
+    return state * 2
+
+
+def of_the_first(x):
+    return [x[i] * 2 for i in range(min(3, len(x)))]
+
+
+def test_loops_whose_turns_vary_have_few_plans():
+    lists = [([array(n + k) for k in range(n % 5)],) for n in range(4, 40, 3)]
+    rows = [(array(n, 4),) for n in (*range(3, 30, 3), 5, 1, 2)]
+    firsts = [(array(n, 4),) for n in (9, 5, 3, 31, 2, 1, 7)]
+    assert plans_of(of_items, lists, True) <= 6
+    assert plans_of(of_rows, rows, None) <= 5
+    assert plans_of(of_the_first, firsts, True) <= 3
 
 
 # ---- views alone ----

@@ -525,3 +525,11 @@ def test_a_length_that_follows_one_argument_is_no_multiple_of_another():
 
 def spectrum(x):
     return np.fft.rfft2(x) * 2
+
+
+def test_lengths_that_come_again():
+    compiled = pycompile.compile(broadcast, dynamic=True, **PLANS)
+    for n, m in [(5, 7), (5, 7), (7, 5), (5, 7), (7, 7), (5, 5), (5, 7)]:
+        args = matrix(n, m), row(n, m), vector(n, m)
+        assert compiled(*args).tobytes() == broadcast(*args).tobytes()
+    assert compiled.stats()["plans"] == 1

@@ -291,6 +291,11 @@ Answer section_method(Interp *in, Value *method, int nargs, Value *const *args, 
 Answer section_find(Interp *in, Value *value, PyObject *name, Value **out);
 Answer subscript_of_section(Interp *in, Value *value, Value *key, Value **out);
 
+/* ---- loop_tuples.c ---- */
+
+/* An order or equality of two tuples of numbers in a kept loop.  ANSWER_NO: it is none. */
+Answer loop_compare_tuples(Interp *in, int operator_, Value *left, Value *right, Value **out);
+
 /* ---- loop_either.c: numbers whose type depends on whether an inner loop makes a turn ---- */
 /* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's
    float would raise and NumPy's would warn. */

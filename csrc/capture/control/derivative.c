@@ -111,7 +111,7 @@ follow_filled(const Call *c, const void *Py_UNUSED(row))
     Type type;
     NodeId node;
     TRY(shape_sizes(in, c->args[0], &rank, shape));
-    TRY(value_as_dtype(in, c->args[2], &dtype));
+    TRY(value_as_device_dtype(in, c->args[2], &dtype));
     TRY(value_as_node(in, c->args[1], &node));
     TRY(node_cast(in, node, dtype, &node));
     if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;

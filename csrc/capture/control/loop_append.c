@@ -173,17 +173,18 @@ loop_is_from_before(const Interp *in, const Value *list)
 Answer
 loop_item_nodes(Interp *in, Value *item, RowsForm *form, NodeId *nodes)
 {
-    Value **number = &item;
+    Value *number[ROWS_NUMBERS] = {item};
     *form = (RowsForm){.tuple = item->kind == V_TUPLE, .numbers = 1};
     if (form->tuple) {
         if (item->type != NULL && item->type != &PyTuple_Type) return ANSWER_NO;
         if (item->nitems < 1 || item->nitems > ROWS_NUMBERS || item->items == NULL)
             return ANSWER_NO;
         form->numbers = (uint8_t)item->nitems;
-        number = item->items;
+        for (int i = 0; i < item->nitems; i++)
+            if ((number[i] = value_item(in, item, i)) == NULL) return ANSWER_ERROR;
     }
     for (int i = 0; i < form->numbers; i++) {
-        if (number[i] == NULL || !value_is_number(in, number[i])) return ANSWER_NO;
+        if (!value_is_number(in, number[i])) return ANSWER_NO;
         TRY(value_as_unpinned_node(in, number[i], &nodes[i]));
         const Type *type = &graph_node(in->graph, nodes[i])->type;
         if (type->rank != 0 || type->form == FORM_ARRAY || type->dtype == DT_OBJECT)

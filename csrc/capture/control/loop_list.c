@@ -77,11 +77,12 @@ form_of_list(Interp *in, Value *list, RowsForm *out)
     Py_ssize_t count = outside ? PyList_GET_SIZE(list->object) : list->nitems;
     if (!outside && list->kind != V_LIST) return ANSWER_NO;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (outside) {
-            if (!array_rows_form_of(PyList_GET_ITEM(list->object, i), &form)) return ANSWER_NO;
+        Value *item = outside ? NULL : value_item(in, list, (int)i);
+        if (!outside && item == NULL) return ANSWER_ERROR;
+        if (outside || item->kind == V_CONST) {
+            PyObject *known = outside ? PyList_GET_ITEM(list->object, i) : item->object;
+            if (!array_rows_form_of(known, &form)) return ANSWER_NO;
         } else {
-            Value *item = value_item(in, list, (int)i);
-            if (item == NULL) return ANSWER_ERROR;
             TRY(loop_item_nodes(in, item, &form, nodes));
         }
         if (!form_fits(&form) || !form_join(out, &form)) return ANSWER_NO;
@@ -118,9 +119,37 @@ static bool
 is_const(const Value *item)
 {
     for (int i = 0; item->kind == V_TUPLE && i < item->nitems; i++)
-        if (item->items == NULL || item->items[i] == NULL || item->items[i]->kind != V_CONST)
-            return false;
+        if (item->items[i] == NULL || item->items[i]->kind != V_CONST) return false;
     return item->kind == V_TUPLE || item->kind == V_CONST;
+}
+
+/* How often the value is among those. */
+static int
+count_of(const Value *value, int count, Value *const *among)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++) found += among[i] == value;
+    return found;
+}
+
+/* Is the tuple, which the graph makes, nowhere but in the list? */
+static bool
+is_alone(const Interp *in, const Value *tuple)
+{
+    int found = 0;
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (a->slots != NULL)
+            found += 2 * count_of(tuple, a->decoded->nlocalsplus + a->depth, a->slots);
+    for (int i = 0; i < in->attempt.values.len; i++) {
+        const Value *value = in->attempt.values.at[i];
+        if (value->items != NULL) found += count_of(tuple, value->nitems, value->items);
+        found += 2 * (value->of == tuple);
+    }
+    for (int i = 0; i < in->writes.effects.len; i++) {
+        const Effect *effect = &in->writes.effects.at[i];
+        found += 2 * count_of(tuple, effect->nargs, effect->args);
+    }
+    return tuple->source == NO_SOURCE && found == 1;
 }
 
 /* The items as a tuple; NULL: not all are known, or the error is set. */
@@ -174,10 +203,13 @@ open_made(Interp *in, Value *list, const RowsForm *form, NodeId *out)
         return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
     }
     if (PyErr_Occurred()) return ANSWER_ERROR;
-    if (form->tuple || list->nitems > MOST_ARGS) return ANSWER_NO;
-    for (int i = 0; i < list->nitems; i++)
-        TRY(loop_item_nodes(in, list->items[i], &ignored, &nodes[i]));
-    return object_step(in, array_list_gather_callable(form), list->nitems, nodes, out);
+    int count = list->nitems * form->numbers;
+    if (count > MOST_ARGS) return ANSWER_NO;
+    for (int i = 0; i < list->nitems; i++) {
+        if (form->tuple && !is_alone(in, list->items[i])) return ANSWER_NO;
+        TRY(loop_item_nodes(in, list->items[i], &ignored, &nodes[i * form->numbers]));
+    }
+    return object_step(in, array_list_gather_callable(form), count, nodes, out);
 }
 
 Answer

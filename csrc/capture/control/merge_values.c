@@ -269,12 +269,23 @@ same_kind_of_object(const Merge *m, const Value *x, const Value *y)
     return m->in->kinds[x->kind].merges;
 }
 
+/* Is it a tuple that a kept loop has read of a list?  It is numbers, whichever object it was. */
+static bool
+is_loop_item(const Merge *m, const Value *value)
+{
+    const Loop *loop = m->in->loop;
+    for (int i = 0; loop != NULL && value->kind == V_TUPLE && i < loop->items.len; i++)
+        if (loop->items.at[i].item == value) return true;
+    return false;
+}
+
 static Answer
 merge_containers(Merge *m, Value *x, Value *y, Value **out)
 {
     Interp *in = m->in;
     bool tuple = x->kind == V_TUPLE && y->kind == V_TUPLE;
-    if (!same_kind_of_object(m, x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
+    bool apart = (is_made(m, x) || is_loop_item(m, x)) && (is_made(m, y) || is_loop_item(m, y));
+    if (!apart || !same_kind_of_object(m, x, y)) return ANSWER_NO;
     for (int i = 0; i < m->pairs.len; i++)
         if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
     if (arm_has_left(m, 0, x) || arm_has_left(m, 1, y)) return ANSWER_NO;

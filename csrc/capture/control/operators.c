@@ -119,7 +119,8 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     }
     if (value_is_loose(in, left) || value_is_loose(in, right)) {
         Answer loose = loose_operands(in, &left, &right);
-        if (loose != ANSWER_YES) return loose;
+        if (loose == ANSWER_YES) loose = loose_binary(in, plain, left, right, out);
+        if (loose != ANSWER_NO) return loose;
     }
     bool complexes = plain == OPERATOR_ADD || plain == OPERATOR_SUB || plain == OPERATOR_MUL ||
                      plain == OPERATOR_DIV || plain == OPERATOR_POW;
@@ -228,7 +229,8 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
         if (answer == ANSWER_NO) answer = scalar_compare_step(in, operator_, left, right, out);
         if (answer != ANSWER_NO) return answer;
     }
-    Answer answer = container_compare(in, operator_, left, right, out);
+    Answer answer = loop_compare_tuples(in, operator_, left, right, out);
+    if (answer == ANSWER_NO) answer = container_compare(in, operator_, left, right, out);
     if (answer != ANSWER_NO) return answer;
     PyObject *a, *b;
     answer = value_known(in, left, &a);

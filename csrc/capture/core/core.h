@@ -403,7 +403,8 @@ source_kind(const Interp *in, SourceId source)
 Value *value_of_source(const Interp *in, SourceId source); /* NULL: none was made of it */
 int source_has_value(Interp *in, SourceId source, Value *value);
 uint64_t source_path_of(Interp *in, SourceId id);
-/* The record of the source's failed guards; NULL: none has failed. */
+/* The record of failed guards of what is at this path; NULL: none has failed. */
+const VariedPath *varied_at(const Interp *in, uint64_t path);
 const VariedPath *source_varied(Interp *in, SourceId id);
 /* Is a value that varies guarded all the same, for a plan of its own? */
 bool varied_is_planned(const Interp *in, const VariedPath *varied);
@@ -619,6 +620,9 @@ bool int_is_open(Interp *in, const Value *value);
 Answer symbol_of_int(Interp *in, Value *value, SizeId *out);
 /* The symbol of a length; 0 or -1. */
 int symbol_make(Interp *in, const Value *array, int axis, int64_t hint, SizeId *out);
+/* How many turns of a loop are unrolled where a length says it.  ANSWER_NO: the loop is CPython's.
+ */
+Answer size_counted(Interp *in, SizeId size, int64_t *out);
 /* The symbols in it are known from now on: capture starts again.  ANSWER_NO: there are none. */
 Answer size_specialise(Interp *in, SizeId size, const char *why);
 Answer sizes_specialise(Interp *in, const Type *type, const char *why);

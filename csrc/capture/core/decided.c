@@ -61,6 +61,32 @@ side_is_more(Interp *in, SizeId a, SizeId b, int strict)
     return size_guard(in, more, false);
 }
 
+static int
+count_factors(const Graph *g, SizeId product)
+{
+    const Size *size = &g->sizes.at[product];
+    return size->kind == SIZE_MUL ? count_factors(g, size->a) + count_factors(g, size->b) : 1;
+}
+
+/* Guards that no factor has more bits: what no program has whose arrays fit into memory. */
+static Answer
+factors_fit(Interp *in, SizeId product, int bits)
+{
+    const Size size = in->graph->sizes.at[product];
+    int64_t least, most = (int64_t)1 << bits;
+    if (size.kind == SIZE_MUL) {
+        TRY(factors_fit(in, size.a, bits));
+        return factors_fit(in, size.b, bits);
+    }
+    if (!size_lower(in->graph, product, &least) || least < -most) return ANSWER_NO;
+    if (size_value(in->graph, product) > most) return ANSWER_NO;
+    bool outer = in->memory.numpys;
+    in->memory.numpys = true;
+    Answer answer = side_is_more(in, size_const(in->graph, most), product, 0);
+    in->memory.numpys = outer;
+    return answer;
+}
+
 /* A bound of the size's magnitude. */
 static Answer
 size_magnitude(Interp *in, SizeId id, double *out)
@@ -80,7 +106,9 @@ size_magnitude(Interp *in, SizeId id, double *out)
     TRY(size_magnitude(in, size.a, out));
     TRY(size_magnitude(in, size.b, &other));
     *out = size.kind == SIZE_MUL ? *out * other : *out + other;
-    return ANSWER_YES;
+    if (size.kind != SIZE_MUL || *out < 0x1p61) return ANSWER_YES;
+    *out = 0x1p60;
+    return factors_fit(in, id, 60 / count_factors(in->graph, id));
 }
 
 /* A length that equals a number is that number. */
@@ -107,6 +135,23 @@ guard_order(Interp *in, Op op, bool holds, SizeId a, SizeId b)
     return side_is_more(in, more ? a : b, more ? b : a, 1);
 }
 
+/* A product is 0 where one of its factors is, however large it is. */
+static Answer
+product_is_some(Interp *in, SizeId product, bool some)
+{
+    const Size size = in->graph->sizes.at[product];
+    double most;
+    if (size.kind != SIZE_MUL) {
+        TRY(size_magnitude(in, product, &most));
+        if (most >= 0x1p62) return ANSWER_NO;
+        return guard_order(in, OP_py_ne, some, product, size_const(in->graph, 0));
+    }
+    if (!some)
+        return product_is_some(in, size_value(in->graph, size.a) == 0 ? size.a : size.b, false);
+    TRY(product_is_some(in, size.a, true));
+    return product_is_some(in, size.b, true);
+}
+
 Answer
 condition_of_lengths(Interp *in, const Value *condition)
 {
@@ -120,8 +165,12 @@ condition_of_lengths(Interp *in, const Value *condition)
     if (condition->object == NULL || condition->nitems != (truth ? 1 : 2)) return ANSWER_NO;
     TRY(int_as_length(in, condition->items[0], &a));
     if (!truth) TRY(int_as_length(in, condition->items[1], &b));
+    bool same = truth || op == OP_py_eq || op == OP_py_ne, holds = condition->object == Py_True;
+    if (same && in->graph->sizes.at[a].kind == SIZE_MUL && size_is_const(in->graph, b) &&
+        size_value(in->graph, b) == 0)
+        return product_is_some(in, a, holds == (op != OP_py_eq));
     TRY(size_magnitude(in, a, &most));
     TRY(size_magnitude(in, b, &other));
     if (most + other >= 0x1p62) return ANSWER_NO;
-    return guard_order(in, op, condition->object == Py_True, a, b);
+    return guard_order(in, op, holds, a, b);
 }

@@ -103,14 +103,19 @@ source_path_of(Interp *in, SourceId id)
 }
 
 const VariedPath *
-source_varied(Interp *in, SourceId id)
+varied_at(const Interp *in, uint64_t path)
 {
     const CaptureRequest *request = in->request;
-    if (request->nvaried == 0 || id == NO_SOURCE) return NULL;
-    uint64_t path = source_path_of(in, id);
     for (int i = 0; i < request->nvaried; i++)
         if (request->varied[i].path == path) return &request->varied[i];
     return NULL;
+}
+
+const VariedPath *
+source_varied(Interp *in, SourceId id)
+{
+    if (in->request->nvaried == 0 || id == NO_SOURCE) return NULL;
+    return varied_at(in, source_path_of(in, id));
 }
 
 /* Under capture_all, where what is not captured may have no other way to run, the first values that

@@ -2,6 +2,8 @@
    first seen and when its shape is needed, and the range of an int. */
 #include "core.h"
 
+#include "../../config.h"
+
 static Value *
 input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
 {
@@ -209,6 +211,22 @@ value_pin(Interp *in, Value *value)
     return 0;
 }
 
+/* Does a backend say of a float that its value is no part of the plan? */
+static Answer
+is_open(const Interp *in, PyObject *number, DType dtype)
+{
+    const Config *config = in->request->config;
+    PyObject *backend = config != NULL ? config->backend_call : NULL;
+    if (backend == NULL || dtype_is_integer(dtype) || dtype == DT_BOOL ||
+        !PyObject_HasAttrString(backend, "is_open"))
+        return ANSWER_NO;
+    PyObject *said = PyObject_CallMethod(backend, "is_open", "O", number);
+    if (said == NULL) return ANSWER_ERROR;
+    Answer answer = said == Py_True ? ANSWER_YES : ANSWER_NO;
+    Py_DECREF(said);
+    return answer;
+}
+
 Value *
 scalar_from_source(Interp *in, SourceId source, PyObject *object, DType dtype, Form form)
 {
@@ -235,7 +253,9 @@ scalar_from_source(Interp *in, SourceId source, PyObject *object, DType dtype, F
     if (number < 0) return NULL;
     value->guard = number + 1;
     value->guarded = value->pinned = true;
-    return value;
+    Answer open = is_open(in, object, dtype);
+    if (open == ANSWER_YES) value->object = NULL;
+    return open == ANSWER_ERROR ? NULL : value;
 }
 
 /* A branch goes by a declared length. */

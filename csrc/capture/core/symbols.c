@@ -35,10 +35,7 @@ size_path(uint64_t array, int axis)
 static bool
 has_varied(const Interp *in, uint64_t path)
 {
-    const CaptureRequest *request = in->request;
-    for (int i = 0; i < request->nvaried; i++)
-        if (request->varied[i].path == path) return true;
-    return false;
+    return varied_at(in, path) != NULL;
 }
 
 static bool
@@ -68,7 +65,6 @@ symbols_of(Interp *in, const Value *array, const ArrayHeader *header)
 {
     unsigned axes = 0;
     if (!symbols_in_use(in) || in->loop != NULL || array->source == NO_SOURCE) return 0;
-    if (source_is_stacked(in, array->source)) return 0;
     bool natural = is_natural(header, false);
     if (!natural && (array->kind == V_DEVICE || !is_natural(header, true))) return 0;
     bool all = natural && in->request->config->dynamic == DYNAMIC_AT_ONCE;
@@ -252,6 +248,38 @@ size_specialise(Interp *in, SizeId size, const char *why)
     bool found = false;
     TRY(symbols_fix(in, size, why, &found));
     return found ? symbols_again(in, why) : ANSWER_NO;
+}
+
+/* Is it among those whose guards kept failing?  Then no graph with the number is tried instead. */
+static bool
+is_unsteady(Interp *in, SizeId id)
+{
+    const Size *size = &in->graph->sizes.at[id];
+    const Config *config = in->request->config;
+    if (config == NULL || config->fullgraph) return false;
+    if (size->kind >= SIZE_ADD) return is_unsteady(in, size->a) || is_unsteady(in, size->b);
+    for (int i = 0; i < in->memory.symbols.len; i++) {
+        const Symbol *symbol = &in->memory.symbols.at[i];
+        const VariedPath *varied = symbol->size == id ? varied_at(in, symbol->path) : NULL;
+        if (varied == NULL || !varied->unsteady || varied_is_planned(in, varied)) continue;
+        in->attempt.learn->left_open = true;
+        return true;
+    }
+    return false;
+}
+
+Answer
+size_counted(Interp *in, SizeId size, int64_t *out)
+{
+    Graph *g = in->graph;
+    SizeKind kind = g->sizes.at[size].kind;
+    *out = size_value(g, size);
+    if (size_is_const(g, size)) return ANSWER_YES;
+    if (kind != SIZE_LEAST && kind != SIZE_MOST && is_unsteady(in, size)) return ANSWER_NO;
+    bool guarded = kind >= SIZE_ADD && size_of_symbols(g, size);
+    Answer answer =
+        guarded ? size_guard(in, size_sub(g, size, size_const(g, *out)), true) : ANSWER_NO;
+    return answer != ANSWER_NO ? answer : size_specialise(in, size, "how often a loop turns");
 }
 
 Answer

@@ -726,7 +726,7 @@ typedef struct Marks {
     bool had_series;      /* … there were some */
     bool asked;           /* such a number was needed and not known */
     bool declared;        /* there are lengths that the program declares: dims.c */
-    bool left_open;       /* a tape has a gradient, for any length: derivative.c */
+    bool left_open;       /* known lengths are not tried: derivative.c, symbols.c */
     int64_t effort;       /* instructions that the attempts may still follow */
     VEC(Source) paths;    /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;

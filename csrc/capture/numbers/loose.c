@@ -49,6 +49,19 @@ loose_operands(Interp *in, Value **left, Value **right)
     return ANSWER_YES;
 }
 
+/* An operator on two numbers, one of which is loose: Python's own, whatever their classes. */
+Answer
+loose_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    bool any = value_is_loose_number(in, left) || value_is_loose_number(in, right);
+    bool numbers = any && (value_is_loose_number(in, left) || value_is_number(in, left)) &&
+                   (value_is_loose_number(in, right) || value_is_number(in, right));
+    if (!numbers || in->loop != NULL) return ANSWER_NO;
+    Value *both[2] = {left, right};
+    PyObject *callable = module_kept(in, "operator", operators[operator_].function);
+    return callable == NULL ? ANSWER_ERROR : call_simple(in, callable, 2, both, out);
+}
+
 Answer
 loose_stored(Interp *in, const Value *array, Value **value)
 {

@@ -138,10 +138,11 @@ numbers_of_array(Interp *in, const char *name, Value *array, Value **out)
 {
     NodeId node;
     if (!value_is_array(in, array) || value_is_opaque(in, array)) return ANSWER_NO;
-    Answer answer = value_as_node(in, array, &node);
+    Answer answer = value_as_sized_node(in, array, &node);
     if (answer != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, node)->type;
     if (type.rank != 1 || type_elements(in->graph, &type) < 2) return ANSWER_NO;
+    if (!size_is_const(in->graph, type.shape[0])) TRY(length_is_some(in, type.shape[0], 1));
     bool test = strcmp(name, "any") == 0 || strcmp(name, "all") == 0;
     if (!test && (type.dtype == DT_C64 || type.dtype == DT_C128)) return ANSWER_NO;
     PyObject *function = python_builtin(name);

@@ -64,6 +64,7 @@ bool value_is_loose(Interp *in, const Value *value);
 /* The operands of an operator; a number of unknown class becomes a float where the operation does
    not depend on its class. */
 Answer loose_operands(Interp *in, Value **left, Value **right);
+Answer loose_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* Of one of two floats that is stored in an array, whose class is no matter there, the number. */
 Answer loose_stored(Interp *in, const Value *array, Value **value);
 /* A member of an enum of ints, next to an array, becomes its int; other values are unchanged.

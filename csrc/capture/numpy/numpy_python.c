@@ -10,6 +10,7 @@ static bool
 has_open_bounds(Interp *in, Value *key)
 {
     PyObject *ignored;
+    SizeId length;
     if (key->kind == V_TUPLE)
         for (int i = 0; i < key->nitems; i++) {
             Value *item = value_item(in, key, i);
@@ -17,7 +18,9 @@ has_open_bounds(Interp *in, Value *key)
         }
     if (key->kind != V_SLICE) return false;
     for (int i = 0; i < 3; i++)
-        if (value_known(in, key->items[i], &ignored) != ANSWER_YES) return true;
+        if (size_of_length(in, key->items[i], &length) != ANSWER_YES &&
+            value_known(in, key->items[i], &ignored) != ANSWER_YES)
+            return true;
     return false;
 }
 

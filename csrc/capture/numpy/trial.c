@@ -383,6 +383,17 @@ part_is_steady(PyObject *const *values, StepPart part)
     return ANSWER_YES;
 }
 
+/* Is it of one class in all trials?  Nothing else is known of what comes when the plan runs. */
+static Answer
+object_is_steady(PyObject *const *values)
+{
+    for (int k = 1; k < TRIALS; k++)
+        if (Py_TYPE(step_part(values[0], PART_sample)) !=
+            Py_TYPE(step_part(values[k], PART_sample)))
+            return ANSWER_NO;
+    return ANSWER_YES;
+}
+
 /* Is it the same object in all trials: a dtype, say? */
 static Answer
 constant_is_steady(PyObject *const *values)
@@ -415,6 +426,7 @@ value_follows(Trials *t, PyObject *const *values, PyObject **out)
     case STEP_HOLE:
     case STEP_NONE: return ANSWER_YES;
     case STEP_CONSTANT: return constant_is_steady(values);
+    case STEP_OBJECT: return object_is_steady(values);
     default: return ANSWER_NO;
     }
 }
@@ -432,6 +444,18 @@ try_lengths(Trials *t, int trial, PyObject **callable)
     t->value[trial] = PyTuple_GET_ITEM(pair, 0);
     if (trial == 0) *callable = PyTuple_GET_ITEM(pair, 1);
     return ANSWER_YES;
+}
+
+/* Does the plan find out all lengths of the result, and what is a number is one for all lengths? */
+static bool
+has_no_length(PyObject *value)
+{
+    StepForm form = step_form(value);
+    bool several = form == STEP_TUPLE || form == STEP_LIST || form == STEP_NAMED;
+    PyObject *items = several ? step_part(value, PART_items) : NULL;
+    for (Py_ssize_t i = 0; several && i < PyList_GET_SIZE(items); i++)
+        if (!has_no_length(PyList_GET_ITEM(items, i))) return false;
+    return several || form == STEP_OPAQUE || form == STEP_NONE;
 }
 
 /* The trial for all lengths that symbols may have.  ANSWER_NO: the result's do not follow from
@@ -454,6 +478,11 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
         answer = try_lengths(&t, k, callable);
     }
     lengths_set(g, kept, nsizes, 0);
+    if (answer == ANSWER_NO && t.value[0] != NULL && has_assumed(in, attempt) &&
+        has_no_length(t.value[0])) {
+        *value = t.value[0]; /* what stands for an array that a mask selects has one length only */
+        return ANSWER_YES;
+    }
     TRY(answer);
     return value_follows(&t, t.value, value);
 }

@@ -79,6 +79,24 @@ follows_one(Lengths *t, const int64_t *wanted, const KnownSize *known, SizeId *o
     return false;
 }
 
+/* (a * known * known + b * known + c) / 2, as the elements of a triangle are counted */
+static bool
+follows_square(Lengths *t, const int64_t *wanted, const KnownSize *known, SizeId *out)
+{
+    Graph *g = t->graph;
+    const int64_t *x = known->at;
+    if (x[1] == x[0] || x[2] == x[1] || x[2] == x[0]) return false;
+    int64_t first = 2 * (wanted[1] - wanted[0]) / (x[1] - x[0]);
+    int64_t a = (2 * (wanted[2] - wanted[1]) / (x[2] - x[1]) - first) / (x[2] - x[0]);
+    int64_t b = first - a * (x[0] + x[1]), c = 2 * wanted[0] - (a * x[0] + b) * x[0];
+    for (int k = 0; k < TRIALS; k++)
+        if ((a * x[k] + b) * x[k] + c != 2 * wanted[k]) return false;
+    SizeId twice = size_add(g, size_mul(g, size_const(g, a), known->size), size_const(g, b));
+    twice = size_add(g, size_mul(g, twice, known->size), size_const(g, c));
+    *out = size_quotient(g, SIZE_FLOOR_DIV, twice, size_const(g, 2));
+    return true;
+}
+
 /* a * b, or a + times * b + rest */
 static bool
 follows_two(Lengths *t, const int64_t *wanted, const KnownSize *a, const KnownSize *b, SizeId *out)
@@ -117,5 +135,6 @@ length_follows(Lengths *t, const int64_t *wanted, SizeId *out)
     for (int i = 0; i < t->n && !found; i++)
         for (int k = 0; k < t->n && !found; k++)
             found = follows_two(t, wanted, &t->known[i], &t->known[k], out);
+    for (int i = 0; i < t->n && !found; i++) found = follows_square(t, wanted, &t->known[i], out);
     return !found ? ANSWER_NO : *out == NO_SIZE ? ANSWER_ERROR : ANSWER_YES;
 }

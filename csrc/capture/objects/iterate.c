@@ -7,8 +7,14 @@ int64_t
 range_length(Interp *in, Value *range)
 {
     int64_t at[3];
-    for (int i = 0; i < 3; i++)
-        if (value_as_int(in, range->items[i], &at[i]) != ANSWER_YES) return -1;
+    SizeId size;
+    for (int i = 0; i < 3; i++) {
+        Answer answer = size_of_length(in, range->items[i], &size);
+        answer = answer == ANSWER_YES  ? size_counted(in, size, &at[i])
+                 : answer == ANSWER_NO ? value_as_int(in, range->items[i], &at[i])
+                                       : answer;
+        if (answer != ANSWER_YES) return -1;
+    }
     int64_t span;
     if (at[2] == 0 || __builtin_sub_overflow(at[1], at[0], &span) || span == INT64_MIN) return -1;
     if (at[2] > 0) return at[0] >= at[1] ? 0 : (at[1] - at[0] - 1) / at[2] + 1;
@@ -310,9 +316,14 @@ static Answer
 array_next(Interp *in, Value *array, int64_t position, bool backwards, Value **out)
 {
     NodeId node;
-    Answer answer = value_as_node(in, array, &node);
+    Answer answer = value_as_sized_node(in, array, &node);
     if (answer != ANSWER_YES) return answer;
-    int64_t length = size_value(in->graph, graph_node(in->graph, node)->type.shape[0]);
+    SizeId count = graph_node(in->graph, node)->type.shape[0];
+    int64_t length = size_value(in->graph, count);
+    answer = in->memory.varies == VARIES_TURNS ? ANSWER_YES : size_counted(in, count, &length);
+    if (answer == ANSWER_NO)
+        return interp_break_told(in, BREAK_ITERATION, BREAK_ITEMS, "iteration over an array");
+    if (answer != ANSWER_YES) return answer;
     *out = NULL;
     if (position >= length) return ANSWER_YES;
     if (backwards) position = length - 1 - position;

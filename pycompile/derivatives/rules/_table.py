@@ -111,6 +111,7 @@ ZERO: set[Any] = {
     np.ones_like,
     np.empty_like,
     np.floor,
+    round,
     np.round,
     np.around,
     np.fix,

@@ -54,6 +54,8 @@ def code_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
             out, pullback = api.vjp(lambda *active: function(*active, *rest), *args[:count])
         except DerivativeError as error:
             raise NoRule(f"numpy.{function.__name__}, within which there is {error}") from None
+        if isinstance(out, str):
+            raise NoRule(f"numpy.{function.__name__}, which makes a text of a number")
         if isinstance(g, tuple):
             g = tuple(
                 np.zeros_like(value) if ct is None else ct for value, ct in zip(out, g, strict=True)

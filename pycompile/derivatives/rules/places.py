@@ -70,6 +70,31 @@ def dsplit_ary(g, o, ary, indices_or_sections):
     return _joined(g, o, 2)
 
 
+def _added(shape, key, g):
+    """np.add.at of zeros of that shape.  Where only arrays of integers pick, elements have one number
+    each: of several indices, or of rows, np.add.at takes ten times as long."""
+    arrays = key if isinstance(key, tuple) else (key,)
+    for each in arrays:
+        if not isinstance(each, np.ndarray) or each.dtype.kind not in "iu":
+            back = np.zeros(shape, np.result_type(g))
+            np.add.at(back, key, g)
+            return back
+    places = 0
+    for each, length in zip(arrays, shape):
+        each = each.astype(np.intp)
+        places = places * length + np.where(each < 0, each + length, each)
+    size = width = 1
+    for length in shape[len(arrays) :]:
+        width = width * length
+    for length in shape:
+        size = size * length
+    if len(arrays) < len(shape):
+        places = np.expand_dims(places, -1) * width + np.arange(width)
+    back = np.zeros(size, np.result_type(g))
+    np.add.at(back, places.reshape(-1), g.reshape(-1))
+    return back.reshape(shape)
+
+
 @rule(np.take, "a")
 def take_a(g, o, a, indices, axis=None, out=None, mode="raise"):
     if mode == "clip":
@@ -78,40 +103,39 @@ def take_a(g, o, a, indices, axis=None, out=None, mode="raise"):
     if mode == "wrap":
         indices = np.mod(indices, a.size if axis is None else a.shape[axis])
     if axis is None:
-        back = np.zeros(a.size, np.result_type(g))
-        np.add.at(back, indices, g)
-        return back.reshape(a.shape)
-    back = np.zeros(a.shape, np.result_type(g))
-    key = (slice(None),) * (axis % a.ndim) + (indices,)
-    np.add.at(back, key, g)
-    return back
+        return _added((a.size,), indices, g).reshape(a.shape)
+    axis = axis % a.ndim
+    return _added(a.shape, (slice(None),) * axis + (indices,) if axis else indices, g)
 
 
 @rule(np.take_along_axis, "arr")
 def take_along_axis_arr(g, o, arr, indices, axis=-1):
     if axis is None:
-        back = np.zeros(arr.size, g.dtype)
-        np.add.at(back, indices, g)
-        return back.reshape(arr.shape)
+        return _added((arr.size,), indices, g).reshape(arr.shape)
     axis = axis % arr.ndim
-    back = np.zeros(arr.shape, g.dtype)
     key = tuple(
         indices
         if i == axis
         else np.arange(g.shape[i]).reshape(tuple(-1 if j == i else 1 for j in range(arr.ndim)))
         for i in range(arr.ndim)
     )
-    np.add.at(back, key, g)
-    return back
+    return _added(arr.shape, key, g)
 
 
 @rule(operator.getitem, "a")
 def getitem_a(g, o, a, b):
     if not isinstance(a, (np.ndarray, np.generic)):
         raise NoRule(f"an item of a {type(a).__name__}")
-    back = np.zeros(a.shape, np.result_type(g))
-    np.add.at(back, b, g)
-    return back
+    if isinstance(b, np.ndarray) and b.dtype == bool and b.ndim:
+        return unmasked(g, a, b)
+    return _added(a.shape, b, g)
+
+
+def unmasked(g, a, mask):
+    """What was selected, at its places: a gather, which plans do whatever its length."""
+    among = mask.reshape(-1)
+    rows = np.concatenate((np.zeros((1, *a.shape[mask.ndim :]), np.result_type(g)), g))
+    return rows[np.where(among, np.cumsum(among), 0)].reshape(a.shape)
 
 
 @rule(np.repeat, "a")
@@ -180,7 +204,12 @@ def triu_m(g, o, m, k=0):
 
 @rule(np.roll, "a")
 def roll_a(g, o, a, shift, axis=None):
-    return np.roll(g, -np.asarray(shift), axis)
+    if not isinstance(axis, tuple) or not isinstance(shift, (int, tuple)):
+        return np.roll(g, -np.asarray(shift), axis)
+    shifts = (shift,) * len(axis) if isinstance(shift, int) else shift
+    for n, along in zip(shifts, axis, strict=True):
+        g = np.roll(g, -n, along)
+    return g
 
 
 @rule(np.rot90, "m")

@@ -257,9 +257,9 @@ def _at_quantile(g, o, a, q, axis, keepdims):
     high, part = min(low + 1, n - 1), place - low
     order = np.argsort(flat, axis=-1, kind="stable")
     g = np.reshape(g, flat.shape[:-1])
-    in_order = np.zeros(flat.shape, flat.dtype)
-    in_order[..., low] += g * (1 - part)
-    in_order[..., high] += g * part
+    places = np.arange(n)
+    shares = np.where(places == low, 1 - part, 0.0) + np.where(places == high, part, 0.0)
+    in_order = (g[..., None] * shares).astype(flat.dtype)
     back = np.take_along_axis(in_order, np.argsort(order, axis=-1, kind="stable"), -1)
     return back.reshape(a.shape) if axis is None else np.moveaxis(back, -1, axis)
 
