@@ -160,8 +160,8 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("For every graph", "fold forward algebra cse dce"),
             (
                 "For lowering",
-                "functions overwritten arms concatenate writes attention products "
-                "gathers scans copies k_major collectives",
+                "functions overwritten arms concatenate writes attention attention_back products "
+                "gathers scans copies again k_major collectives",
             ),
         ],
     ),
@@ -205,7 +205,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "CUDA",
-                "cuda cuda_value cuda_pack cuda_rows cuda_reduce cuda_scan cuda_attention cuda_hopper "
+                "cuda cuda_value cuda_pack cuda_rows cuda_reduce cuda_scan cuda_attention cuda_attention_back cuda_hopper "
                 "cuda_prelude module_codegen",
             ),
         ],

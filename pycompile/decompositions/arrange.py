@@ -105,7 +105,7 @@ def _cut(a, ends, axis):
 
 
 def _are_places(ends):
-    return type(ends) in (list, tuple) and all([type(end) is int for end in ends])
+    return type(ends) in (list, tuple) and all(type(end) is int for end in ends)
 
 
 def split(ary, indices_or_sections, axis=0):
