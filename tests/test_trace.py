@@ -69,7 +69,7 @@ def of_lengths(tmp_path_factory):
 
     @pycompile.compile
     def needs_each(x):
-        return np.exp(x) * np.zeros(len(x.tolist()))  # each
+        return np.exp(x)[: int(0.8 * len(x))]  # each
 
     _C.trace_begin(str(folder), _trace.facts())
     for n in (100, 64, 300, 80, 200):

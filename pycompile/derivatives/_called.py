@@ -68,8 +68,9 @@ def called(node: Node) -> Called:
             args, kwargs, thing = (*thing.args, *args), {**thing.keywords, **kwargs}, thing.func
         else:
             break
-    if len(args) > 2 and type(args[2]) is _calls.Hole and has_numbers_apart(thing, nodes[2]):
-        args = (args[0], tuple(args[1:]))
+    if len(args) > 2 and type(args[2]) is _calls.Hole:
+        if has_numbers_apart(thing, nodes[args[2].number]):
+            args = (args[0], tuple(args[1:]))
     out = Called(thing, args, kwargs, nodes)
     out.changed = changed
     return out

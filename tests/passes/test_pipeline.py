@@ -52,6 +52,7 @@ def test_the_preparation_comes_behind():
         "gathers",
         "scans",
         "copies",
+        "again",
         "k_major",
         "collectives",
     ]
