@@ -3,18 +3,22 @@
    `position` for its progress, and for zip and enumerate its sub-iterators in items. */
 #include "objects.h"
 
+/* The range's start, stop or step as a number, which a length may say. */
+static Answer
+range_number(Interp *in, Value *range, int i, int64_t *out)
+{
+    SizeId size;
+    Answer answer = size_of_length(in, range->items[i], &size);
+    if (answer == ANSWER_YES) return size_counted(in, size, out);
+    return answer == ANSWER_NO ? value_as_int(in, range->items[i], out) : answer;
+}
+
 int64_t
 range_length(Interp *in, Value *range)
 {
     int64_t at[3];
-    SizeId size;
-    for (int i = 0; i < 3; i++) {
-        Answer answer = size_of_length(in, range->items[i], &size);
-        answer = answer == ANSWER_YES  ? size_counted(in, size, &at[i])
-                 : answer == ANSWER_NO ? value_as_int(in, range->items[i], &at[i])
-                                       : answer;
-        if (answer != ANSWER_YES) return -1;
-    }
+    for (int i = 0; i < 3; i++)
+        if (range_number(in, range, i, &at[i]) != ANSWER_YES) return -1;
     int64_t span;
     if (at[2] == 0 || __builtin_sub_overflow(at[1], at[0], &span) || span == INT64_MIN) return -1;
     if (at[2] > 0) return at[0] >= at[1] ? 0 : (at[1] - at[0] - 1) / at[2] + 1;
@@ -48,8 +52,8 @@ range_backwards(Interp *in, Value *range, Value **out)
     if (answer != ANSWER_NO) return answer;
     int64_t length = range_length(in, range), start, step, last, end, back;
     if (length < 0) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
-    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
-        value_as_int(in, range->items[2], &step) != ANSWER_YES)
+    if (range_number(in, range, 0, &start) != ANSWER_YES ||
+        range_number(in, range, 2, &step) != ANSWER_YES)
         return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
     if (__builtin_mul_overflow(length - 1, step, &last) ||
         __builtin_add_overflow(start, last, &last) || __builtin_sub_overflow(start, step, &end) ||
@@ -299,15 +303,11 @@ static Answer
 range_next(Interp *in, Value *range, int64_t position, Value **out)
 {
     int64_t length = range_length(in, range), start, step;
-    if (length < 0) {
-        if (PyErr_Occurred()) return ANSWER_ERROR;
-        return break_range(in, range);
-    }
     *out = NULL;
-    if (position >= length) return ANSWER_YES;
-    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
-        value_as_int(in, range->items[2], &step) != ANSWER_YES)
-        return ANSWER_ERROR;
+    if (position >= length && length >= 0) return ANSWER_YES;
+    if (length < 0 || range_number(in, range, 0, &start) != ANSWER_YES ||
+        range_number(in, range, 2, &step) != ANSWER_YES)
+        return PyErr_Occurred() ? ANSWER_ERROR : break_range(in, range);
     *out = value_const_new(in, PyLong_FromLongLong(start + position * step));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
