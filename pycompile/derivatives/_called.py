@@ -23,11 +23,12 @@ class Called:
         self.changed: tuple[int, ...] = ()
 
 
-def has_numbers_apart(function: Any, third: Node) -> bool:
+def has_numbers_apart(function: Any, third: Any) -> bool:
     """Is it a method that takes a tuple's items one by one, which NumPy's functions do not?"""
     if function in (np.ndarray.reshape, np.ndarray.transpose):
         return True
-    name, is_order = getattr(function, "__name__", ""), isinstance(third.object, str)
+    name = getattr(function, "__name__", "")
+    is_order = isinstance(third, str)
     return name in ("reshape", "transpose") and is_cupys(function) and not is_order
 
 
@@ -68,8 +69,9 @@ def called(node: Node) -> Called:
             args, kwargs, thing = (*thing.args, *args), {**thing.keywords, **kwargs}, thing.func
         else:
             break
-    if len(args) > 2 and type(args[2]) is _calls.Hole:
-        if has_numbers_apart(thing, nodes[args[2].number]):
+    if len(args) > 2:
+        third = nodes[args[2].number].object if type(args[2]) is _calls.Hole else args[2]
+        if has_numbers_apart(thing, third):
             args = (args[0], tuple(args[1:]))
     out = Called(thing, args, kwargs, nodes)
     out.changed = changed

@@ -293,7 +293,7 @@ NOT_CAPTURED = {
     "py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt", "py_atan2", "py_fmod", "py_copysign",
     "py_hypot", "py_round", "py_round_to", "py_gcd", "py_isqrt",
     "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "take", "pick", "attention", "gather", "product",
-    "collective", "arrive",
+    "attention_back", "collective", "arrive",
     "erf", "erfc", "ndtr",
 }  # fmt: skip
 
