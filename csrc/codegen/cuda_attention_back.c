@@ -1,4 +1,4 @@
-/* The kernels of an attention's gradient: a block has QUERY_TILE rows, 16 a warp, of queries or of
+/* The kernels of an attention's gradient: a block has QUERY_TILE rows, 32 a warp, of queries or of
    keys, and goes through the others in tiles of KEY_TILE, half a tile at a time:
 
      of queries                              of keys
@@ -22,17 +22,18 @@ const char cuda_back_helpers[] =
     "\"l\"(from), \"r\"(bytes));\n"
     "}\n"
     "#endif\n"
-    "/* 16 rows of a tile, as the first factor. */\n"
-    "F void take_rows(unsigned (*a)[4], char *tile, int row, int lane) {\n"
+    "/* 32 rows of a tile, as the first factor. */\n"
+    "F void take_rows(unsigned (*a)[4][4], char *tile, int row, int lane) {\n"
     "#pragma unroll\n"
-    "    for (int s = 0; s < 4; s++) load_matrices(a[s], chunk_of(tile, row + (lane & 15), s * 2 + "
-    "(lane >> 4)));\n"
+    "    for (int s = 0; s < 8; s++) load_matrices(a[s >> 2][s & 3], chunk_of(tile, row + (s >> 2) "
+    "* "
+    "16 + (lane & 15), (s & 3) * 2 + (lane >> 4)));\n"
     "}\n"
     "/* p = a b^T, of N * 8 rows of b. */\n"
-    "template <class T, int N> F void multiply_rows(float (*p)[4], const unsigned (*a)[4], char "
-    "*b, int row, int lane) {\n"
+    "template <class T, int N> F void multiply_rows(float (*p)[N][4], unsigned (*a)[4][4], "
+    "char *b, int row, int lane) {\n"
     "#pragma unroll\n"
-    "    for (int j = 0; j < N * 4; j++) p[j >> 2][j & 3] = 0;\n"
+    "    for (int j = 0; j < N * 8; j++) p[j / (N * 4)][j / 4 % N][j & 3] = 0;\n"
     "#pragma unroll\n"
     "    for (int s = 0; s < 4; s++)\n"
     "#pragma unroll\n"
@@ -41,29 +42,34 @@ const char cuda_back_helpers[] =
     "            load_matrices(c, chunk_of(b, row + j * 16 + (lane & 7) + ((lane >> 4) << 3), s * "
     "2 "
     "+ ((lane >> 3) & 1)));\n"
-    "            multiply(p[2 * j], a[s], c[0], c[1], T());\n"
-    "            multiply(p[2 * j + 1], a[s], c[2], c[3], T());\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 2; i++) {\n"
+    "                multiply(p[i][2 * j], a[i][s], c[0], c[1], T());\n"
+    "                multiply(p[i][2 * j + 1], a[i][s], c[2], c[3], T());\n"
+    "            }\n"
     "        }\n"
     "}\n"
     "/* o += p b. */\n"
-    "template <class T, int N> F void add_rows(float (*o)[4], const float (*p)[4], char *b, int "
-    "row, "
-    "int lane) {\n"
+    "template <class T, int N> F void add_rows(float (*o)[8][4], float (*p)[N][4], char *b, int "
+    "row, int lane) {\n"
     "#pragma unroll\n"
     "    for (int s = 0; s < N / 2; s++) {\n"
-    "        unsigned a[4];\n"
+    "        unsigned a[2][4];\n"
     "#pragma unroll\n"
-    "        for (int u = 0; u < 4; u++)\n"
-    "            a[u] = both_of(p[2 * s + (u >> 1)][2 * (u & 1)], p[2 * s + (u >> 1)][2 * (u & 1) "
-    "+ "
-    "1], T());\n"
+    "        for (int u = 0; u < 8; u++) {\n"
+    "            const float *of = p[u >> 2][2 * s + (u >> 1 & 1)] + 2 * (u & 1);\n"
+    "            a[u >> 2][u & 3] = both_of(of[0], of[1], T());\n"
+    "        }\n"
     "#pragma unroll\n"
     "        for (int j = 0; j < 4; j++) {\n"
     "            unsigned c[4];\n"
     "            load_transposed(c, chunk_of(b, row + s * 16 + (lane & 15), j * 2 + (lane >> "
     "4)));\n"
-    "            multiply(o[2 * j], a, c[0], c[1], T());\n"
-    "            multiply(o[2 * j + 1], a, c[2], c[3], T());\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 2; i++) {\n"
+    "                multiply(o[i][2 * j], a[i], c[0], c[1], T());\n"
+    "                multiply(o[i][2 * j + 1], a[i], c[2], c[3], T());\n"
+    "            }\n"
     "        }\n"
     "    }\n"
     "}\n"
@@ -92,7 +98,7 @@ const char cuda_back_helpers[] =
     "    }\n"
     "}\n";
 
-enum { HALF = KEY_TILE / 2, THREADS = 2 * QUERY_TILE };
+enum { HALF = KEY_TILE / 2 };
 
 /* What a block has, and what it goes through: an operand's number and the loop along its rows. */
 typedef struct {
@@ -123,8 +129,8 @@ copy_rows(CudaEmit *e, const Side *side, int32_t operand, int rows, const char *
           const char *first)
 {
     const Kernel *k = e->kernel;
-    cuda_line(e, "copy_tile<%d, %s, %d>(%s, r%d, n%d, %s, n%d);", rows, cuda_index(e), THREADS, to,
-              operand, k->operands.at[operand].stride[side->loop], first, k->size[side->loop]);
+    cuda_line(e, "copy_tile<%d, %s>(%s, r%d, n%d, %s, n%d);", rows, cuda_index(e), to, operand,
+              k->operands.at[operand].stride[side->loop], first, k->size[side->loop]);
 }
 
 /* What ATTENTION_ROWS has made for the queries of a tile. */
@@ -167,15 +173,15 @@ take_own(CudaEmit *e)
     if (owns_keys(e)) cuda_line(e, "alignas(16) __shared__ float sums[2][%d][2];", KEY_TILE);
     cuda_attention_block(e, own.name);
     cuda_line(e, "const int warp = (int)threadIdx.x >> 5, lane = (int)threadIdx.x & 31;");
-    cuda_line(e, "const %s mine = %s + warp * 16 + (lane >> 2);", cuda_index(e), own.name);
+    cuda_line(e, "const %s mine = %s + warp * 32 + (lane >> 2);", cuda_index(e), own.name);
     copy_rows(e, &own, own.first, QUERY_TILE, "shared[0][0]", own.name);
     copy_rows(e, &own, own.second, QUERY_TILE, "shared[1][0]", own.name);
     cuda_line(e, "end_copies();");
     cuda_line(e, "wait_for_copies();");
     cuda_line(e, "__syncthreads();");
-    cuda_line(e, "unsigned a[4][4], b[4][4];");
-    cuda_line(e, "take_rows(a, shared[0][0], warp * 16, lane);");
-    cuda_line(e, "take_rows(b, shared[1][0], warp * 16, lane);");
+    cuda_line(e, "unsigned a[2][4][4], b[2][4][4];");
+    cuda_line(e, "take_rows(a, shared[0][0], warp * 32, lane);");
+    cuda_line(e, "take_rows(b, shared[1][0], warp * 32, lane);");
     cuda_line(e, "__syncthreads();");
 }
 
@@ -183,24 +189,27 @@ static void
 declare_sums(CudaEmit *e)
 {
     if (e->kernel->cuda.part == ATTENTION_ROWS) {
-        cuda_line(e, "float most[2], sum[2], weighted[2];");
-        cuda_line(e, "most[0] = most[1] = -INFINITE;");
-        cuda_line(e, "sum[0] = sum[1] = weighted[0] = weighted[1] = 0;");
+        cuda_line(e, "float most[2][2], sum[2][2], weighted[2][2];");
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e,
+                  "for (int i = 0; i < 4; i++) most[i >> 1][i & 1] = -INFINITE, sum[i >> 1][i & 1] "
+                  "= weighted[i >> 1][i & 1] = 0;");
         return;
     }
-    cuda_line(e, "float o[8][4];");
+    cuda_line(e, "float o[2][8][4];");
     cuda_line(e, "#pragma unroll");
-    cuda_line(e, "for (int j = 0; j < 32; j++) o[j >> 2][j & 3] = 0;");
+    cuda_line(e, "for (int j = 0; j < 64; j++) o[j >> 5][j >> 2 & 7][j & 3] = 0;");
     if (owns_keys(e)) return;
     const Kernel *k = e->kernel;
     int32_t at = k->cuda.factor[5];
-    cuda_line(e, "float base[2], mean[2];");
+    cuda_line(e, "float base[2][2], mean[2][2];");
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int u = 0; u < 2; u++)");
-    cuda_line(e,
-              "const float *own = (const float *)(r%d + at_most<%s>(mine + u * 8, n%d - 1) * n%d);",
-              at, cuda_index(e), k->size[k->nloops - 2], k->operands.at[at].stride[k->nloops - 2]);
-    cuda_line(e, "base[u] = own[0], mean[u] = own[1];");
+    cuda_block(e, "for (int u = 0; u < 4; u++)");
+    cuda_line(e, "const %s row = at_most<%s>(mine + u * 8, n%d - 1);", cuda_index(e), cuda_index(e),
+              k->size[k->nloops - 2]);
+    cuda_line(e, "const float *own = (const float *)(r%d + row * n%d);", at,
+              k->operands.at[at].stride[k->nloops - 2]);
+    cuda_line(e, "base[u >> 1][u & 1] = own[0], mean[u >> 1][u & 1] = own[1];");
     cuda_end(e);
 }
 
@@ -222,32 +231,34 @@ declare_half_sums(CudaEmit *e)
 static void
 put_elements(CudaEmit *e, int32_t score, int rows)
 {
-    (void)rows;
     const Kernel *k = e->kernel;
-    const char *index = cuda_index(e), *at = owns_keys(e) ? "[j][c & 1]" : "[c >> 1]";
+    const char *index = cuda_index(e), *at = owns_keys(e) ? "[j][c & 1]" : "[i][c >> 1]";
     Side own = side_of(e, owns_keys(e)), others = side_of(e, !owns_keys(e));
     Text value = {0}, slope = {0};
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int i = 0; i < %d; i++)", rows);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int j = 0; j < %d; j++)", HALF / 8);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int c = 0; c < 4; c++)");
-    cuda_line(e, "const %s %s = at_most<%s>(mine + (c >> 1) * 8, n%d - 1);", index,
+    cuda_line(e, "const %s %s = at_most<%s>(mine + i * 16 + (c >> 1) * 8, n%d - 1);", index,
               owns_keys(e) ? "key" : "query", index, k->size[own.loop]);
     cuda_line(e, "const %s %s = at_most<%s>(%s + j * 8 + (lane & 3) * 2 + (c & 1), n%d - 1);",
               index, owns_keys(e) ? "query" : "key", index, others.name, k->size[others.loop]);
-    cuda_line(e, "const float product = p[j][c];");
+    cuda_line(e, "const float product = p[i][j][c];");
     cuda_body(e, 0);
     cuda_attention_loads(e);
     cuda_value(e, score, &value);
     if (k->cuda.part == ATTENTION_ROWS) {
-        cuda_line(e, "p[j][c] = %s;", value.data);
+        cuda_line(e, "p[i][j][c] = %s;", value.data);
     } else {
         cuda_line(e, "const float weight = power_of_two(fmaf(%s, factor, -base%s));", value.data,
                   at);
-        cuda_line(e, "const float slope = weight * (d[j][c] - mean%s);", at);
+        cuda_line(e, "const float slope = weight * (d[i][j][c] - mean%s);", at);
         cuda_value(e, k->cuda.slope, &slope);
-        cuda_line(e, "p[j][c] = %s;", k->cuda.part == ATTENTION_DV ? "weight" : slope.data);
+        cuda_line(e, "p[i][j][c] = %s;", k->cuda.part == ATTENTION_DV ? "weight" : slope.data);
     }
+    cuda_end(e);
     cuda_end(e);
     cuda_end(e);
     text_free(&value);
@@ -264,7 +275,8 @@ end_of_others(CudaEmit *e)
     cuda_line(e, "#pragma unroll");
     cuda_line(e, "for (int j = 0; j < %d; j++)", HALF / 2);
     cuda_line(e,
-              "    if (%s + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[j >> 2][j & 3] = %s;",
+              "    if (%s + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[0][j >> 2][j & 3] = "
+              "p[1][j >> 2][j & 3] = %s;",
               others.name, count, e->kernel->cuda.part == ATTENTION_ROWS ? "-INFINITE" : "0");
     cuda_end(e);
 }
@@ -277,25 +289,30 @@ half_tile(CudaEmit *e)
     cuda_block(e, "for (int h = 0; h < 2; h++)");
     cuda_line(e, "const %s %s = tile * %d + h * %d;", cuda_index(e), side_of(e, !owns_keys(e)).name,
               KEY_TILE, HALF);
-    cuda_line(e, "float p[%d][4], d[%d][4];", HALF / 8, HALF / 8);
+    cuda_line(e, "float p[2][%d][4], d[2][%d][4];", HALF / 8, HALF / 8);
     if (owns_keys(e)) declare_half_sums(e);
     cuda_line(e, "multiply_rows<T, %d>(p, a, shared[tile & 1][0], h * %d, lane);", HALF / 8, HALF);
     if (part != ATTENTION_DV)
         cuda_line(e, "multiply_rows<T, %d>(d, b, shared[tile & 1][1], h * %d, lane);", HALF / 8,
                   HALF);
     else
-        cuda_line(e, "for (int j = 0; j < %d; j++) d[j >> 2][j & 3] = 0;", HALF / 2);
-    cuda_attention_tile(e, put_elements, 1);
+        cuda_line(e, "for (int j = 0; j < %d; j++) d[0][j >> 2][j & 3] = d[1][j >> 2][j & 3] = 0;",
+                  HALF / 2);
+    cuda_attention_tile(e, put_elements, 2);
     end_of_others(e);
     if (part == ATTENTION_ROWS)
-        cuda_line(e, "sum_rows<%d>(most, sum, weighted, p, d, factor);", HALF / 8);
+        cuda_line(
+            e,
+            "for (int i = 0; i < 2; i++) sum_rows<%d>(most[i], sum[i], weighted[i], p[i], d[i], "
+            "factor);",
+            HALF / 8);
     else
         cuda_line(e, "add_rows<T, %d>(o, p, shared[tile & 1][%d], h * %d, lane);", HALF / 8,
                   part == ATTENTION_DV, HALF);
     cuda_end(e);
 }
 
-/* Of each of the thread's two rows. */
+/* Of each of the thread's four rows. */
 static void
 store(CudaEmit *e)
 {
@@ -305,25 +322,28 @@ store(CudaEmit *e)
     bool sums = k->cuda.part == ATTENTION_ROWS;
     const char *type = cuda_type(k->operands.at[at].dtype);
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int u = 0; u < 2; u++)");
+    cuda_block(e, "for (int i = 0; i < 4; i++)");
+    cuda_line(e, "const int u = i & 1;");
     if (sums) {
+        cuda_line(
+            e, "float total = sum[i >> 1][u], share = weighted[i >> 1][u], top = most[i >> 1][u];");
         cuda_line(e, "#pragma unroll");
         cuda_block(e, "for (int mask = 1; mask < 4; mask += mask)");
-        cuda_line(e, "sum[u] += __shfl_xor_sync(0xffffffffu, sum[u], mask);");
-        cuda_line(e, "weighted[u] += __shfl_xor_sync(0xffffffffu, weighted[u], mask);");
+        cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, mask);");
+        cuda_line(e, "share += __shfl_xor_sync(0xffffffffu, share, mask);");
         cuda_end(e);
     }
-    cuda_line(e, "const %s row = mine + u * 8;", cuda_index(e));
+    cuda_line(e, "const %s row = mine + i * 8;", cuda_index(e));
     cuda_line(e, "if (row >= n%d%s) continue;", k->size[own.loop], sums ? " || (lane & 3)" : "");
     cuda_line(e, "%s *const to = (%s *)(r%d + row * n%d);", type, type, at,
               k->operands.at[at].stride[own.loop]);
     if (sums) {
-        cuda_line(e, "to[0] = (most[u] == -INFINITE ? 0 : most[u] * factor) + log2f(sum[u]);");
-        cuda_line(e, "to[1] = weighted[u] / sum[u];");
+        cuda_line(e, "to[0] = (top == -INFINITE ? 0 : top * factor) + log2f(total);");
+        cuda_line(e, "to[1] = share / total;");
     } else {
         cuda_line(e, "#pragma unroll");
         cuda_line(e, "for (int j = 0; j < 8; j++) store_both(to + j * 8 + (lane & 3) * 2, "
-                     "o[j][2 * u], o[j][2 * u + 1]);");
+                     "o[i >> 1][j][2 * u], o[i >> 1][j][2 * u + 1]);");
     }
     cuda_end(e);
 }

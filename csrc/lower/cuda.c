@@ -578,7 +578,7 @@ cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
     Graph *g = n->lw->graph;
     SizeId batch = outer_size(n, n->nloops - 2);
     int own = n->nloops - (attention_owns_keys(c->part) ? 1 : 2);
-    c->threads = c->part < 0 ? QUERY_TILE : 2 * QUERY_TILE;
+    c->threads = QUERY_TILE;
     if (hopper) lay_on_hopper(c, step);
     c->lanes = c->pack = 1;
     c->parts = -1;

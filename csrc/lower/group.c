@@ -100,8 +100,8 @@ add_member(Lowering *lw, int number, NodeId id)
     lw->remaining--;
     for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
         NodeId storage = graph_node(lw->graph, node->args[k])->storage;
-        if (!node_is_virtual(&lw->virtuals, storage) && lw->touched[storage] < number)
-            lw->touched[storage] = number;
+        bool in_memory = !node_is_virtual(&lw->virtuals, storage) || lw->needed[storage];
+        if (in_memory && lw->touched[storage] < number) lw->touched[storage] = number;
     }
     lw->touched[id] = number;
     return VEC_PUSH(lw->arena, &g->nodes, id);

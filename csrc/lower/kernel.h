@@ -158,7 +158,7 @@ cuda_tile_pitch(DType dtype, int side)
    columns that the copy engine takes at once, and their bytes in shared memory. */
 enum { QUERY_TILE = 128, KEY_TILE = 64, GROUP_QUERIES = 64, BOX_COLUMNS = 64 };
 
-/* A gradient's blocks have QUERY_TILE queries, or as many keys, 16 a warp. */
+/* A gradient's blocks have QUERY_TILE queries, or as many keys. */
 static inline bool
 attention_owns_keys(int32_t part)
 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -241,6 +242,7 @@ def _on_device(args: Sequence[Any]) -> bool:
     return any(_trees.is_on_device(value) for arg in args for _, value in _trees.leaves(arg))
 
 
+_here = threading.local()
 _UNLIMITED = {"recompile_limit": 1 << 20, "accumulated_recompile_limit": 1 << 20}
 
 
@@ -251,10 +253,17 @@ def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         ("device", asked.argnums, asked.has_aux),
         lambda: _repeated.in_one_graph(asked, True, "wait", _UNLIMITED),
     )
+    if getattr(_here, "is_in_one_graph", False):  # what was compiled runs as plain Python
+        raise DerivativeError(
+            "a gradient of CuPy's arrays is left to Python: no plan was made for it"
+        )
+    _here.is_in_one_graph = True
     try:
         return compiled(*args, **kwargs)
     except GraphBreakError as error:
         raise DerivativeError(f"a gradient of CuPy's arrays has to be one graph: {error}") from None
+    finally:
+        _here.is_in_one_graph = False
 
 
 def grad(

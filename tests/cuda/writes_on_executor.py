@@ -589,3 +589,19 @@ def number_that_may_not_fit(x):
 )  # fmt: skip
 def test_breaks(function, told):
     assert told in breaks(function, device(values((4, 4))))
+
+
+def test_a_number_is_read_before_it_is_written():
+    """An array without axes, in memory since it is written, by a kernel that another value's reader precedes."""
+
+    @once
+    def function(x, y):
+        first, steps = x + x, y[1:] - y[:-1]
+        span = x.max() - x.min()
+        was = span.astype("f4")
+        span[...] = steps.mean(axis=-1, keepdims=True)
+        return first, steps, span, was
+
+    for _ in range(2):
+        *_, span, was = function(device(np.arange(5.0)), device(np.arange(4.0) * 3))
+    assert (host(span), host(was)) == (3, 4)

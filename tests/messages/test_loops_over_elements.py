@@ -405,7 +405,9 @@ def test_a_number_of_two_classes_is_no_length():
         return s
 
     text = details(adds_some, F64[:30, None])
-    assert "'s' is Python's number, after others a numpy.float64 (begin with np.float64(...))" in text
+    assert (
+        "'s' is Python's number, after others a numpy.float64 (begin with np.float64(...))" in text
+    )
     check(adds_some_floats, F64[:30, None], whole=True)
 
 
