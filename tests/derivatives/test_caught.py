@@ -62,10 +62,9 @@ def test_what_the_function_catches_is_no_derivative_of_another_way(f):
         with pytest.raises(DerivativeError, match="caught an exception|no graph follows"):
             grad(f)(np.array([0.0, 1.0]))
     given = np.array([4.0, 2.0])
-    if f is not factor:
-        steps = np.eye(2) * 1e-6
-        expected = [(f(given + step) - f(given - step)) / 2e-6 for step in steps]
-        assert np.allclose(grad(f)(given), expected)
+    steps = np.eye(2) * 1e-6
+    expected = [(f(given + step) - f(given - step)) / 2e-6 for step in steps]
+    assert np.allclose(grad(f)(given), expected)
 
 
 def test_what_it_does_not_catch_comes_out():
