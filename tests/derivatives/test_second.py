@@ -57,3 +57,11 @@ def test_arrays_of_which_numpy_warns():
 
     value, direction = pycompile.jvp(f, (np.arange(3.0),), (np.ones(3),))
     assert (value, direction) == (9.0, 18.0)
+
+
+def test_a_mask_of_no_element():
+    """NumPy takes it of an array of any length."""
+    x = np.ones((4, 3))
+    out, pull = pycompile.vjp(lambda x: x[np.zeros(0, bool)], x)
+    (gradient,) = pull(np.ones(out.shape))
+    assert out.shape == (0, 3) and not gradient.any() and gradient.shape == x.shape

@@ -126,8 +126,8 @@ def take_along_axis_arr(g, o, arr, indices, axis=-1):
 def getitem_a(g, o, a, b):
     if not isinstance(a, (np.ndarray, np.generic)):
         raise NoRule(f"an item of a {type(a).__name__}")
-    if isinstance(b, np.ndarray) and b.dtype == bool and b.ndim:
-        return unmasked(g, a, b)
+    if isinstance(b, np.ndarray) and b.dtype == bool and b.ndim and b.shape == a.shape[: b.ndim]:
+        return unmasked(g, a, b)  # NumPy takes an empty mask of any array, too
     return _added(a.shape, b, g)
 
 
