@@ -312,8 +312,9 @@ add_result(Match *m, NodeId of)
     return result == NO_NODE ? -1 : VEC_PUSH(m->g->arena, &region->results, result);
 }
 
-int
-attention_add_region(Match *m)
+/* With the slopes' expression where there is a gradient. */
+static int
+add_region(Match *m)
 {
     static const DType params[] = {DT_F32, DT_I64, DT_I64, DT_F32}; /* graph.h, `attention` */
     Graph *g = m->g;
@@ -445,25 +446,32 @@ find_first(Match *m, NodeId id)
     return NO_NODE;
 }
 
+int
+attention_become(Match *m, NodeId id, Op op, const NodeId *factors, int count, int64_t part)
+{
+    Graph *g = m->g;
+    m->args.len = 0;
+    for (int i = 0; i < count; i++)
+        if (VEC_PUSH(g->arena, &m->args, factors[i]) < 0) return -1;
+    if (add_region(m) < 0) return -1;
+    NodeId *args = arena_copy(g->arena, m->args.at, sizeof(NodeId) * (size_t)m->args.len);
+    if (args == NULL) return -1;
+    Node *node = graph_node(g, id);
+    node->op = op;
+    node->args = args;
+    node->nargs = m->args.len;
+    node->attrs = (Attrs){.index = part};
+    graph_own(g, id, m->region);
+    return 0;
+}
+
 /* The nodes of `out` become an attention in its place.  0 or -1. */
 static int
 fuse(Match *m, NodeId out)
 {
-    Graph *g = m->g;
-    NodeId q = graph_node(g, m->first)->args[0], k = graph_node(g, m->first)->args[1];
-    m->args.len = 0;
-    if (VEC_PUSH(g->arena, &m->args, q) < 0 || VEC_PUSH(g->arena, &m->args, k) < 0 ||
-        VEC_PUSH(g->arena, &m->args, m->v) < 0 || attention_add_region(m) < 0)
-        return -1;
-    NodeId *args = arena_copy(g->arena, m->args.at, sizeof(NodeId) * (size_t)m->args.len);
-    if (args == NULL) return -1;
-    Node *node = graph_node(g, out);
-    node->op = OP_attention;
-    node->args = args;
-    node->nargs = m->args.len;
-    node->attrs = (Attrs){0};
-    graph_own(g, out, m->region);
-    return 0;
+    const Node *first = graph_node(m->g, m->first);
+    const NodeId factors[] = {first->args[0], first->args[1], m->v};
+    return attention_become(m, out, OP_attention, factors, 3, 0);
 }
 
 /* Calls without effect that nothing reads any more; others are kept since they may fail. */

@@ -46,8 +46,8 @@ bool attention_is_product(const Match *m, NodeId id);
 bool attention_has_aligned_rows(const Graph *g, NodeId id, int across);
 /* Can `id` be computed in the region, in float32 where it comes from the first product? */
 bool attention_fits(Match *m, NodeId id);
-/* Makes the region of an attention, with the slopes' where there is a gradient.  0 or -1. */
-int attention_add_region(Match *m);
+/* The node becomes this op of the factors and what the region that it gets reads.  0 or -1. */
+int attention_become(Match *m, NodeId id, Op op, const NodeId *factors, int count, int64_t part);
 
 /* ---- attention_back.c ---- */
 /* Is there the gradient of the attention whose result is `out`?  Fills in `back`. */

@@ -169,22 +169,9 @@ attention_find_back(Match *m, NodeId out)
 static int
 fuse_part(Match *m, NodeId id, AttentionPart part, NodeId rows)
 {
-    Graph *g = m->g;
-    const Node *first = graph_node(g, m->first);
-    NodeId factors[] = {first->args[0], first->args[1], m->v, m->back.g, rows};
-    m->args.len = 0;
-    for (int i = 0; i < 4 + (part != ATTENTION_ROWS); i++)
-        if (VEC_PUSH(g->arena, &m->args, factors[i]) < 0) return -1;
-    if (attention_add_region(m) < 0) return -1;
-    NodeId *args = arena_copy(g->arena, m->args.at, sizeof(NodeId) * (size_t)m->args.len);
-    if (args == NULL) return -1;
-    Node *node = graph_node(g, id);
-    node->op = OP_attention_back;
-    node->args = args;
-    node->nargs = m->args.len;
-    node->attrs = (Attrs){.index = part};
-    graph_own(g, id, m->region);
-    return 0;
+    const Node *first = graph_node(m->g, m->first);
+    const NodeId factors[] = {first->args[0], first->args[1], m->v, m->back.g, rows};
+    return attention_become(m, id, OP_attention_back, factors, 4 + (part != ATTENTION_ROWS), part);
 }
 
 /* Two numbers for each query. */
