@@ -51,7 +51,7 @@ find_written(const Late *l)
         const Node *node = graph_node(g, id);
         if (!l->lw->live[id]) continue;
         if (node->op == OP_scatter && !node_commits(g, id)) note_written(l, node->args[0]);
-        if (op_info(node->op)->kind == KIND_REGION)
+        if (op_info(node->op)->kind == KIND_REGION || node->op == OP_collective)
             for (int k = 0; k < node->nargs; k++) note_written(l, node->args[k]);
     }
 }
