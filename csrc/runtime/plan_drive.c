@@ -62,11 +62,12 @@ failed(Driven *d)
 {
     Run *run = d->run;
     if (d->answer != ANSWER_YES) return d->answer;
-    run->step = (int)d->seen.step;
-    if (d->seen.raised & d->seen.told) {
-        note_flags(run, d->seen.raised & d->seen.told);
-        return report_flags(run, d->seen.raised & d->seen.told);
+    unsigned told = d->seen.raised & d->seen.told;
+    if (d->seen.step >= 0) { /* else a step that the plan has done has noted them */
+        run->step = (int)d->seen.step;
+        note_flags(run, told);
     }
+    if (told != 0) return report_flags(run, told);
     run->why = fails_by_itself;
     return ANSWER_NO;
 }

@@ -8,9 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from differential import check
+from differential import check, differences, observe
 
 import pycompile
+from pycompile import _C
 from pycompile._C import Graph, graph_pass
 from pycompile._eager import run
 
@@ -634,3 +635,34 @@ def test_flags_are_seen_in_whichever_turn(at):
 
 def test_flags_of_pythons_floats_are_not():
     is_one_plan(python_floats_between, np.ones(400), 2.0, np.zeros(400))
+
+
+def divides_until(a, b, t, n):
+    a = a.copy()
+    b = b.copy()
+    x = a * 1
+    y = x + 1
+    z = b * 2
+    k, i, same = 0, 0, None
+    while a.sum() < 2.5:
+        i += 1
+        if i > 9:
+            break
+        z = (b * 0.5) / n
+        if np.abs(x * a).mean() < t:
+            x = x / n
+            break
+        z = np.where(x > 0.3, x, y) * x
+    same = x is y or x is a
+    return x, k
+
+
+def test_a_division_by_zero_in_a_turn_that_the_plan_does():
+    compiled = pycompile.compile(divides_until, dynamic=True, options={"plan_always": True})
+    _C.report_begin()  # why a run was undone is told
+    try:
+        for n in (2, 1):
+            args = (np.linspace(1.0, 2.0, n), np.ones(n), np.nan, 0)
+            assert differences(observe(divides_until, args, {}), observe(compiled, args, {})) == []
+    finally:
+        _C.report_end()
