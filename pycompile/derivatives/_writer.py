@@ -85,7 +85,7 @@ class Writer:
     def view(self, node: Node) -> _views.View:
         view = _views.find(self.place(node.args[0]), self.place(node))
         if view is None:
-            raise no_rule(node, f"the view {node.text}")
+            raise no_rule(node, view_told(node))
         return view
 
     def places(self, node: Node) -> Any:
@@ -99,7 +99,7 @@ class Writer:
         else:
             places = _views.places(base, part)
         if places is None:
-            raise no_rule(node, f"the view {node.text}")
+            raise no_rule(node, view_told(node))
         return places
 
     def const(self, node: Node) -> str:
@@ -594,6 +594,13 @@ class Writer:
         if node.op in PREFIX:
             return f"({PREFIX[node.op]}{args[0]})"
         return f"({args[0]} {INFIX[node.op]} {args[1]})" if node.op in INFIX else None
+
+
+def view_told(node: Node) -> str:
+    """What a view is called that has no rule."""
+    if node.dtype != node.args[0].dtype:
+        return f"a view of an array of {np.dtype(node.args[0].dtype).name} as one of {np.dtype(node.dtype).name}"
+    return f"the view {node.text}"
 
 
 def is_given(node: Node) -> bool:
