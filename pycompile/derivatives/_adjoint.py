@@ -23,7 +23,8 @@ class Scope:
 
     def __init__(self, nodes: Sequence[Node], kind: str, outer: Scope | None, loop: Any) -> None:
         self.ids = {node.id for node in nodes}
-        self.kind = kind  # "graph", "again" (all is computed again), "turns" (of a loop over elements), "sum" (of a row)
+        # "graph", "again" (all is computed again), "turns" (of a loop over elements), "sum" (of a row)
+        self.kind = kind
         self.outer, self.loop = outer, loop
         self.have: set[int] = set()
         self.front = Text()
