@@ -614,15 +614,15 @@ class Vector(NamedTuple):
     """An operand of an element_dot."""
 
     array: Node
-    index: list[Node]  # of its first element
+    first: list[Node]  # the index of its first element
     axis: int
     step: int
     length: Node
 
     def key(self, ref: Callable[[Node], str]) -> str:
         """As a subscript; where the step is negative, of the elements from the last to the first."""
-        index = list(map(ref, self.index))
-        first, length, step = index[self.axis], ref(self.length), abs(self.step)
+        index, length, step = list(map(ref, self.first)), ref(self.length), abs(self.step)
+        first = index[self.axis]
         ahead = f"{step} * ({length} - 1)"
         if self.step < 0:
             slice_ = f"{first} - {ahead}:{first} + 1"
