@@ -376,6 +376,8 @@ check_kind(const Check *c, NodeId id, const Node *node)
     case KIND_COPY:
         RULE(node->op != OP_copy || type_same_shape(arg_type(c, node, 0), &node->type),
              "the copy has another shape");
+        RULE(node->type.offset == NO_SIZE || size_is_zero(c->g, node->type.offset),
+             "the copy begins behind its start");
         for (int i = 0; i < node->nargs; i++)
             RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
         return 0;

@@ -23,9 +23,8 @@ class Scope:
 
     def __init__(self, nodes: Sequence[Node], kind: str, outer: Scope | None, loop: Any) -> None:
         self.ids = {node.id for node in nodes}
-        self.kind = (
-            kind  # "graph", "again" (all is computed again), "turns" (of a loop over elements)
-        )
+        # "graph", "again" (all is computed again), "turns" (of a loop over elements), "sum" (of a row)
+        self.kind = kind
         self.outer, self.loop = outer, loop
         self.have: set[int] = set()
         self.front = Text()
@@ -81,6 +80,8 @@ class Adjoint(Writer):
             int, Node
         ] = {}  # of the nest: loads, which this array still has: _finals.py
         self.is_free = False  # of the nest: no stack is needed
+        # Of the nest, by root: arrays of which rows are read, which the reverse run leaves as they were.
+        self.undone: dict[int, str] = {}
 
     # ---- values of the forward pass ----
 
@@ -114,12 +115,12 @@ class Adjoint(Writer):
         self.recomputed.append(node)
         text, inside, self.text = self.text, self.scope, scope.front
         self.scope = scope
-        self.nest += scope.kind == "turns"
+        self.nest += scope.kind in ("turns", "sum")
         if node.op == "result" and node.args[0].regions:
             self.again_region(node.args[0], scope)
         else:
             self.write(node)
-        self.nest -= scope.kind == "turns"
+        self.nest -= scope.kind in ("turns", "sum")
         self.text, self.scope = text, inside
 
     def again_region(self, node: Node, scope: Scope) -> None:
@@ -175,7 +176,12 @@ class Adjoint(Writer):
 
     def op_element_load(self, node: Node) -> str:
         array = self.finals.get(node.id, node.args[0])
-        return f"{self.ref(array)}[{', '.join(map(self.ref, node.args[1:]))}]"
+        name = self.array(array) if self.scope.kind == "sum" else self.ref(array)
+        return f"{name}[{', '.join(map(self.ref, node.args[1:]))}]"
+
+    def array(self, node: Node) -> str:
+        """An array as it was when the turn, which is being gone through in reverse, had come here."""
+        return self.undone.get(self.root(node)) or self.ref(node)
 
     def save(self, node: Node, text: str, scope: Scope) -> None:
         """Reads a value of a turn from the stack that the second run of the loop fills."""

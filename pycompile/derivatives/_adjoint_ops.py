@@ -37,7 +37,7 @@ class Ops(Adjoint):
             if isinstance(arg, str) or arg not in self.active or text is None:
                 continue
             names = _Lazy(self, node, g, args)
-            if self.scope.kind == "turns" and text == DIVISOR:
+            if self.scope.kind in ("turns", "sum") and text == DIVISOR:
                 text = DIVISOR_IN_TURNS
             if len(args) > 1 and ("**" in text or "power_base" in text):
                 text = self.const_power(node, text, args[1])
@@ -87,7 +87,7 @@ class Ops(Adjoint):
 
     def pull_where(self, node: Node, g: str) -> None:
         """Numbers in a loop over elements are chosen as Python does it: np.where would make arrays."""
-        if self.scope.kind != "turns" or node.form == "array":
+        if self.scope.kind not in ("turns", "sum") or node.form == "array":
             self.pull_kind_pointwise(node, g)
             return
         test, zero = self.ref(node.args[0]), self.zero(node)

@@ -10,7 +10,7 @@ from pycompile.derivatives._adjoint import Scope, Turns
 from pycompile.derivatives._adjoint_calls import Calls
 from pycompile.derivatives._finals import final_loads, is_free
 from pycompile.derivatives._text import Node, Text, no_rule
-from pycompile.derivatives._writer import Writer, dtype_text
+from pycompile.derivatives._writer import Writer, dtype_text, vectors_of
 
 
 class Backward(Calls):
@@ -32,7 +32,8 @@ class Backward(Calls):
 
     def pull_all(self, nodes: Sequence[Node]) -> None:
         for node in reversed(nodes):
-            if node.id in self.active.ids or node.regions or node.id in self.multi:
+            is_undone = node.op == "element_store" and self.root(node) in self.undone
+            if node.id in self.active.ids or node.regions or node.id in self.multi or is_undone:
                 self.pull(node)
 
     def pull(self, node: Node) -> None:
@@ -67,9 +68,10 @@ class Backward(Calls):
         special(node, g)
 
     def touches(self, node: Node) -> bool:
-        """Does a region in a loop store into an active array?"""
+        """Does a region in a loop store into an active array, or one whose stores are undone?"""
         return any(
-            (each.op == "element_store" and each in self.active) or self.touches(each)
+            (each.op == "element_store" and (each in self.active or self.root(each) in self.undone))
+            or self.touches(each)
             for region in node.regions
             for each in region.nodes
         )
@@ -198,7 +200,30 @@ class Backward(Calls):
     # ---- loops over elements ----
 
     def pull_fold(self, node: Node) -> None:
-        raise no_rule(node, "a sum of a row in a loop over elements")
+        """Of a sum of a row: that of each of its elements, which are computed again."""
+        ct, (body,), outer = self.multi.pop(node.id)[0], node.regions, self.scope
+        for arg in self.outer_nodes(node):
+            if arg.form != "array" or self.root(arg) not in self.ct:
+                self.defined(arg)
+        self.text.put(f"for v{body.params[0].id} in range({self.bounds(node)}):", node)
+        before, owned, text = dict(self.ct), set(self.owned), self.text
+        self.scope, self.text = Scope((*body.params, *body.nodes), "sum", outer, outer.loop), Text()
+        self.text.depth = self.scope.front.depth = text.depth + 1
+        self.scope.have.add(body.params[0].id)
+        self.add(body.results[0], ct, node)
+        self.pull_all(body.nodes)
+        text.lines += self.scope.front.lines + self.text.lines or ["    " * text.depth + "    pass"]
+        text.places += self.scope.front.places + self.text.places
+        self.scope, self.text, self.ct, self.owned = outer, text, before, owned
+
+    def pull_element_dot(self, node: Node, g: str) -> None:
+        x, y = vectors_of(node)
+        for one, other in ((x, y), (y, x)):
+            if one.array not in self.active:
+                continue
+            name, key = self.ct[self.root(one.array)], one.key(self.ref)
+            row = other.turned(f"{self.array(other.array)}[{other.key(self.ref)}]")
+            self.text.put(f"{name}[{key}] += {one.turned(f'({g} * {row})')}", node)
 
     def pull_loop(self, node: Node) -> None:
         """A second run saves what the turns need, and the turns are gone through in reverse.
@@ -212,6 +237,7 @@ class Backward(Calls):
             return
         self.find_roots(node)
         self.find_finals(node)
+        self.undone = undone_in(node, self.roots)
         self.saves = {}
         text, self.text = self.text, Text()
         self.text.depth = text.depth
@@ -334,7 +360,10 @@ class Backward(Calls):
                     self.owned.add(name)
                     arrays.append((param, arg))
             else:
-                self.text.put(f"c{param.id} = {cts.get(i, self.zero(param))}")
+                ct = cts.get(i, self.zero(param))
+                if outer.kind != "turns" and i in cts:  # or else an array of no axis may be given
+                    ct = f"{dtype_text(param.dtype)}({ct})"
+                self.text.put(f"c{param.id} = {ct}")
                 numbers.append((i, param, arg))
         first = (
             start.op == "const" and start.object == 0 and step.op == "const" and step.object == 1
@@ -397,6 +426,12 @@ class Backward(Calls):
 
     def pull_element_store(self, node: Node) -> None:
         array, *index, value = node.args
+        before = self.undone.get(self.root(array))
+        if before is not None:
+            loop, saved = self.scope.loop, f"o{node.id}"
+            loop.saved[saved], self.saves[saved] = node.dtype, loop
+            key = ", ".join(map(self.ref, index))
+            self.text.put(f"{before}[{key}] = s_{saved}[{loop.at}]", node)
         if node not in self.active:
             return
         name = self.ct.get(self.root(array))
@@ -415,6 +450,28 @@ def loops_in(node: Node) -> list[Node]:
         for each in region.nodes:
             out += loops_in(each)
     return out
+
+
+def undone_in(nest: Node, roots: dict[int, int]) -> dict[int, str]:
+    """The arrays that a nest carries and reads rows of, by root, with their names in the second run."""
+    read: set[int | None] = set()
+
+    def walk(nodes: Sequence[Node], is_sum: bool) -> None:
+        for node in nodes:
+            if node.op == "element_dot":
+                read.update(roots.get(vector.array.id) for vector in vectors_of(node))
+            elif node.op == "element_load" and is_sum:
+                read.add(roots.get(node.args[0].id))
+            for region in node.regions:
+                walk(region.nodes, is_sum or node.op == "loop_sum")
+
+    walk((nest,), False)
+    params = nest.regions[0].params[1:]
+    return {
+        roots[param.id]: f"v{nest.id}_{i}"
+        for i, param in enumerate(params)
+        if param.id in roots and roots[param.id] in read
+    }
 
 
 def turns_in(node: Node) -> dict[int, Turns]:
@@ -490,6 +547,9 @@ class _Second(Writer):
             self.text.put(f"s_{name}[{loop.at}] = {value}")
 
     def write(self, node: Node) -> None:
+        if node.op == "element_store":
+            array, *index = map(self.ref, node.args[:-1])
+            self.save(f"o{node.id}", f"{array}[{', '.join(index)}]")
         super().write(node)
         if node.regions:
             for i in range(len(node.regions[0].results)):

@@ -412,6 +412,10 @@ class Plan:
             tape.write(target, outs[i] if i in case.outputs else None, view)
             if self.followed is not False:
                 self.note(target, outputs[i], view)
+        for node, value in zip(self.graph.outputs, outputs, strict=True):
+            base = root(node) if node.kind == "view" else node
+            if base is not node and base.op == "input":
+                tape.know_view_of_constant(inputs[by_id[base.id]], value)
 
     def note(self, target: Any, value: Any, view: _views.View | None) -> None:
         """What will be in an array when the runtime has written into it."""

@@ -203,6 +203,11 @@ class Tape:
         elif is_known:
             self.known[id(value)] = (value, None)
 
+    def know_view_of_constant(self, base: Any, value: Any) -> None:
+        """A view of what depends on nothing: no memory that is active tells of it."""
+        if self.find(base) == (True, None) and not self.was_written(base):
+            self.know_constant(value)
+
     def slot(self, value: Any, node: Any) -> int | None:
         """The slot of an input of a plan."""
         is_known, slot = self.find(value)

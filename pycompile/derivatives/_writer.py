@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class Writer:
     def view(self, node: Node) -> _views.View:
         view = _views.find(self.place(node.args[0]), self.place(node))
         if view is None:
-            raise no_rule(node, f"the view {node.text}")
+            raise no_rule(node, view_told(node))
         return view
 
     def places(self, node: Node) -> Any:
@@ -99,7 +99,7 @@ class Writer:
         else:
             places = _views.places(base, part)
         if places is None:
-            raise no_rule(node, f"the view {node.text}")
+            raise no_rule(node, view_told(node))
         return places
 
     def const(self, node: Node) -> str:
@@ -457,8 +457,8 @@ class Writer:
         return f"{array}[{', '.join(index)}]"
 
     def op_element_dot(self, node: Node) -> str:
-        slices = dot_slices(node, self.ref)
-        return f"np.dot({slices[0]}, {slices[1]})" if node.ints[4] else f"{slices[0]} @ {slices[1]}"
+        x, y = (vector.text(self.ref) for vector in vectors_of(node))
+        return f"np.dot({x}, {y})" if node.ints[4] else f"{x} @ {y}"
 
     def op_element_store(self, node: Node) -> None:
         array, *index, value = map(self.ref, node.args)
@@ -557,6 +557,10 @@ class Writer:
     def op_loop_sum(self, node: Node) -> None:
         (body,) = node.regions
         out = f"v{node.id}"
+        row = self.row(node, body.results[0])
+        if row is not None:
+            self.text.put(f"{out}_0 = ({row}).sum()", node)
+            return
         self.text.put(
             f"{out}_each = np.zeros({self.count_of(node)}, {dtype_text(body.results[0].dtype)})",
             node,
@@ -570,6 +574,34 @@ class Writer:
         self.text.depth -= 1
         self.text.put(f"{out}_0 = np.add.reduce({out}_each)")
 
+    def row(self, loop: Node, node: Node) -> str | None:
+        """What a node of a loop_sum is in all turns, as an expression of slices; None: it is no such."""
+        at, (start, stop, step) = loop.regions[0].params[0], loop.args
+        if node is at or node.form == "python" or step.op != "const" or step.object != 1:
+            return None
+        if not any(node is each for each in loop.regions[0].nodes):
+            return self.ref(node)
+        if node.op == "element_load":
+            array, *index = node.args
+            if sum(each is at for each in index) != 1:
+                return None
+            slice_ = f"{self.ref(start)}:{self.ref(stop)}"
+            keys = [slice_ if each is at else self.ref(each) for each in index]
+            return f"{self.ref(array)}[{', '.join(keys)}]"
+        args = [self.row(loop, each) for each in node.args]
+        if node.kind != "pointwise" or None in args or node.dtype[0] != "f":
+            return None
+        if node.op in PREFIX:
+            return f"({PREFIX[node.op]}{args[0]})"
+        return f"({args[0]} {INFIX[node.op]} {args[1]})" if node.op in INFIX else None
+
+
+def view_told(node: Node) -> str:
+    """What a view is called that has no rule."""
+    if node.dtype != node.args[0].dtype:
+        return f"a view of an array of {np.dtype(node.args[0].dtype).name} as one of {np.dtype(node.dtype).name}"
+    return f"the view {node.text}"
+
 
 def is_given(node: Node) -> bool:
     """Is it an input, or a view of one?"""
@@ -578,21 +610,41 @@ def is_given(node: Node) -> bool:
     return node.op == "input"
 
 
-def dot_slices(node: Node, ref: Callable[[Node], str]) -> list[str]:
-    """The two vectors of an element_dot."""
-    args = list(node.args)
-    length = ref(args.pop())
-    out = []
-    for axis, step in zip(node.ints[0:4:2], node.ints[1:4:2], strict=True):
-        array, rank = args[0], len(args[0].shape)
-        index = list(map(ref, args[1 : 1 + rank]))
-        args = args[1 + rank :]
-        start = index[axis]
-        if step == 1:
-            index[axis] = f"{start}:{start} + {length}"
+class Vector(NamedTuple):
+    """An operand of an element_dot."""
+
+    array: Node
+    first: list[Node]  # the index of its first element
+    axis: int
+    step: int
+    length: Node
+
+    def key(self, ref: Callable[[Node], str]) -> str:
+        """As a subscript; where the step is negative, of the elements from the last to the first."""
+        index, length, step = list(map(ref, self.first)), ref(self.length), abs(self.step)
+        first = index[self.axis]
+        ahead = f"{step} * ({length} - 1)"
+        if self.step < 0:
+            slice_ = f"{first} - {ahead}:{first} + 1"
         else:
-            index[axis] = f"stretch({start}, {step}, {length})"
-        out.append(f"{ref(array)}[{', '.join(index)}]")
+            slice_ = f"{first}:{first} + " + (length if step == 1 else f"{ahead} + 1")
+        index[self.axis] = slice_ + f":{step}" * (step > 1)
+        return ", ".join(index)
+
+    def text(self, ref: Callable[[Node], str]) -> str:
+        return self.turned(f"{ref(self.array)}[{self.key(ref)}]")
+
+    def turned(self, text: str) -> str:
+        return text if self.step > 0 else f"{text}[::-1]"
+
+
+def vectors_of(node: Node) -> list[Vector]:
+    args, out = list(node.args), []
+    length = args.pop()
+    for axis, step in zip(node.ints[0:4:2], node.ints[1:4:2], strict=True):
+        rank = len(args[0].shape)
+        out.append(Vector(args[0], args[1 : 1 + rank], axis, step, length))
+        args = args[1 + rank :]
     return out
 
 

@@ -76,11 +76,11 @@ def test_constants_behind_a_break():
     local = np.array([3.0, 4.0, 5.0])
 
     def f(x):
-        y = x * 2
+        y, view = x * 2, GLOBAL[::-1]
         eval("1")
-        return (y * GLOBAL * local * 0.5).sum()
+        return (y * GLOBAL * local * view * 0.5).sum()
 
-    assert np.array_equal(pycompile.grad(f)(np.ones(3)), GLOBAL * local)
+    assert np.array_equal(pycompile.grad(f)(np.ones(3)), GLOBAL * local * GLOBAL[::-1])
 
 
 def test_adaptive_steps():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import grad, value_and_grad
+from pycompile import _C, _eager, grad, value_and_grad
 from pycompile.derivatives import _repeated, _trees
 
 RNG = np.random.default_rng(3)
@@ -481,6 +481,27 @@ def test_a_graph_of_other_sizes_kinds_and_globals():
         factors[0] += 1.0
     with pytest.raises(pycompile.DerivativeError, match="int"):
         asked(np.arange(3), 2)
+
+
+def test_what_is_read_again_of_memory_that_was_written_since_is_a_copy_that_begins_at_its_start():
+    def f(a):
+        q = np.zeros((3, 3))
+        q[:, 1] = a[:, 0] * 2.0
+        q[:, 2] = np.sqrt(q[:, 1] + 1.0)
+        product = q[:, 2] @ a[:, 0]
+        q[:, 2] = 0.0
+        return product + q.sum()
+
+    texts = []
+
+    def backend(graph, _):
+        texts.append(graph.text)
+        return lambda *inputs: _eager.run(graph, inputs)
+
+    gradient = pycompile.compile(lambda a: grad(f)(a), backend=backend, mode="wait")
+    assert np.array_equal(gradient(np.eye(3)), grad(f)(np.eye(3)))
+    (text,) = texts
+    assert " = copy(" in _C.Graph.parse(text).text  # which looks at where its arrays begin
 
 
 def test_sizes_that_come_only_once_are_the_tapes():

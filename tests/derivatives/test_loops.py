@@ -271,6 +271,68 @@ def test_loop(f):
     check(f, X.copy(), V.copy(), h=0.01)
 
 
+SQUARE = rng.uniform(0.1, 0.5, (25, 25))  # so many turns that loops stay loops
+ROWS = []
+
+
+@ROWS.append
+def factor(a, b):
+    n, a, y = 25, a @ a.T + 5 * np.eye(25), np.zeros((25, 25))
+    for i in range(n):
+        for j in range(i + 1):
+            s = y[i, :j] @ y[j, :j]
+            if i == j:
+                y[i, j] = np.sqrt(a[i, i] - s)
+            else:
+                y[i, j] = (a[i, j] - s) / y[j, j]
+    x = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        x[i] = (b[i] - y[i, i + 1 :] @ x[i + 1 :] + (b * y[i]).sum()) / y[i, i]
+    return x
+
+
+@ROWS.append
+def written_rows(a, b):
+    y, t, s = b.copy(), np.zeros(25), 0.0
+    for k in range(3, 25):
+        t[k] = 0.1 * k
+        s += y[k - 3 : k].sum() * 0.3 + t[:k] @ b[:k]
+        y[k - 1] = s * b[k]
+        if y[k - 1] > 0.4:
+            y[k] = math.sin(y[k - 3 : k] @ b[k - 3 : k]) + s
+        y[k - 2] *= 0.5 * np.dot(b[k - 3 : k : 2], a[k, 1:3])
+        if s > 40.0:
+            break
+    return y, s
+
+
+@ROWS.append
+def turned(a, b):
+    y = b.copy()
+    for k in range(4, 25):
+        s = a[0, 4 - k % 2 : k] @ y[4 - k % 2 : k] if k > 9 else y[0]
+        y[k] = s * 0.1 + b[:4] @ y[k - 4 : k][::-1] + np.sum(-(a[:, k] * b) / 3.0 - a[k])
+    return y
+
+
+@pytest.mark.parametrize("f", ROWS, ids=lambda f: f.__name__)
+def test_rows_in_loops_over_elements(f):
+    check(f, SQUARE, np.linspace(0.1, 0.5, 25), h=0.01)
+
+
+def test_the_derivative_of_a_pullback_through_rows():
+    def f(a, b):
+        s = 0.0
+        for i in range(len(a)):
+            s += math.tanh(a[i] @ b)
+        return s
+
+    b = np.linspace(0.1, 0.5, 25)
+    _, found = pycompile.jvp(f, (SQUARE, b), (SQUARE[::-1], b[::-1]))
+    by = (SQUARE @ b, SQUARE[::-1] @ b + SQUARE @ b[::-1])
+    assert found == pytest.approx(((1 - np.tanh(by[0]) ** 2) * by[1]).sum(), 1e-12)
+
+
 def test_other_lengths():
     f = next(f for f in PROGRAMS if f.__name__ == "recurrence")
     for n in (1, 2, 3, 40):

@@ -60,6 +60,7 @@ def test_refused(text, error, message):
         ("%1: f64[4] = slice(%0)", "argument's dtype"),
         ("%1: f32[4]{20} = slice(%0)\n%2: f32[4]{20} = scatter(%1, %1, view=[4])", "whole storage"),
         ("%1: f32[4,5] = scatter(%0, %0)", "no view"),
+        ("%1: f32[4]{20} = slice(%0)\n%2: f32[4]{20}+4 = copy(%1)", "behind its start"),
         ("%1: f32[4,5] = scatter(%0, %0, view=[4])", "broadcast to the view"),
         ("%1: f32[4,5] = result(%0, index=0)", "has no results"),
         ("%1: f32[4,5] = cumsum(%0, axis=2)", "out of range"),

@@ -170,6 +170,7 @@ value_then(Interp *in, NodeId node, Value **out)
     Value *number = number_from_outside(in, node);
     if (number != NULL) return given(out, number);
     NodeId now = type.form == FORM_ARRAY ? array_current(in, node) : node;
+    type.offset = NO_SIZE; /* of a copy */
     if (now != NO_NODE && now != node)
         now = graph_add(in->graph, in->region, OP_copy, 1, &node, &type, NULL);
     return now == NO_NODE ? ANSWER_ERROR : push_node(in, now, out);
