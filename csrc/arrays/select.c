@@ -49,22 +49,48 @@ new_selected(PyArrayObject *array, npy_intp count, int axis, size_t *item)
 
 /* ---- selecting ---- */
 
+/* The sum of a word's bytes. */
+static inline npy_intp
+sum_of_bytes(uint64_t word)
+{
+    static const uint64_t even = UINT64_C(0x00FF00FF00FF00FF);
+    return (npy_intp)(((word & even) + (word >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48);
+}
+
 /* The number of true elements; -1 where a byte is neither 0 nor 1. */
 static npy_intp
 count_true(const char *mask, npy_intp n)
 {
-    uint64_t odd = 0, word;
+    uint64_t odd = 0;
     npy_intp count = 0, i = 0;
-    for (; i + 8 <= n; i += 8) {
-        memcpy(&word, mask + i, 8);
-        odd |= word & ~ONES;
-        count += (npy_intp)(word * ONES >> 56);
+    while (i + 16 <= n) {
+        uint64_t words[2], sum[2] = {0, 0};
+        for (int turn = 0; turn < 255 && i + 16 <= n; turn++, i += 16) { /* no byte overflows */
+            memcpy(words, mask + i, sizeof words);
+            sum[0] += words[0];
+            sum[1] += words[1];
+            odd |= (words[0] | words[1]) & ~ONES;
+        }
+        count += sum_of_bytes(sum[0]) + sum_of_bytes(sum[1]);
     }
     for (; i < n; i++) {
         odd |= (uint64_t)(unsigned char)mask[i] & ~ONES;
         count += mask[i];
     }
     return odd ? -1 : count;
+}
+
+/* `i`, behind the stretches of 64 bytes from there on that have no true element. */
+static inline npy_intp
+behind_empty(const char *mask, npy_intp i, npy_intp n)
+{
+    uint64_t words[8];
+    for (; i + 64 <= n; i += 64) {
+        memcpy(words, mask + i, sizeof words);
+        if (words[0] | words[1] | words[2] | words[3]) break;
+        if (words[4] | words[5] | words[6] | words[7]) break;
+    }
+    return i;
 }
 
 /* Up to 8 elements are written beyond those selected so far as long as there is room for them. */
@@ -75,14 +101,19 @@ count_true(const char *mask, npy_intp n)
         for (; i + 8 <= n && k + 8 <= count; i += 8) {                                             \
             uint64_t word;                                                                         \
             memcpy(&word, mask + i, 8);                                                            \
-            if (word == 0) continue;                                                               \
+            if (word == 0) {                                                                       \
+                i = behind_empty(mask, i + 8, n) - 8;                                              \
+                continue;                                                                          \
+            }                                                                                      \
             for (int e = 0; e < 8; e++) {                                                          \
                 to[k] = from[i + e];                                                               \
                 k += mask[i + e];                                                                  \
             }                                                                                      \
         }                                                                                          \
-        for (; k < count; i++)                                                                     \
+        for (; k < count; i++) {                                                                   \
+            i = behind_empty(mask, i, n);                                                          \
             if (mask[i]) to[k++] = from[i];                                                        \
+        }                                                                                          \
     }
 
 /* Elements of any type with so many bytes, and of any alignment: text is aligned to a byte. */
@@ -173,7 +204,10 @@ compress_8_permuted(const Bytes8 *from, const char *mask, npy_intp n, Bytes8 *to
     for (; i + 8 <= n && k + 8 <= count; i += 8) {
         uint64_t word;
         memcpy(&word, mask + i, 8);
-        if (word == 0) continue;
+        if (word == 0) {
+            i = behind_empty(mask, i + 8, n) - 8;
+            continue;
+        }
         unsigned bits = bits_of(word);
         __m256i low = _mm256_loadu_si256((const __m256i *)(from + i));
         __m256i high = _mm256_loadu_si256((const __m256i *)(from + i + 4));
@@ -192,7 +226,10 @@ compress_4_permuted(const Bytes4 *from, const char *mask, npy_intp n, Bytes4 *to
     for (; i + 8 <= n && k + 8 <= count; i += 8) {
         uint64_t word;
         memcpy(&word, mask + i, 8);
-        if (word == 0) continue;
+        if (word == 0) {
+            i = behind_empty(mask, i + 8, n) - 8;
+            continue;
+        }
         __m256i all = _mm256_loadu_si256((const __m256i *)(from + i));
         _mm256_storeu_si256((__m256i *)(to + k), permuted(all, places[bits_of(word)]));
         k += (npy_intp)(word * ONES >> 56);

@@ -15,7 +15,7 @@
 
 #include "kernel.h"
 
-enum { ELEMENT_RANK = 4 }; /* arrays with more axes are not read by element */
+enum { ELEMENT_RANK = MAX_RANK };
 
 typedef struct {
     int32_t operand; /* of the kernel: pointer to the first element */

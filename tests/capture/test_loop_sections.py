@@ -131,6 +131,13 @@ def copied(a, b):
     return a
 
 
+def of_many_axes(a):
+    for i in range(1, len(a)):
+        a[i, 0, :, -1, 0, 1] += a[i - 1, 0, :, 0, 0, 0] * 2
+        a[i, 0, 1, 0, 0, 0] = a[i - 1, 0, 0, 1, 0, 1]
+    return a
+
+
 ARGUMENTS = [
     (lu, (A,)),
     (sweeps, (A,)),
@@ -149,6 +156,7 @@ ARGUMENTS = [
     (filled, (A, 7)),
     (filled, (np.zeros((8, 8), "i4"), 7)),
     (copied, (A, B)),
+    (of_many_axes, (RNG.random((9, 1, 2, 2, 1, 2)),)),
 ]
 
 

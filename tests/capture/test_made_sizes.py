@@ -23,6 +23,13 @@ def empty(n, x):
     return out
 
 
+def ndarray(n, x):
+    out = np.ndarray((n,), dtype=x.dtype)
+    for i in range(n):
+        out[i] = x[i] - 1
+    return out
+
+
 def ones(n, x):
     out, last = np.ones(n), 0.0
     for i in range(1, n):
@@ -104,7 +111,10 @@ def later(n, x):
     return out, y
 
 
-FUNCTIONS = [zeros, empty, ones, full, arange, like, half, table, wide, only_read, until, later]
+FUNCTIONS = [
+    *(zeros, empty, ndarray, ones, full, arange, like),
+    *(half, table, wide, only_read, until, later),
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

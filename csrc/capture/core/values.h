@@ -278,7 +278,7 @@ typedef struct {
 } LoopItem;
 
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
-enum { LOOP_ARRAYS = 32, LOOP_RANK = 4 }; /* arrays: bits of Turn.writes */
+enum { LOOP_ARRAYS = 32, LOOP_RANK = MAX_RANK }; /* arrays: bits of Turn.writes */
 typedef struct {
     int narrays;
     Value *array[LOOP_ARRAYS];
