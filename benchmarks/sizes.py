@@ -1,18 +1,21 @@
 """How many plans functions need for a hundred sizes, and whether each size has NumPy's bits:
-python -m benchmarks.sizes [--calls] [--only NAME] [--first SEED] [--why] [--steady CALLS].
+python -m benchmarks.sizes [--calls] [--only NAME] [--first SEED] [--why] [--steady CALLS] [--new].
 
 The sizes are the same for all functions: 0, 1, primes, powers of two and random ones, two for each
 call.  Columns: plans with `dynamic=None`, plans with `dynamic=True`, and how many of the calls ran
 one.  With --why, a plan more than 2 and 1 is listed with what it was made for.  With --calls, one-line
 functions (size_calls.py).  With --steady, calls of random sizes after 30 others, of which none may
-compile anything."""
+compile anything.  With --new, how long the first call of a size takes, after 30 of others, beside the
+next one, on other arrays of that size: medians over 200 sizes, with both values of `dynamic`."""
 
 from __future__ import annotations
 
 import argparse
 import copy
 import os
+import statistics
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +42,8 @@ Make = Callable[[np.random.Generator, int, int], tuple[Any, ...]]
 MOST = {None: 2, True: 1}
 COUNT = 100
 WARM = 30  # calls before those that may compile nothing
+NEW = 200  # sizes of which the first call is timed
+MOST_NEW = 2.0  # of the next call's time
 
 
 def sizes(seed: int) -> list[tuple[int, int]]:
@@ -273,6 +278,39 @@ def steady(name: str, calls: int) -> bool:
     return failed == 0
 
 
+def timed(function: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    began = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - began
+
+
+def new_sizes(name: str, dynamic: bool | None) -> tuple[float, float]:
+    """Seconds of the first call of a size, and of the next one: medians."""
+    plain, make = plain_of(CASES[name][0]), CASES[name][1]
+    pycompile.reset()
+    compiled = pycompile.compile(plain, dynamic=dynamic)
+    rng = np.random.default_rng(NEW)
+    pairs = rng.permutation([(n, m) for n in range(4, 44) for m in range(4, 44)])
+    calls = [(make(rng, int(n), int(m)), make(rng, int(n), int(m))) for n, m in pairs[: NEW + WARM]]
+    for args, _ in calls[:WARM]:
+        compiled(*args)
+    times = [[timed(compiled, args) for args in both] for both in calls[WARM:]]
+    first, second = (statistics.median(column) for column in zip(*times))
+    return first, second
+
+
+def new_row(name: str) -> bool:
+    cells, good = [], True
+    for dynamic in MOST:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first, second = new_sizes(name, dynamic)
+        good = good and first <= MOST_NEW * second
+        cells.append(f"{first * 1e6:>9.1f}{second * 1e6:>9.1f}{first / second:>7.2f}")
+    print(f"{name:<24}{''.join(cells)}{'' if good else '   *'}", flush=True)
+    return good
+
+
 CASES = _cases()
 
 
@@ -283,6 +321,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the sizes")
     parser.add_argument("--why", action="store_true", help="list the recompiles")
     parser.add_argument("--steady", type=int, default=0, help="calls that compile nothing")
+    parser.add_argument("--new", action="store_true", help="time the first call of a size")
     asked = parser.parse_args()
     if asked.calls:
         CASES.clear()
@@ -292,6 +331,12 @@ def main() -> int:
         print(f"{'function':<24}{'plans':>6}{'runs':>8}{'failed':>8}")
         bad = sum(not steady(name, asked.steady) for name in asked.only)
         print(f"{bad} of {len(asked.only)} functions were to be compiled again")
+        return bad > 0
+    if asked.new:
+        both = f"{'first us':>9}{'next us':>9}{'ratio':>7}"
+        print(f"{'function':<24}{both}{both}")
+        bad = sum(not new_row(name) for name in asked.only)
+        print(f"{bad} of {len(asked.only)} functions take more than {MOST_NEW} times as long")
         return bad > 0
     print(f"{'function':<24}{'None':>6}{'runs':>6}{'True':>6}{'runs':>6}")
     bad = sum(not row(name, sizes(asked.first), asked.why) for name in asked.only)

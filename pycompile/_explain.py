@@ -7,12 +7,15 @@ HTML (_html.py).
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
 from pycompile import _C, _explain_text, _told
 from pycompile._api import (
+    _DEFAULTS,
     _SUSPENDS,
     _compile,
     _require_function,
@@ -156,14 +159,16 @@ def explain(
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
     Plans and counts of all functions are dropped first, as by `reset()`: the next calls of others
-    compile them again, with the code that the disk cache has. What the running program had made of `f` until then is told, too (`so_far`, and a line of the text).
+    compile them again, with the code that the disk cache has.  What the running program had made of
+    `f` until then is told, too (`so_far`, and a line of the text).  What has varied stays a symbol.
 
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
     is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
     and `n` times more compiled, by turns, and the shortest of each is told; 0 is for no such calls.
     These calls get the same arguments, not copies: what a function has written into them, the next
     call finds there.  Where that matters, as when it sorts in place, explain one that makes copies:
-    `explain(lambda x: f(x.copy()), runs=5)(x)`.  The other keywords are those of `compile`.
+    `explain(lambda x: f(x.copy()), runs=5)(x)`.  The other keywords are those of `compile`; what they
+    do not say is as with a compiled `f`, but that a graph may break and that the compiler is waited for.
     """
     _require_function(function, "explain")
     if misplaced:
@@ -173,13 +178,15 @@ def explain(
             f"pycompile.explain({name})(...)"
         )
     _require_runs(runs)
-    settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
+    asked = _settings(backend, dynamic, fullgraph, mode, numerics, options)
+    said = {name: value for name, value in asked.items() if value != _DEFAULTS.get(name)}
+    settings = {**_DEFAULTS, **_own_settings(function), **said}
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
         compiled = _compile(function, settings)
         so_far = _so_far(function, compiled)
         before = _C.hints()
-        _C.reset()
+        _C.reset(True)
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
         seconds: dict[str, float] = {}
@@ -215,6 +222,19 @@ def explain(
         )
 
     return run
+
+
+def _own_settings(function: Any) -> Record:
+    """Those of a compiled function, or of the one in a method or a partial."""
+    while not isinstance(function, _C.CompiledFunction):
+        if isinstance(function, (types.MethodType, classmethod, staticmethod)):
+            function = function.__func__
+        elif isinstance(function, functools.partial):
+            function = function.func
+        else:
+            return {}
+    own = function._options or {}
+    return {name: value for name, value in own.items() if name not in ("fullgraph", "background")}
 
 
 def _so_far(function: Any, compiled: Any) -> dict[str, int]:

@@ -534,3 +534,20 @@ def test_plans_that_are_always_given_back():
         text = " ".join(str(pycompile.explain(inverse)(BIG * 0)).split())
     assert "1 plan tried 1 time, each given back to Python" in text
     assert "run 0 times" not in text and " in such tries" in text
+
+
+def test_a_compiled_function_is_explained_as_it_is_compiled():
+    """Settings that nobody overrides, and symbols for what has varied."""
+
+    def scaled(x):
+        return x * 2 + len(x)
+
+    at_once = pycompile.compile(scaled, dynamic=True)
+    assert "x: float64[1…]" in pycompile.explain(at_once)(np.ones(9)).guards[0]
+    assert "x: float64[9]" in pycompile.explain(at_once, dynamic=False)(np.ones(9)).guards[0]
+    varied = pycompile.compile(scaled)
+    for n in (9, 10):
+        varied(np.ones(n))
+    assert "x: float64[1…]" in pycompile.explain(varied)(np.ones(11)).guards[0]
+    pycompile.reset()
+    assert "x: float64[11]" in pycompile.explain(varied)(np.ones(11)).guards[0]

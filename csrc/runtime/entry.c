@@ -203,9 +203,10 @@ tell_spaces(CodeNote *note, const PyCodeObject *code)
              MOST_SPACES);
 }
 
-/* Moves the entries' contents to `to` and counts them; what they own is still to be released. */
+/* Moves the entries' contents to `to` and counts them; what they own is still to be released.  With
+   `varied` they keep which values and lengths were others from call to call. */
 static int
-detach_entries(CodeState *state, Entry *to)
+detach_entries(CodeState *state, Entry *to, bool varied)
 {
     int count = 0;
     state->plan_runs = state->compiles = state->recompiles = state->runs_seen = 0;
@@ -220,8 +221,10 @@ detach_entries(CodeState *state, Entry *to)
     state->ticket = 0;
     for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
-        to[count++] = *state->entries[i];
+        to[count] = *state->entries[i];
         entry_forget(state->entries[i]);
+        if (varied) state->entries[i]->nvaried = to[count].nvaried;
+        count++;
     }
     return count;
 }
@@ -242,7 +245,7 @@ hand_over(CodeState *state, PyObject *globals, PyObject *builtins)
 {
     Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(count_entries(state) + 1));
     if (detached == NULL) return -1;
-    int count = detach_entries(state, detached);
+    int count = detach_entries(state, detached, false);
     state->globals = globals;
     state->builtins = builtins;
     state->heat = (Heat){0};
@@ -301,7 +304,7 @@ function_is_library(PyFunctionObject *function)
 
 /* Detaches first and releases afterwards: a destructor may run any code, even a reset. */
 void
-entry_reset(void)
+entry_reset(bool varied)
 {
     int count = 0, room = 0;
     entry_epoch++;
@@ -313,7 +316,7 @@ entry_reset(void)
         return;
     }
     for (CodeState *state = all_states; state != NULL; state = state->next)
-        count += detach_entries(state, detached + count);
+        count += detach_entries(state, detached + count, varied);
     for (int i = 0; i < count; i++) entry_clear(&detached[i]);
     mem_free(detached);
 }

@@ -424,6 +424,7 @@ static PyMethodDef compiled_methods[] = {
 static PyMemberDef compiled_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(CompiledFunction, function), READONLY, NULL},
     {"__followed__", T_OBJECT, offsetof(CompiledFunction, followed), READONLY, NULL},
+    {"_options", T_OBJECT, offsetof(CompiledFunction, options), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -472,10 +473,12 @@ PyTypeObject CompiledFunction_Type = FUNCTION_TYPE("CompiledFunction", compiled_
 PyTypeObject DisabledFunction_Type = FUNCTION_TYPE("DisabledFunction", disabled_new);
 
 static PyObject *
-hook_reset(PyObject *self, PyObject *none)
+hook_reset(PyObject *self, PyObject *args)
 {
-    (void)self, (void)none;
-    entry_reset();
+    int varied = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "|p", &varied)) return NULL;
+    entry_reset(varied);
     log_forget_hints();
     pool_clear();
 #ifdef __GLIBC__
@@ -502,7 +505,9 @@ hook_report_end(PyObject *self, PyObject *none)
 PyMethodDef function_methods[] = {
     {"compiled_by_default", (PyCFunction)(void (*)(void))compiled_by_default, METH_FASTCALL,
      "compiled_by_default(function, options, /) -> CompiledFunction | None"},
-    {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan; memory kept goes back."},
+    {"reset", hook_reset, METH_VARARGS,
+     "reset(varied=False, /)\n\nForgets every plan; memory kept goes back. With `varied`, the next "
+     "plans are made for\nwhat has varied until now."},
     {"report_begin", hook_report_begin, METH_NOARGS,
      "report_begin() -> int\n\nCollects records; how many there are of those who asked before."},
     {"report_end", hook_report_end, METH_NOARGS, "report_end() -> list of dict"},

@@ -259,8 +259,9 @@ typedef struct CodeState CodeState;
 CodeState *code_state(PyCodeObject *code, PyObject *globals, PyObject *builtins,
                       const Config *config);
 int entry_init(void);
-/* Drops every plan of every code object. */
-void entry_reset(void);
+/* Drops every plan of every code object; with `varied` the next ones are made for what has varied.
+ */
+void entry_reset(bool varied);
 
 /* ---- run_call.c, run.c: calls through plans, without a frame and with one ---- */
 /* How much of a call plans have done. */

@@ -196,3 +196,24 @@ def test_long_lists_are_described_at_the_speed_of_c():
     assert len(calls) < 1000
     assert not _trials._is_new([1.0, numbers[0]], [numbers[0]])
     assert not _trials.is_tame([*numbers, object()])
+
+
+def test_lengths_of_trials_do_not_grow_with_the_graph(monkeypatch):
+    """Of symbols that the call has nothing to do with, none makes its lengths larger."""
+    largest = []
+    made = _trials._trial_made
+
+    def note(asked):
+        if asked.function.__name__ == "inner":
+            largest.append(max(length for value in asked.values for length in value.shape))
+        return made(asked)
+
+    @pycompile.compile(dynamic=True)
+    def f(*arrays):
+        return [a + 1 for a in arrays], np.inner(arrays[-1], arrays[-1])
+
+    monkeypatch.setattr(_trials, "_trial_made", note)
+    monkeypatch.setattr(_trials, "_found", {})
+    arrays = [np.ones((4, 4)) for _ in range(20)]
+    assert np.array_equal(f(*arrays)[1], np.full((4, 4), 4.0))
+    assert len(set(largest)) > 1 and max(largest) < 50

@@ -257,12 +257,18 @@ typedef struct {
 static int
 note_lengths(Trials *t)
 {
+    const Graph *g = t->in->graph;
+    t->lengths.varies = arena_alloc(t->in->arena, (size_t)g->sizes.len);
+    if (t->lengths.varies == NULL) return -1;
     for (int i = 0; i < t->attempt->n; i++) {
         Type type = node_type(t->in, t->attempt->holes[i]);
         if (length_of_hole(t->attempt, i) != NO_SIZE)
             length_note(&t->lengths, length_of_hole(t->attempt, i));
         if (type.form != FORM_ARRAY) continue;
-        for (int axis = 0; axis < type.rank; axis++) length_note(&t->lengths, type.shape[axis]);
+        for (int axis = 0; axis < type.rank; axis++) {
+            length_note(&t->lengths, type.shape[axis]);
+            length_varies(&t->lengths, type.stride[axis]);
+        }
         SizeId all = type_count(t->in->graph, &type);
         if (all == NO_SIZE) return -1;
         length_note(&t->lengths, all);
@@ -472,12 +478,12 @@ trial_of_symbols(Interp *in, const Attempt *attempt, PyObject **value, PyObject 
     if (kept == NULL) return ANSWER_ERROR;
     for (SizeId id = 0; id < nsizes; id++) kept[id] = g->sizes.at[id].value;
     for (int k = 0; k < TRIALS && answer == ANSWER_YES; k++) {
-        lengths_set(g, kept, nsizes, k);
+        lengths_set(g, kept, nsizes, k, t.lengths.varies);
         for (int i = 0; i < t.lengths.n; i++)
             t.lengths.known[i].at[k] = size_value(g, t.lengths.known[i].size);
         answer = try_lengths(&t, k, callable);
     }
-    lengths_set(g, kept, nsizes, 0);
+    lengths_set(g, kept, nsizes, 0, NULL);
     if (answer == ANSWER_NO && t.value[0] != NULL && has_assumed(in, attempt) &&
         has_no_length(t.value[0])) {
         *value = t.value[0]; /* what stands for an array that a mask selects has one length only */

@@ -60,10 +60,14 @@ typedef struct {
     Graph *graph;
     int n; /* lengths of the arguments, and how many elements these have */
     KnownSize known[MOST_KNOWN];
+    bool *varies; /* by size: a symbol that they are made of */
 } Lengths;
 void length_note(Lengths *t, SizeId size);
-/* The graph's lengths are those of this trial; `kept` are those of the call, which trial 0 has. */
-void lengths_set(Graph *g, const int64_t *kept, int nsizes, int trial);
+/* Trials vary the symbols that the size is made of. */
+void length_varies(Lengths *t, SizeId size);
+/* The graph's lengths are those of this trial; `kept` are those of the call, which trial 0 has.
+   Symbols that `varies` has not (NULL: it has all) are as in the call. */
+void lengths_set(Graph *g, const int64_t *kept, int nsizes, int trial, const bool *varies);
 /* ANSWER_NO: it follows from nothing that is known here. */
 Answer length_follows(Lengths *t, const int64_t *wanted, SizeId *out);
 

@@ -8,10 +8,23 @@
 enum { LARGE = 1000, MIDDLE = 400 };
 
 void
+length_varies(Lengths *t, SizeId id)
+{
+    const Size *size = &t->graph->sizes.at[id];
+    if (size->kind >= SIZE_ADD) {
+        length_varies(t, size->a);
+        length_varies(t, size->b);
+    } else if (size->kind == SIZE_DIM) {
+        t->varies[id] = true;
+    }
+}
+
+void
 length_note(Lengths *t, SizeId size)
 {
     for (int i = 0; i < t->n; i++)
         if (t->known[i].size == size) return;
+    length_varies(t, size);
     if (t->n < MOST_KNOWN && !size_is_const(t->graph, size)) t->known[t->n++].size = size;
 }
 
@@ -26,16 +39,17 @@ another_length(const Graph *g, const Size *symbol, int64_t length, int i, int tr
     return length + slope[trial] * i + more[trial];
 }
 
-/* The graph's lengths are those of this trial; `kept` are those of the call. */
+/* Of the symbols only those count that the call's lengths are made of: a graph has dozens, and a
+   call of lengths in the hundreds may take seconds. */
 void
-lengths_set(Graph *g, const int64_t *kept, int nsizes, int trial)
+lengths_set(Graph *g, const int64_t *kept, int nsizes, int trial, const bool *varies)
 {
     int symbols = 0;
     for (SizeId id = 0; id < nsizes; id++) {
         Size *size = &g->sizes.at[id];
         size->value = kept[id];
         if (trial == 0) continue;
-        if (size->kind == SIZE_DIM && size->a != NO_SIZE)
+        if (size->kind == SIZE_DIM && size->a != NO_SIZE && (varies == NULL || varies[id]))
             size->value = another_length(g, size, kept[id], symbols++, trial);
         else if (size->kind >= SIZE_ADD)
             size->value = size_apply(size->kind, size_value(g, size->a), size_value(g, size->b));

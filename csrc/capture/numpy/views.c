@@ -42,9 +42,9 @@ order_is_seen(Interp *in, const Type *type, int nargs, const Type *args)
     int64_t *kept = arena_alloc(in->arena, sizeof(int64_t) * (size_t)nsizes);
     if (kept == NULL) return ANSWER_ERROR;
     for (SizeId id = 0; id < nsizes; id++) kept[id] = g->sizes.at[id].value;
-    lengths_set(g, kept, nsizes, TRIALS - 1);
+    lengths_set(g, kept, nsizes, TRIALS - 1, NULL);
     for (int i = 0; i < nargs; i++) falls = falls && strides_fall(g, &args[i]);
-    lengths_set(g, kept, nsizes, 0);
+    lengths_set(g, kept, nsizes, 0, NULL);
     for (int i = 0; i < type->rank && !falls; i++)
         if (single[i]) TRY(length_is_some(in, type->shape[i], 2));
     return ANSWER_YES;
