@@ -9,7 +9,7 @@
         or when the call at hand alone is expected to take that long, as its loops tell; or when
         its plans have saved that much in former processes (prices.c).
      2. Whatever rule 1 says: all captures of the process together cost at most one part in SHARE of
-        its time so far, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
+        its own code's time, and the ALLOWANCE; beyond UNPAID of that, half of what plans have saved
         and one part in LEAST_SHARE of the time.  In a whole program code of installed packages gets
         half of all that, since most of it never has a plan, and what it takes to look at the
         program's calls is part of the cost.
@@ -39,11 +39,12 @@ enum {
     TIMES = 10,
     TIMES_UNPAID = 4, /* more for each P that captures have cost and plans have not saved */
     ALLOWANCE = 20000000,
-    LOOKING = 4000000,  /* of the allowance: to look at a whole program's calls, … */
-    LOOKED_SHARE = 100, /* … and one part in so many of the time; … */
-    LOOKED_NS = 1000,   /* … a call, which the interpreter does not enter directly either */
-    SKIPPED_NS = 200,   /* … and one that is skipped */
-    SPARED = 8000000,   /* of the bound's 30 ms: for a capture that takes longer than expected */
+    LOOKING = 4000000,     /* of the allowance: to look at a whole program's calls, … */
+    LOOKED_SHARE = 100,    /* … and one part in so many of the time; … */
+    LOOKED_NS = 1000,      /* … a call, which the interpreter does not enter directly either */
+    SKIPPED_NS = 200,      /* … and one that is skipped */
+    LOOKED_GRACE = 100000, /* until plans can have paid for looks */
+    SPARED = 8000000,      /* of the bound's 30 ms: for a capture that takes longer than expected */
     EXPLAINING = 1000000000, /* what a report may take beyond the program's own time */
     SHARE = 12,              /* of the time so far, one part in so many, … */
     UNPAID = 20000000,       /* … but once that is more, and plans have saved nothing, … */
@@ -74,22 +75,34 @@ static int64_t learnt_ns, learnt_instrs; /* of captures: decayed sums */
 static int64_t pretended_ns; /* for tests: the clock; 0: the real one */
 static int64_t tick_ns;      /* by which it moves on when a call or a capture begins or ends */
 
-/* Since the first look: the time in which the process ran, as captures are priced, but no more than
-   has gone by, where several threads ran.  The process's clock takes a system call, a microsecond
-   that a function of less cannot spend at each of its calls: what it said last is a little less. */
+static int64_t
+now_of(clockid_t clock)
+{
+    return pretended_ns > 0 ? pretended_ns : clock_of(clock);
+}
+
+/* The account begins with the first code of the program's own that might be captured: what is
+   imported before may take longer than all the rest, and has nothing to earn. */
+static void
+begin(void)
+{
+    if (began_ns != 0) return;
+    began_ns = now_of(CLOCK_MONOTONIC);
+    began_ran_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Since then: the time in which the process ran, as captures are priced, but no more than has gone
+   by, where several threads ran.  The process's clock takes a system call, a microsecond that a
+   function of less cannot spend at each of its calls: what it said last is a little less. */
 static int64_t
 elapsed(void)
 {
     static int64_t read_ns, last;
-    int64_t now = pretended_ns > 0 ? pretended_ns : clock_ns();
-    if (pretended_ns == 0 && began_ns > 0 && now - read_ns < FRESH_NS) return last;
-    int64_t ran = pretended_ns > 0 ? pretended_ns : clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    if (began_ns == 0) {
-        began_ns = now;
-        began_ran_ns = ran;
-    }
+    if (began_ns == 0) return 0;
+    int64_t now = now_of(CLOCK_MONOTONIC);
+    if (pretended_ns == 0 && now - read_ns < FRESH_NS) return last;
     read_ns = now;
-    return last = Py_MIN(now - began_ns, ran - began_ran_ns);
+    return last = Py_MIN(now - began_ns, now_of(CLOCK_PROCESS_CPUTIME_ID) - began_ran_ns);
 }
 
 int64_t
@@ -123,6 +136,12 @@ account_counts(int jumps)
 }
 
 bool
+account_has_paid(const Account *account, int64_t calls, int64_t skipped)
+{
+    return account->saved_ns + LOOKED_GRACE >= calls * LOOKED_NS + skipped * SKIPPED_NS;
+}
+
+bool
 account_looks(int calls, int skipped)
 {
     int64_t ns = (int64_t)calls * LOOKED_NS + (int64_t)skipped * SKIPPED_NS;
@@ -134,6 +153,7 @@ account_looks(int calls, int skipped)
 bool
 account_explains(const Config *config)
 {
+    begin();
     return !report_wanted() || !config->sample || config->fullgraph ||
            spent_ns <= elapsed() + EXPLAINING;
 }
@@ -161,6 +181,7 @@ price_of(const Account *account, int instrs)
 bool
 account_affords(const Account *account, int instrs)
 {
+    if (!account->installed) begin();
     int64_t price = price_of(account, instrs);
     int64_t most = Py_MAX(price, 2 * price - SPARED); /* it may take twice as long as expected */
     return spent_ns + most <= affordable() / (account->installed ? 2 : 1);
@@ -173,6 +194,7 @@ account_allows(const Account *account, int instrs)
     int64_t here = account->plain_ns + account->promised_ns;
     int64_t unpaid = Py_MAX(account->paid_ns - account->saved_ns, 0);
     int64_t times = TIMES + TIMES_UNPAID * unpaid / price;
+    if (!account->installed) begin();
     bool earned = here >= times * (account->paid_ns + price) ||
                   (!account->tried && account->known_ns >= TIMES * price) ||
                   (account->known_ns >= 0 && here >= account->paid_ns + price &&
@@ -187,10 +209,16 @@ account_is_short(const Account *account)
 }
 
 bool
-account_is_hopeless(const Account *account)
+account_is_vain(const Account *account)
 {
     bool vain = account->tried ? account->fruitless : account->known_ns < 0;
-    return vain && account_is_short(account);
+    return vain && account->stride > 1;
+}
+
+bool
+account_is_hopeless(const Account *account)
+{
+    return account_is_vain(account) && account_is_short(account);
 }
 
 static int64_t
@@ -223,7 +251,8 @@ account_captured(Account *account, int instrs, int64_t ns, int64_t waited_ns, bo
 {
     spent_ns += ns + waited_ns;
     account->paid_ns += ns + waited_ns;
-    learnt_ns += ns - learnt_ns / 8;
+    int64_t once = learnt_instrs == 0 ? Py_MIN(ns / 2, FIRST_PRICE) : 0;
+    learnt_ns += ns - once - learnt_ns / 8;
     learnt_instrs += instrs - learnt_instrs / 8;
     account->tried = true;
     account->fruitless = !fruitful;
@@ -291,20 +320,21 @@ account_plain(Account *account, int64_t ns)
 enum { TESTED = 64 };
 static Account tested[TESTED];
 
-/* test_account(now_ns, tick_ns=0): begins afresh at that time; calls that are timed and captures
-   take a tick each.  test_account(0): the real clock again. */
+/* test_account(now_ns, tick_ns=0, begins=True): afresh at that time, where the account begins;
+   calls that are timed and captures take a tick each.  test_account(0): the real clock again. */
 static PyObject *
 hook_account(PyObject *self, PyObject *args)
 {
     (void)self;
     long long now, tick = 0;
-    if (!PyArg_ParseTuple(args, "L|L", &now, &tick)) return NULL;
+    int begins = true;
+    if (!PyArg_ParseTuple(args, "L|Lp", &now, &tick, &begins)) return NULL;
     memset(tested, 0, sizeof(tested));
     began_ns = began_ran_ns = spent_ns = looked_ns = learnt_ns = learnt_instrs = account_saved_ns =
         0;
     pretended_ns = now;
     tick_ns = tick;
-    elapsed();
+    if (now > 0 && begins) begin();
     Py_RETURN_NONE;
 }
 

@@ -38,7 +38,9 @@ bool account_affords(const Account *account, int instrs);
 bool account_allows(const Account *account, int instrs);
 /* Calls of 2 us or less. */
 bool account_is_short(const Account *account);
-/* Likewise, of which a capture has come to nothing. */
+/* Calls of 20 us or less, of which a capture has come to nothing. */
+bool account_is_vain(const Account *account);
+/* Likewise, and of 2 us or less. */
 bool account_is_hopeless(const Account *account);
 /* When a capture that has begun at that time has to end, and the instructions that it may follow.
    Under a test's clock, which stands still meanwhile, it takes what it takes. */
@@ -64,6 +66,8 @@ void account_lost(int64_t ns);
 bool account_counts(int jumps);
 /* So many calls of a whole program were looked at, and so many skipped: may that go on? */
 bool account_looks(int calls, int skipped);
+/* Have its plans saved what it took to look at so many calls, and to skip so many? */
+bool account_has_paid(const Account *account, int64_t calls, int64_t skipped);
 /* All that compiling has cost this process so far. */
 int64_t account_spent(void);
 

@@ -131,6 +131,7 @@ typedef struct {
     uint8_t fruitless; /* captures without a plan since it was hot */
     bool installed;    /* code of an installed package */
     bool called;       /* it is not its first call */
+    int64_t looks[2];  /* calls that were looked at, and that were skipped */
 } CodeNote;
 
 /* NULL when there is none; no exception. */

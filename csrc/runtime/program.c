@@ -230,11 +230,12 @@ program_dismiss(PyCodeObject *code)
 
 /* Are more calls looked at than the account allows?  It is asked once in LOOKED calls. */
 static bool
-looks_too_much(bool skipped)
+looks_too_much(CodeNote *note, bool skipped)
 {
     static int counts[2];
     static bool too_much;
     if (!account_decides(config)) return false;
+    note->looks[skipped]++;
     counts[skipped]++;
     if (counts[0] + counts[1] < LOOKED) return too_much;
     too_much = !account_looks(counts[0], counts[1]);
@@ -242,16 +243,21 @@ looks_too_much(bool skipped)
     return too_much;
 }
 
-/* Code without a plan, to which one would give little: a library's, most of which never gets one,
-   and short calls without arrays.  Loops in it are counted all the same (live.c). */
+/* Code whose plans have not saved what it took to look at its calls, and to which another one would
+   give little: a library's, most of which never gets one, and the program's own of which captures
+   come to nothing, or that is short and has no arrays, or has had its time.  Loops in it are
+   counted all the same (live.c). */
 static bool
 is_barren(const CodeNote *note, PyObject *const *args, Py_ssize_t nargs)
 {
     const CodeState *state = note->states;
     if (state == NULL) return note->installed;
-    if (state->planned || state->ticket != 0) return false;
-    return note->installed ||
-           (account_is_short(&state->account) && !has_arrays(args, nargs, state->code->co_names));
+    const Account *account = &state->account;
+    bool paid = account_has_paid(account, note->looks[0], note->looks[1]);
+    if (state->ticket != 0) return false;
+    if (state->planned) return !paid;
+    return note->installed || account_is_vain(account) ||
+           (account_is_short(account) && !(paid && has_arrays(args, nargs, state->code->co_names)));
 }
 
 /* Does this call go through plans? */
@@ -260,7 +266,8 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     bool candidate = note->standing == STANDING_CANDIDATE;
-    if (candidate && looks_too_much(false) && is_barren(note, args, nargs)) dismiss(note, code);
+    if (candidate && looks_too_much(note, false) && is_barren(note, args, nargs))
+        dismiss(note, code);
     if (candidate) return note->standing == STANDING_CANDIDATE;
     if (note->standing != STANDING_WATCHED) return false;
     if (config->plan_always || is_worth_it(note, function, args, nargs)) {
@@ -335,7 +342,7 @@ is_skipped(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py
         earn_by_skipped(note, state);
     else
         state_looks(state);
-    if (skipped && looks_too_much(true) && is_barren(note, args, nargs)) {
+    if (skipped && looks_too_much(note, true) && is_barren(note, args, nargs)) {
         dismiss(note, state->code);
         intercept_end(function);
     }

@@ -144,9 +144,12 @@ def test_a_capture_comes_when_ten_times_its_price_was_spent(clock):
 def test_looks_at_a_whole_programs_calls_are_bounded(clock):
     """Without a look at them calls cost nothing; what looks have cost is not there for captures."""
     now, looks, skipped = 100 * MS, 0, 0
+    _C.test_account(1, 0, False)
     while _C.test_account_looks(1, 5, now):
         looks, skipped = looks + 1, skipped + 5
     assert 1000 < looks < 10_000
+    assert not _C.test_account_looks(0, 0, 10_000 * MS)  # what is imported earns nothing
+    assert _C.test_account_call(0, 100, now) == 0  # the program's own code begins
     while not _C.test_account_looks(0, 0, now):
         now += MS
     assert 0 < now - 100 * MS < 10 * MS
@@ -277,7 +280,8 @@ SAVES = """
 
 
 def test_whole_programs_follow_the_account(tmp_path):
-    """What a function of theirs takes is what earns its plan, not how often it was called."""
+    """What a function of theirs takes is what earns its plan, not how often it was called; calls are
+    not looked at for ever where that comes to nothing."""
     (tmp_path / "program.py").write_text(
         textwrap.dedent("""
             import numpy as np
@@ -291,6 +295,14 @@ def test_whole_programs_follow_the_account(tmp_path):
             print(plans_after(3000))
             _C.test_account(1, 1_000_000)
             print(plans_after(100))
+            def g(x):  # of which nothing is made
+                return [str(i) for i in range(9)] and x
+            def spent_after(calls):
+                exec("g(x)\\n" * calls, {"g": g, "x": np.ones(3)})
+                return _C.compile_counts()["seconds"]
+            _C.test_account(0)
+            before = spent_after(16_000)
+            print(spent_after(8_000) - before < 8_000 * 1e-7)
         """)
     )
     run = subprocess.run(
@@ -300,7 +312,7 @@ def test_whole_programs_follow_the_account(tmp_path):
         text=True,
         check=True,
     )
-    assert run.stdout.split() == ["0", "1"]
+    assert run.stdout.split() == ["0", "1", "True"]
 
 
 @pytest.mark.slow
