@@ -45,12 +45,21 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
+/* round(x) of a float. */
+static bool
+is_rounded(const Emit *e, const Instr *v)
+{
+    return v->kind == INSTR_OP && v->op == OP_py_round && v->dtype == DT_I64 &&
+           instr_at(e, v->args[0])->dtype == DT_F64;
+}
+
 /* A sum or difference of ints of 64 bits, or of numbers of a narrower dtype also a product, of
-   which a few operations tell whether it fits. */
+   which a few operations tell whether it fits; and what is rounded to 64 bits. */
 static bool
 is_notable(const Emit *e, const Instr *v)
 {
     DType dtype = (DType)v->dtype;
+    if (is_rounded(e, v)) return true;
     for (int k = 0; k < v->nargs; k++)
         if (instr_at(e, v->args[k])->dtype != dtype) return false;
     switch (v->op) {
@@ -136,12 +145,27 @@ known_sign(const Emit *e, int32_t at)
     return known_sign(e, v->args[2]) == sign ? sign : 0;
 }
 
+/* Where 64 bits do not hold it, its float is not below 2**62, of which the bits tell, too. */
+static void
+emit_noted_round(Emit *e, int32_t at, const char *a, int over)
+{
+    emit_line(e, "i64 b%d;", at);
+    emit_line(e, "__builtin_memcpy(&b%d, &%s, sizeof b%d);", at, a, at);
+    emit_line(e, "over%d |= ~((b%d & __INT64_MAX__) - 0x43d0000000000000);", over, at);
+    emit_line(e, "const f64 w%d = __builtin_rint(%s);", at, a);
+    emit_line(e, "const i64 v%d = __builtin_fabs(%s) < 0x1p62 ? (i64)w%d : 0;", at, a, at);
+}
+
 /* The number as its dtype holds it, and whether that is another one. */
 static void
 emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *loop)
 {
     const Instr *v = instr_at(e, at);
     int over = loop->number;
+    if (v->op == OP_py_round) {
+        emit_noted_round(e, at, a, over);
+        return;
+    }
     const char *t = dtype_name(v->dtype);
     bool sum = v->op == OP_add || v->op == OP_py_add;
     if (v->op == OP_multiply || !dtype_is_signed((DType)v->dtype)) {
@@ -162,15 +186,29 @@ emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *l
         emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", over, a, b, a, at);
 }
 
-/* A test whether a dtype holds an int that is stored, in such a loop: what is stored is undone. */
+/* A test whether a dtype holds an int that is stored, or a float is zero by which another one is
+   divided, in such a loop: what is stored is undone. */
 static bool
 notes_store(const Emit *e, const Instr *v, const RegionFor *loop)
 {
     if (v->op != OP_py_assert || !region_notes(e, loop) || !loop->independent) return false;
     const Instr *test = instr_at(e, v->args[0]);
-    return test->kind == INSTR_OP && test->op == OP_py_eq &&
-           instr_at(e, test->args[0])->kind == INSTR_OP &&
+    if (test->kind != INSTR_OP) return false;
+    if (test->op == OP_py_ne) return instr_at(e, test->args[0])->dtype == DT_F64;
+    return test->op == OP_py_eq && instr_at(e, test->args[0])->kind == INSTR_OP &&
            instr_at(e, test->args[0])->op == OP_cast;
+}
+
+/* float(round(x)) needs no int: of 0 from below it is 0. */
+static bool
+emit_float_of_rounded(Emit *e, int32_t at, const RegionFor *loop)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->op != OP_py_float || !is_rounded(e, instr_at(e, v->args[0])) || !region_notes(e, loop) ||
+        e->kernel->region->home[v->args[0]] != loop->number)
+        return false;
+    emit_line(e, "const f64 v%d = w%d + 0.0;", at, v->args[0]);
+    return true;
 }
 
 /* What an iteration has computed of a number for the one after it: region_modulo.c. */
@@ -342,7 +380,9 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     if (v->nargs > 0) region_name(e, v->args[0], a, sizeof a);
     if (v->nargs > 1) region_name(e, v->args[1], b, sizeof b);
     const RegionCarried *ahead = is_ahead(e, at, loop);
-    if (ahead != NULL)
+    if (emit_float_of_rounded(e, at, loop)) {
+        /* done */
+    } else if (ahead != NULL)
         emit_line(e, "const %s v%d = ahead%d & 0x%llx;", dtype_name(v->dtype), at, ahead->variable,
                   (unsigned long long)ahead->mask);
     else if (emit_bounded(e, at, a, b, loop) || emit_by_power(e, at, a) ||
@@ -351,7 +391,7 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     } else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);
     else if (notes_store(e, v, loop))
-        emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);
+        emit_line(e, "over%d |= (i64)%s - 1;", loop->number, a);
     else if (v->level != LEVEL_ONCE && may_be_contracted(e, v))
         emit_apart(e, at, a, b);
     else if (may_overflow(v))

@@ -50,6 +50,33 @@ def rounded(x, n):
     return s, out
 
 
+def to_ticks(price, tick, out):
+    for i in range(len(price)):
+        out[i] = round(price[i] / tick) * tick
+    return out
+
+
+def in_arms(price, tick, out):
+    s = 0
+    for i in range(len(price)):
+        if price[i] > tick:
+            s += round(price[i] * tick)
+            out[round(price[i]) % 9] += float(round(price[i])) / 2
+        else:
+            out[i] = round(price[i]) * tick + float(round(-price[i] / 3))
+    return s
+
+
+def test_rounded_elements_are_stored_side_by_side():
+    out = np.zeros_like(X)
+    check(in_arms, X, 0.25, out, also=((X * 1e18, 0.25, out), (X[:0], 0.25, out)))
+    check(to_ticks, X, 0.25, out, whole=True, also=((X[:1], 0.25, out), (X[:0], 0.25, out)))
+    odd = np.tile(X, (6, 1))
+    odd[:, 7] = np.nan, np.inf, -0.0, 2.0**62, -(2.0**61), 1e300
+    also = [(y, tick, out) for y in odd for tick in (0.25, 1)]
+    check(to_ticks, X, 0.5, out, also=(*also, (X, 0.0, out), (X, 0.25, out[:9])))
+
+
 @pytest.mark.parametrize("function", [distances, rounded])
 def test_of_floats(function):
     check(function, X, len(X), whole=True, also=((X[:1], 1), (X, 0)))

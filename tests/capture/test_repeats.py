@@ -604,3 +604,29 @@ def test_the_first_turn_is_followed_by_itself():
     A, b = RNG.random((5, 5)) + 4 * np.eye(5), RNG.random(5)
     check(newton_for_systems, A, b, np.ones(5), 1e-10, whole=True)
     check(from_a_plain_int, RNG.random(50) * 8, 1e-3, whole=True)
+
+
+def lowest_of_rows(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.argmin(a[i])
+    return out
+
+
+def best_values(gain, value, steps):
+    for _ in range(steps):
+        value = np.max(gain + 0.9 * value, axis=1)
+    return value
+
+
+def test_loops_that_would_be_plans_of_many_steps():
+    a, out = RNG.random((70, 6)), np.zeros(70, int)
+    odd = a.copy()
+    odd[40] = np.nan
+    explained = pycompile.explain(lowest_of_rows)(a, out)
+    assert " = repeat(" in str(explained.graphs[0])
+    check(lowest_of_rows, a, out, whole=True, also=((odd, out), (a[:1], out), (a[:0], out)))
+    check(lowest_of_rows, a, out[:50], captured=False, also=((a[:, :0], out),))
+    gain, value = RNG.random((9, 9)), np.zeros(9)
+    explained = pycompile.explain(best_values)(gain, value, 70)
+    assert " = repeat(" in str(explained.graphs[0])
+    check(best_values, gain, value, 70, whole=True, also=((gain, value, 1), (gain, value, 0)))

@@ -259,8 +259,9 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     if (result == ATTEMPT_DONE) {
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
-        bool left = capture->useful || marks->effort <= LEAST_EFFORT; /* or else the last try */
-        Answer turns = left ? ANSWER_NO : repeat_learn_unrolled(&in);
+        bool last = marks->effort <= LEAST_EFFORT; /* or else the last try */
+        bool left = last || (capture->useful && !repeat_has_many_steps(capture->graph));
+        Answer turns = left ? ANSWER_NO : repeat_learn_unrolled(&in, capture->useful);
         if (turns != ANSWER_NO) {
             capture_free(capture);
             return turns == ANSWER_ERROR ? ATTEMPT_ERROR : ATTEMPT_AGAIN;

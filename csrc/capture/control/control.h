@@ -161,8 +161,10 @@ Answer repeat_learn(Interp *in);
 Answer repeat_learn_kept(Interp *in, const LoopShape *shape);
 /* The same where unrolling the loop around the Instr has come to an end. */
 Answer repeat_learn_turns(Interp *in, int at);
-/* The same where a plan of unrolled loops would gain nothing. */
-Answer repeat_learn_unrolled(Interp *in);
+/* Has it many steps, other operations than those of which one kernel does several turns? */
+bool repeat_has_many_steps(const Graph *g);
+/* The same where a plan of unrolled loops would gain nothing, or (`pays`) have many steps. */
+Answer repeat_learn_unrolled(Interp *in, bool pays);
 /* Capture broke at an Instr of the bottom activation, by a number that a turn of a loop around it
    may take as it comes. */
 Answer repeat_learn_break(Interp *in);

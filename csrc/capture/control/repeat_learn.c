@@ -1,8 +1,8 @@
 /* Which loops are tried as repeats, and what attempts have found out about them.
 
    One is tried where a branch that ends it would end the graph, where it would be unrolled to more
-   than the budget, where a turn breaks at a number that turns may have as it comes, and where
-   slices that move cannot be those of a kept loop (loop.c). */
+   than the budget or to a plan of many steps, where a turn breaks at a number that turns may have
+   as it comes, and where slices that move cannot be those of a kept loop (loop.c). */
 #include "repeat.h"
 
 /* In one graph: each takes an attempt, which follows again all that is before it. */
@@ -119,17 +119,57 @@ repeat_learn_turns(Interp *in, int at)
     return repeat_note_new(in, shape) < 0 ? ANSWER_ERROR : start_again(in, shape);
 }
 
-Answer
-repeat_learn_unrolled(Interp *in)
+bool
+repeat_has_many_steps(const Graph *g)
 {
-    const Marks *marks = in->attempt.marks;
-    for (int i = 0; i < marks->no_loop.len; i++) {
-        const LoopName *loop = &marks->no_loop.at[i].loop;
+    enum { MANY = 64 };
+    const Region *top = &g->regions.at[0];
+    int steps = 0;
+    for (int i = 0; i < top->nodes.len; i++) {
+        OpKind kind = op_info(graph_node(g, top->nodes.at[i])->op)->kind;
+        steps += kind == KIND_REDUCTION || kind == KIND_MATMUL || kind == KIND_SCAN ||
+                 kind == KIND_EXTERN || kind == KIND_REGION;
+    }
+    return steps >= MANY;
+}
+
+/* A loop that was worth a plan when it was unrolled, and is not as a repeat: it is unrolled. */
+static Answer
+unlearn_unrolled(Interp *in)
+{
+    Marks *marks = in->attempt.learn;
+    for (int i = 0; i < marks->repeats.len; i++) {
+        LoopNote *note = &marks->repeats.at[i];
+        if (!note->pays || note->why != NULL) continue;
+        note->why = "";
+        return ANSWER_BREAK;
+    }
+    return ANSWER_NO;
+}
+
+static Answer
+learn_unrolled(Interp *in, int count, const LoopNote *notes, bool pays)
+{
+    Marks *marks = in->attempt.learn;
+    for (int i = 0; i < count; i++) {
+        const LoopName *loop = &notes[i].loop;
         if (loop->code != in->bottom->decoded->code) continue;
         Answer answer = repeat_learn_turns(in, loop->number);
+        if (answer == ANSWER_BREAK) marks->repeats.at[marks->repeats.len - 1].pays = pays;
         if (answer != ANSWER_NO) return answer;
     }
     return ANSWER_NO;
+}
+
+Answer
+repeat_learn_unrolled(Interp *in, bool pays)
+{
+    const Marks *marks = in->attempt.marks;
+    Answer answer = pays ? ANSWER_NO : unlearn_unrolled(in);
+    if (answer != ANSWER_NO) return answer;
+    answer = learn_unrolled(in, marks->no_loop.len, marks->no_loop.at, pays);
+    if (answer != ANSWER_NO || !pays) return answer;
+    return learn_unrolled(in, in->attempt.unkept.len, in->attempt.unkept.at, pays);
 }
 
 Answer

@@ -376,11 +376,14 @@ node_is_median(const Node *node)
     return node->op == OP_extern && node->attrs.object == numpy_object("median");
 }
 
+/* A call that a loop makes without array objects. */
 static bool
-is_bare_median(const Scale *scale, const Node *node)
+is_bare_call(const Scale *scale, const Node *node)
 {
-    return scale->repeats > 0 && node_is_median(node) &&
-           type_elements(scale->graph, &graph_node(scale->graph, node->args[0])->type) <= BARE_WORK;
+    if (scale->repeats == 0 || !(node_is_median(node) || op_finds(node->op))) return false;
+    const Type *a = &graph_node(scale->graph, node->args[0])->type;
+    return (a->rank == 1 || !op_finds(node->op)) && a->device == DEVICE_HOST &&
+           type_elements(scale->graph, a) <= BARE_WORK;
 }
 
 static int
@@ -410,7 +413,7 @@ node_weight(Scale *scale, NodeId id)
         if ((node->op == OP_compress || node->op == OP_pick) && !scale->read[id]) return 0;
         if (node->op == OP_store && !scale->live[id]) return 0;
         if (node->op == OP_compress) return selection_weight(scale, node);
-        if (node->op == OP_take || is_bare_median(scale, node)) {
+        if (node->op == OP_take || is_bare_call(scale, node)) {
             scale->works = true;
             return BARE_CALLED;
         }
@@ -429,8 +432,10 @@ node_weight(Scale *scale, NodeId id)
     if (python) return PYTHON_OP;
     if (kind == KIND_SCATTER && writes_changed_copy(g, node))
         return scale->live[id] || scale->arms == 0 ? -ARRAY_MADE + 2 * copied_weight(g, node) : 0;
-    if (is_library_call(node)) return LIBRARY_CALLED;
+    bool bare = is_bare_call(scale, node);
+    if (is_library_call(node) && !bare) return LIBRARY_CALLED;
     scale->works = true;
+    if (bare) return BARE_CALLED;
     scale->on_arrays = scale->on_arrays || has_axes(g, node);
     int elements =
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);

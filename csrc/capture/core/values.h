@@ -525,6 +525,7 @@ typedef struct {
     bool later;       /* of Marks.repeats: it is one from its second turn on … */
     char *at_first;   /* … and why it is none from its first turn on */
     uint64_t objects; /* … and of which variables the array stays, and is written, by bit */
+    bool pays;        /* … and unrolled it was worth a plan */
 } LoopNote;
 
 /* This attempt: its progress, what earlier attempts found out, and what it adds to that. */
