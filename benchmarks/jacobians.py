@@ -1,26 +1,19 @@
 """Times of second derivatives, Jacobians, directions and batches, beside JAX's `jit` of the same, in one
 process and in turns.
 
-    python -m benchmarks.jacobians [NAME ...]
+    OMP_NUM_THREADS=1 taskset -c 0 python -m benchmarks.jacobians [NAME ...]
 
-`first` is the first call, in seconds; the other times, in milliseconds, are those of calls after about as
-many as the first one takes as long as.  JAX's answers are compared with ours.
+`first` is the first call, in seconds; the other times, in milliseconds, are those of calls after some
+seconds.  JAX's answers are compared with ours.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-)
 
 import numpy as np
 

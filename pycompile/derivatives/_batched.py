@@ -400,14 +400,14 @@ class Batched(Forward):
             raise NotBatched(np.array)
         out = self.named(f"np.empty({self.wide(node)!r}, {self.dtype(node)})")
         rest = iter(holes)
-        for place in np.ndindex(*node.shape):
+        for place in np.ndindex(*self.shape(node)):
             item = functools.reduce(operator.getitem, place, template.object)
             value = self.ref(next(rest)) if item is _steps.HOLE else self.names.literal(item)
             self.text.put(f"{out}[:, {', '.join(map(str, place))}] = {value}", node)
         return out
 
     def stacked(self, call: Called) -> str:
-        items = call.args[0] if len(call.args) == 1 else None
+        items: Any = call.args[0] if len(call.args) == 1 else None
         axis = call.kwargs.get("axis", 0)
         if type(axis) is _calls.Hole:
             axis = call.nodes[axis.number].object

@@ -89,7 +89,7 @@ def by_rows(f: Any, argnums: Any, args: Any, kwargs: Any) -> Any:
     return _trees.with_leaves(out, blocks)
 
 
-def rows_of(since: Any, leaves: list[Any], value: Any) -> list[Any]:
+def rows_of(since: Any, leaves: list[Any], value: Any) -> Any:
     if np.size(value) == 1:
         return pullback(since, leaves, [value], [filled(value, 1.0)])
     if np.size(value) == 0:
@@ -133,7 +133,7 @@ def column_block(part: Any, value: Any, of: Any) -> Any:
     return np.array(part, dtype, order="C").reshape(shape)
 
 
-def columns_of(before: Any, seeds: list[Any], ct: Any) -> list[Any]:
+def columns_of(before: Any, seeds: list[Any], ct: Any) -> Any:
     """For each result its derivatives in the directions of a leaf's unit vectors."""
     if ct is None:
         return [None] * len(seeds)

@@ -169,8 +169,12 @@ def of_function(function: Any, rest: tuple[Any, ...], make: Callable[[], Any]) -
 
 def whole(kind: str, f: Any, rest: tuple[Any, ...]) -> Whole:
     """That of the same function of pycompile of the same function, which may be a derivative made anew."""
-    base, names = f, [kind, repr(rest)]
-    while isinstance(base, DisabledFunction) and getattr(base, "derivative_of", None):
-        of, base, rest_of = base.derivative_of
-        names += [of, repr(rest_of)]
+    base: Any = f
+    names = [kind, repr(rest)]
+    while isinstance(base, DisabledFunction):
+        made = getattr(base, "derivative_of", None)  # not of one of pycompile.disable
+        if made is None:
+            break
+        base = made[1]
+        names += [made[0], repr(made[2])]
     return of_function(base, tuple(names), lambda: Whole(kind, f, rest))  # type: ignore[no-any-return]
