@@ -282,7 +282,8 @@ def repeated_differ(f: Any, args: Sequence[Any]) -> str:
             expected = by_tape(*copied(list(args)))
         except Exception:
             return "unknown"
-        found = _repeated.Repeated(by_tape.asked).call(copied(list(args)), {})
+        kind, function, rest = by_tape.derivative_of
+        found = _repeated.Repeated(kind, function, rest).call(copied(list(args)), {})
     pairs = zip(_trees.leaves(found), _trees.leaves(expected), strict=True)
     for (place, one), (_, other) in pairs:
         if not same(one, other):

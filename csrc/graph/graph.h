@@ -720,7 +720,7 @@ int graph_verify(const Graph *g);
 /* The nodes of a region from `first` on, as a graph of these inputs, which are among them, and of
    what they read from outside; in the arena of `of`.  NULL with the error set. */
 Graph *graph_part(const Graph *of, RegionId region, NodeId first, int ninputs, const NodeId *inputs,
-                  NodeId output);
+                  int noutputs, const NodeId *outputs);
 
 /* ---- view.c: pycompile.Graph, the Python object ---- */
 extern PyTypeObject GraphView_Type;

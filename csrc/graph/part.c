@@ -105,7 +105,7 @@ part_region(Graph *g, bool *inside, RegionId region)
 
 Graph *
 graph_part(const Graph *of, RegionId region, NodeId first, int ninputs, const NodeId *inputs,
-           NodeId output)
+           int noutputs, const NodeId *outputs)
 {
     Graph *g = copy_graph(of);
     bool *inside = g ? arena_alloc(g->arena, (size_t)g->nodes.len) : NULL;
@@ -120,5 +120,7 @@ graph_part(const Graph *of, RegionId region, NodeId first, int ninputs, const No
         if (part_node(g, inside, id) < 0 || VEC_PUSH(g->arena, &g->regions.at[0].nodes, id) < 0)
             return NULL;
     }
-    return meet(g, inside, output) < 0 || graph_output(g, output) < 0 ? NULL : g;
+    for (int i = 0; i < noutputs; i++)
+        if (meet(g, inside, outputs[i]) < 0 || graph_output(g, outputs[i]) < 0) return NULL;
+    return g;
 }

@@ -9,8 +9,9 @@ own:
 
 Cheap values that follow from kept ones are computed again in the pullback (`Adjoint.ref`), so that what is
 kept is mostly what was expensive.  A tape (_tape.py) chains the pullbacks of a call's plans (_plan.py).  In
-a function that is compiled the pullback's text is followed in the graph of the forward pass (_followed.py);
-so it is when a gradient is asked for again and again (_repeated.py).  What a loop's reverse run reads of
+a function that is compiled the pullback's text is followed in the graph of the forward pass (_followed.py,
+_in_graph.py), and so are Jacobians and batches (_jacobians.py); so it is when a derivative is asked for
+again and again (_repeated.py).  What a loop's reverse run reads of
 arrays as the loop leaves them: _finals.py.
 For vmap a graph becomes text for many items (_batched.py), and a batch takes the tape's place (_batch.py).
 """

@@ -25,7 +25,8 @@ from pycompile.derivatives._writer import Writer, dtype_text
 Places = Sequence[tuple[int, tuple[int, ...]]]  # holes of a list, and where they stand
 _ARRAYLIKE = (list, tuple, bool, int, float, complex)  # what rules get as arrays
 _ORDERED = {np.ravel: 1, np.reshape: 2}  # where `order` stands
-_JOINED = (np.stack, np.concatenate, _steps.concatenate)
+_STACKED = (np.stack, np.array, np.asarray)  # of arrays of one shape, or numbers, in a list
+_JOINED = (*_STACKED, np.concatenate, _steps.concatenate)
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # Python's operators on objects: of complex numbers, say.
@@ -385,8 +386,9 @@ class Calls(Ops):
                 self.add(arg, self.typed(expr, arg, node), node)
 
     def joined(self, node: Node, call: Called, g: str | None) -> list[tuple[Node, str]]:
-        """Of np.stack and np.concatenate, each array's part of the cotangent; nothing for a call of another
-        form."""
+        """Of np.stack, np.concatenate and np.array, the part of the cotangent of each array and number;
+        nothing for a call of another form."""
+        is_stacked = call.function in _STACKED
         if call.function is _steps.concatenate:
             axis, items = call.args[0], call.args[1:]
         else:
@@ -400,15 +402,17 @@ class Calls(Ops):
             or not isinstance(items, (list, tuple))
         ):
             return []
-        if not all(type(item) is _calls.Hole for item in items):
+        if is_stacked and call.function is not np.stack and (len(call.args) > 1 or call.kwargs):
             return []
-        args = [call.nodes[item.number] for item in items]
-        if any(each.form != "array" for each in (node, *args)):
+        args = [call.nodes[item.number] for item in items if type(item) is _calls.Hole]
+        if len(args) < len(items) or node.form != "array":
+            return []
+        forms = ("array", "scalar", "python") if is_stacked else ("array",)
+        if any(arg.form not in forms for arg in args):
             return []
         axis %= len(node.shape)
         start, parts = 0, []
         for arg in args:
-            is_stacked = call.function is np.stack
             stop = start + 1 if is_stacked else start + self.shape(arg)[axis]
             place = str(start) if is_stacked else f"{start}:{stop}"
             if arg in self.active:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
@@ -193,14 +194,23 @@ def _one(value: Any) -> Any:
     return np.asarray(1, np.asarray(value).dtype)[()]
 
 
-def _wraps(function: Any, made: Any, name: str, asked: Asked | None = None) -> Any:
+def _wraps(
+    function: Any,
+    made: Any,
+    name: str,
+    rest: tuple[Any, ...] | None = None,
+    asked: Asked | None = None,
+) -> Any:
+    """`rest`: of pycompile's function of that name, the arguments behind the first."""
     for attribute in ("__module__", "__qualname__", "__doc__"):
         if isinstance(getattr(function, attribute, None), str):
             setattr(made, attribute, getattr(function, attribute))
     made.is_derivative = name != "checkpoint"  # calls nothing but what is captured
     made.__name__ = f"{name}_of_{getattr(function, '__name__', 'function')}"
     made.asked = asked
-    return _C.DisabledFunction(made, _followed.derivative(*asked) if asked is not None else None)
+    made.derivative_of = None if rest is None else (name, function, rest)
+    followed = None if rest is None else _followed.derivative(name, _unwrapped(function), rest)
+    return _C.DisabledFunction(made, followed)
 
 
 def value_and_grad(
@@ -230,10 +240,13 @@ def value_and_grad(
         return value, out[0] if single else tuple(out)
 
     asked = Asked(derived.function, numbers[0] if single else numbers, has_aux, True)
+    rest = (asked.argnums, has_aux)
     repeated = _repeated.of_function(
-        asked.function, (asked.argnums, has_aux), lambda: _repeated.Repeated(asked)
+        asked.function,
+        (asked.argnums, has_aux),
+        lambda: _repeated.Repeated("value_and_grad", asked.function, rest),
     )
-    return _wraps(f, made, "value_and_grad", asked)  # type: ignore[no-any-return]
+    return _wraps(f, made, "value_and_grad", rest, asked)  # type: ignore[no-any-return]
 
 
 def _on_device(args: Sequence[Any]) -> bool:
@@ -251,7 +264,14 @@ def _in_one_graph(asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     compiled = _repeated.of_function(
         asked.function,
         ("device", asked.argnums, asked.has_aux),
-        lambda: _repeated.in_one_graph(asked, True, "wait", _UNLIMITED),
+        lambda: _repeated.in_one_graph(
+            "value_and_grad",
+            asked.function,
+            (asked.argnums, asked.has_aux),
+            True,
+            "wait",
+            _UNLIMITED,
+        ),
     )
     if getattr(_here, "is_in_one_graph", False):  # what was compiled runs as plain Python
         raise DerivativeError(
@@ -277,7 +297,7 @@ def grad(
         return (gradient, value[1]) if has_aux else gradient
 
     asked = both.asked._replace(has_value=False)  # type: ignore[attr-defined]
-    return _wraps(f, made, "grad", asked)  # type: ignore[no-any-return]
+    return _wraps(f, made, "grad", (asked.argnums, has_aux), asked)  # type: ignore[no-any-return]
 
 
 def _require_number(out: Any, f: Any) -> None:
@@ -351,6 +371,11 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         raise TypeError("primals and tangents are tuples, of an item for each argument")
     if len(primals) != len(tangents):
         raise TypeError(f"{len(primals)} primals and {len(tangents)} tangents")
+    repeated = _repeated.whole("jvp", _unwrapped(f), ())
+    return repeated.do(functools.partial(_jvp, f), (primals, tangents), {})
+
+
+def _jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), False, False)
     return ran.out, _transposed(ran, tangents)
 
@@ -464,8 +489,10 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
     of the result an array of its shape followed by the argument's."""
     numbers, single = _numbers(argnums)
     derived = _run.Derived(_unwrapped(f))
+    rest = (numbers[0] if single else numbers,)
+    repeated = _repeated.whole("jacrev", derived.function, rest)
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def by_tape(*args: Any, **kwargs: Any) -> Any:
         ran = Pass(derived, args, kwargs, numbers, False, False)
         blocks = []
         for i, (value, _) in enumerate(ran.outs):
@@ -483,7 +510,10 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
             blocks.append(out[0] if single else tuple(out))
         return _trees.rebuild(ran.out, iter(blocks).__next__)
 
-    return _wraps(f, made, "jacrev")  # type: ignore[no-any-return]
+    def made(*args: Any, **kwargs: Any) -> Any:
+        return repeated.do(by_tape, args, kwargs)
+
+    return _wraps(f, made, "jacrev", rest)  # type: ignore[no-any-return]
 
 
 def _in_trees(trees: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
@@ -495,8 +525,10 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
     """As jacrev, a derivative in a direction for each element of the arguments."""
     numbers, single = _numbers(argnums)
     derived = _run.Derived(_unwrapped(f))
+    rest = (numbers[0] if single else numbers,)
+    repeated = _repeated.whole("jacfwd", derived.function, rest)
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def by_tape(*args: Any, **kwargs: Any) -> Any:
         ran = Pass(derived, args, kwargs, numbers, False, False)
         outs = [value for value, _ in ran.outs]
         columns = []  # by leaf of the arguments: tangents of the results
@@ -518,7 +550,10 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
             blocks.append(out[0] if single else tuple(out))
         return _trees.rebuild(ran.out, iter(blocks).__next__)
 
-    return _wraps(f, made, "jacfwd")  # type: ignore[no-any-return]
+    def made(*args: Any, **kwargs: Any) -> Any:
+        return repeated.do(by_tape, args, kwargs)
+
+    return _wraps(f, made, "jacfwd", rest)  # type: ignore[no-any-return]
 
 
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:

@@ -6,13 +6,14 @@ What depends on no batched input is as in the forward text.  What has no batched
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _calls
+from pycompile import _C, _calls, _steps
 from pycompile.derivatives import _views
 from pycompile.derivatives._adjoint_calls import explicit, subscripts_of
 from pycompile.derivatives._called import Called, called, function_of, holes_in
@@ -346,10 +347,16 @@ class Batched(Forward):
         plain = all(type(arg) is _calls.Hole for arg in call.args) and not call.kwargs
         if isinstance(function, np.ufunc) and plain and len(call.args) == len(node.args):
             return self.by_operands(call)
+        if function in (pow, operator.pow) and plain and len(call.args) == 2:
+            return f"np.power({', '.join(self.operand(arg, call.nodes) for arg in call.nodes)})"
         try:
             is_stacked, along = function in _STACKED, _ALONG.get(function)
         except TypeError:
             raise NotBatched from None
+        if function is _steps.build:
+            return self.built(node, call)
+        if function is np.stack:
+            return self.stacked(call)
         if function is np.linalg.solve:
             return self.solve(call)
         if function is np.einsum:
@@ -381,6 +388,35 @@ class Batched(Forward):
     def by_operands(self, call: Called) -> str:
         args = [self.operand(arg, call.nodes) for arg in call.nodes]
         return f"{self.function(call.function)}({', '.join(args)})"
+
+    def named(self, text: str) -> str:
+        self.text.put(f"b{len(self.text.lines)} = {text}")
+        return f"b{len(self.text.lines) - 1}"
+
+    def built(self, node: Node, call: Called) -> str:
+        """np.array of nested lists of numbers, some of which are the items' own."""
+        template, _, *holes = call.nodes
+        if node.form != "array" or any(hole.shape for hole in holes):
+            raise NotBatched(np.array)
+        out = self.named(f"np.empty({self.wide(node)!r}, {self.dtype(node)})")
+        rest = iter(holes)
+        for place in np.ndindex(*self.shape(node)):
+            item = functools.reduce(operator.getitem, place, template.object)
+            value = self.ref(next(rest)) if item is _steps.HOLE else self.names.literal(item)
+            self.text.put(f"{out}[:, {', '.join(map(str, place))}] = {value}", node)
+        return out
+
+    def stacked(self, call: Called) -> str:
+        items: Any = call.args[0] if len(call.args) == 1 else None
+        axis = call.kwargs.get("axis", 0)
+        if type(axis) is _calls.Hole:
+            axis = call.nodes[axis.number].object
+        if type(axis) is not int or {*call.kwargs} - {"axis"} or type(items) not in (list, tuple):
+            raise NotBatched(np.stack)
+        if any(type(item) is not _calls.Hole for item in items):
+            raise NotBatched(np.stack)
+        parts = ", ".join(self.full(call.nodes[item.number]) for item in items)
+        return f"np.stack(({parts},), axis={axis + (axis >= 0)})"
 
     def einsum(self, call: Called) -> str:
         spec, holes = subscripts_of(call)

@@ -1,16 +1,15 @@
-"""Gradients in a function that is compiled: what is followed in place of `grad` and `value_and_grad`,
-so that forward pass, pullback and what comes after them are one graph.
+"""Derivatives in a function that is compiled: what is followed in place of `grad` and its kin, so that
+forward pass, pullback and what comes after them are one graph.
 
-The function runs on leaves of its own: values of the graph that it cannot reach another way. `mark`,
-`leaf`, `returned`, `pullback` and `refused` are csrc/capture/control/derivative.c's. Where a graph does not
-have it all, the call is no part of one, and a tape (_tape.py) does it.
+The function runs on leaves of its own: values of the graph that it cannot reach another way.  See
+_in_graph.py.  Where a graph does not have it all, the call is no part of one, and a tape (_tape.py) does it.
 """
 
 from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,152 +17,97 @@ import numpy as np
 from pycompile import _told, derivatives
 from pycompile._C import DisabledFunction, Graph
 from pycompile._errors import DerivativeError
-from pycompile.derivatives import _lengths, _pieces, _trees
+from pycompile.derivatives import _jacobians, _lengths, _pieces, _trees
 from pycompile.derivatives._activity import Activity
 from pycompile.derivatives._backward import Backward
+from pycompile.derivatives._batched import Batched, NotBatched
+from pycompile.derivatives._in_graph import gradient, on_leaves, one_of, pullback, refused
 from pycompile.derivatives._text import Function, Names, Node
 from pycompile.derivatives._writer import Writer, dtype_text
 from pycompile.derivatives.rules import NoRule
 
 
-def mark(leaves: list[Any]) -> Any:
-    """Where the program is now."""
-
-
-def returned(since: Any, leaves: list[Any]) -> Any:
-    """The function has returned: the graph ends where it did what a tape has to look at."""
-
-
-def leaf(value: Any) -> Any:
-    """The array or number as a value of its own."""
-
-
-def pullback(since: Any, leaves: list[Any], out: Any, one: Any) -> Any:
-    """The cotangents of the leaves, None for 0, when that of `out` is `one`."""
-
-
-def refused(why: str) -> Any:
-    """No graph has the gradient."""
-
-
-def derivative(
-    f: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, has_value: bool
-) -> Callable[..., Any]:
-    """What is followed in place of what an Asked (_whole.py) of these gives."""
+def derivative(kind: str, f: Callable[..., Any], rest: tuple[Any, ...]) -> Callable[..., Any]:
+    """What is followed in place of pycompile's function `kind` of these arguments."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = by_tape(f, argnums, has_aux, args, kwargs)
-        if has_value:
-            return value, gradient
-        return (gradient, value[1]) if has_aux else gradient
+        return by_tape(kind, f, rest, args, kwargs)
 
     return made
 
 
-def left(argnums: Any, f: Any, has_aux: bool, has_value: bool) -> Any:
+def left(f: Any, kind: str, rest: tuple[Any, ...]) -> Any:
     """What a function that `derivative` made stands for, of its cells, where it leaves the graph."""
-    return (derivatives.value_and_grad if has_value else derivatives.grad)(f, argnums, has_aux)
+    return getattr(derivatives, kind)(f, *rest)
 
 
-def value_and_grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
-    return derivative(f, argnums, has_aux, True)
+def value_and_grad(f: Any, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Any:
+    return derivative("value_and_grad", f, (argnums, has_aux))
 
 
-def grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
-    return derivative(f, argnums, has_aux, False)
+def grad(f: Any, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Any:
+    return derivative("grad", f, (argnums, has_aux))
 
 
-def both(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
+def jacrev(f: Any, argnums: int | Sequence[int] = 0) -> Any:
+    return derivative("jacrev", f, (argnums,))
+
+
+def jacfwd(f: Any, argnums: int | Sequence[int] = 0) -> Any:
+    return derivative("jacfwd", f, (argnums,))
+
+
+def hessian(f: Any, argnums: int | Sequence[int] = 0) -> Any:
+    return derivative("jacfwd", derivative("jacrev", f, (argnums,)), (argnums,))
+
+
+def vmap(f: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
+    return derivative("vmap", f, (in_axes, out_axes))
+
+
+def jvp(f: Any, primals: Any, tangents: Any) -> Any:
+    return by_tape("jvp", f, (), (primals, tangents), {})
+
+
+def followed(kind: str, f: Any, rest: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    if kind == "value_and_grad":
+        return with_gradient(f, rest[0], rest[1], args, kwargs)
+    if kind == "grad":
+        value, gradient = with_gradient(f, rest[0], rest[1], args, kwargs)
+        return (gradient, value[1]) if rest[1] else gradient
+    if kind == "jacrev":
+        return _jacobians.by_rows(f, rest[0], args, kwargs)
+    if kind == "jacfwd":
+        return _jacobians.by_columns(f, rest[0], args, kwargs)
+    if kind == "jvp":
+        return _jacobians.in_direction(f, args[0], args[1])
+    return _jacobians.of_items(f, rest[0], rest[1], args)
+
+
+def _by_tape(kind: str, f: Any, rest: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    if kind == "jvp":
+        return derivatives.jvp(f, *args)
+    return getattr(derivatives, kind)(f, *rest)(*args, **kwargs)
+
+
+by_tape = DisabledFunction(_by_tape, followed)
+
+
+def with_gradient(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
     """Value and gradient, as those of a tape."""
-    numbers = (argnums,) if isinstance(argnums, int) else argnums
-    args = list(given)
-    trees, copies, leaves = [], [], []
-    for number in numbers:
-        if not -len(args) <= number < len(args):
-            refused("argnums names an argument that is not there")
-        own = [leaf(value) for _, value in _trees.leaves(args[number])]
-        trees.append(args[number])
-        args[number] = _trees.with_leaves(args[number], own)
-        copies.append(args[number])
-        leaves += own
-    since = mark(leaves)
-    out = f(*args, **kwargs)
-    returned(since, leaves)
-    mine = iter(leaves)
-    for tree, copy in zip(trees, copies, strict=True):
-        if not is_same(tree, copy, mine):
-            refused("the function changes a container of its arguments")
+    since, trees, leaves, out = on_leaves(f, argnums, given, kwargs)
     value = out
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
             refused("the function returns no pair")
         value = out[0]
     with np.errstate(all="ignore"):
-        cts = iter(pullback(since, leaves, value, one_of(value)))
+        cts = iter(pullback(since, leaves, [value], [one_of(value)]))
         gradients = []
         for tree in trees:
             found = [gradient(next(cts), was) for _, was in _trees.leaves(tree)]
             gradients.append(_trees.with_leaves(tree, found))
     return out, gradients[0] if isinstance(argnums, int) else tuple(gradients)
-
-
-def _by_tape(f: Any, argnums: Any, has_aux: bool, given: Any, kwargs: Any) -> Any:
-    return derivatives.value_and_grad(f, argnums, has_aux)(*given, **kwargs)
-
-
-by_tape = DisabledFunction(_by_tape, both)
-
-
-def is_same(tree: Any, copy: Any, leaves: Iterator[Any]) -> bool:
-    """Is the copy of the container what it was made as?"""
-    if tree is None:
-        return copy is None
-    if _trees.is_leaf(tree):
-        return copy is next(leaves)
-    if isinstance(tree, (list, tuple)):
-        if len(tree) != len(copy):
-            return False
-        for i in range(len(tree)):  # followed for each of many: generators and zip are longer
-            if not is_same(tree[i], copy[i], leaves):
-                return False
-        return True
-    if isinstance(tree, dict):
-        return list(tree) == list(copy) and all(is_same(tree[k], copy[k], leaves) for k in tree)
-    was, now = vars(tree), vars(copy)
-    return list(was) == list(now) and all(
-        is_same(was[name], now[name], leaves)
-        if _trees.holds_numbers(was[name])
-        else was[name] is now[name]
-        for name in was
-    )
-
-
-def one_of(value: Any) -> Any:
-    """The cotangent 1 of the function's result."""
-    if isinstance(value, float) and not isinstance(value, np.generic):
-        return 1.0
-    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 and value.dtype.kind == "f":
-        return np.ones((), value.dtype) if isinstance(value, np.ndarray) else value.dtype.type(1)
-    if _trees.is_on_device(value) and value.ndim == 0 and value.dtype.kind in "fV":  # V: bfloat16
-        return 1.0  # the text makes it an array there
-    return refused("the function returns no real number")
-
-
-def gradient(ct: Any, was: Any) -> Any:
-    """A cotangent as the gradient of what it is of."""
-    if isinstance(was, np.ndarray):
-        return np.zeros(was.shape, was.dtype) if ct is None else np.array(ct, was.dtype)
-    if _trees.is_on_device(was):
-        return ct if ct.dtype == was.dtype else ct.astype(was.dtype)
-    if ct is None:
-        return type(was)(0)
-    if isinstance(was, np.generic):
-        return ct[()]
-    return type(was)(ct)
 
 
 class _Whole(Backward):
@@ -243,13 +187,12 @@ class _Written(threading.local):
 written = _Written()
 
 
-def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
-    """The pullback from the graph's output to the leaves, as a function, the nodes that it takes, and the
-    symbols of sizes, before the cotangent; a text tells why there is none."""
+def text(graph: Graph, leaves: Sequence[int], most: int, how: None = None) -> Any:
+    """The pullback from the graph's outputs to the leaves, as a function, the nodes that it takes, and the
+    symbols of sizes, before the cotangents; a text tells why there is none."""
     written.texts += 1
     inputs = {node.id: node for node in graph.inputs}
     given = [inputs[number] for number in leaves]
-    (out,) = graph.outputs
     if any("@cuda:" in node.type for node in graph.nodes):
         return "arrays of several devices"
     names = Names()
@@ -259,8 +202,12 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
         return str(error)
     back = _Whole(names, _lengths.symbols(_lengths.named(graph.text, graph.symbols)), activity, {})
     back.most = most
+    ones: dict[int, str] = {}
+    for i, out in enumerate(graph.outputs):
+        if out in activity:
+            ones[out.id] = f"({ones[out.id]} + one{i})" if out.id in ones else f"one{i}"
     try:
-        back.run(graph.nodes, {out.id: "one"} if out in activity else {})
+        back.run(graph.nodes, ones)
     except (DerivativeError, NoRule) as error:
         return str(error)
     results = [
@@ -270,13 +217,86 @@ def text(graph: Graph, leaves: Sequence[int], most: int) -> Any:
     back.text.put(f"return [{', '.join(results)}]")
     sizes = _lengths.named("".join(back.text.lines), back.sizes, "size_")
     params = [Writer.ref(back, node) for node in back.kept.values()]
-    params += [*(f"size_{name}" for name in sizes), "one"]
+    params += [*(f"size_{name}" for name in sizes), *(f"one{i}" for i in range(len(graph.outputs)))]
     objects = names.objects
     if any(map(is_on_device, graph.nodes)):
         objects = of_device(objects | {"np": np} | vars(_pieces))
-        if is_on_device(out):
-            back.text.lines.insert(0, f"    one = np.full((), one, {dtype_text(out.dtype)})\n")
-            back.text.places.insert(0, None)
+        for i, out in enumerate(graph.outputs):
+            if is_on_device(out):
+                line = f"    one{i} = np.full((), one{i}, {dtype_text(out.dtype)})\n"
+                back.text.lines.insert(0, line)
+                back.text.places.insert(0, None)
     function = Function("backward", params, back.text, objects)
     _told.followed(graph, list(back.kept.values()), function.source)
     return function.plain, tuple(back.kept), tuple(sizes)
+
+
+class _Items(Batched):
+    """The text for many items in a graph that has the nodes for one, of numbers below `most`: what is the
+    same for all is taken from there."""
+
+    most: int
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.taken: dict[int, Node] = {}
+
+    def write(self, node: Node) -> None:
+        if node.op == "input":
+            return
+        is_there = node.id < self.most and not self.inside and not node.regions
+        if (
+            is_there
+            and node.op not in ("const", "result")
+            and not any(map(self.has_axis, node.args))
+        ):
+            self.taken[node.id] = node
+        else:
+            super().write(node)
+
+    def is_fresh(self, node: Node) -> bool:
+        return node.id not in self.taken and super().is_fresh(node)
+
+
+def text_for_items(graph: Graph, leaves: Sequence[int], most: int, how: tuple[int, bool]) -> Any:
+    """What the graph's outputs are for many items: a function of what it takes of the graph for one, and of
+    what is in the leaves' place.  `how`: how many items, and whether NumPy's warnings matter, which
+    are given item by item: only where they are raised."""
+    written.texts += 1
+    count, is_warned = how
+    if is_warned and not raising.is_on:
+        return "vmap in a compiled function"
+    if _lengths.named(graph.text, graph.symbols):
+        return "a batch of lengths that vary"
+    inputs = {node.id: node for node in graph.inputs}
+    given = [inputs[number] for number in leaves]
+    names = Names()
+    items = _Items(names, {}, graph, given, count)
+    items.most = most
+    items.taken = {number: node for number, node in inputs.items() if number not in leaves}
+    try:
+        items.run(graph.nodes)
+    except (DerivativeError, NoRule, NotBatched) as error:
+        return f"no text for many items: {error}"
+    results = []
+    for node in graph.outputs:
+        if node.form != "array" and np.dtype(node.dtype).kind in (
+            "biu" if node.form == "python" else "b"
+        ):
+            return "a number of Python's that differs from item to item"
+        results.append(items.full(node))
+    items.text.put(f"return [{', '.join(results)}]")
+    lines = "".join(items.text.lines)
+    taken = _lengths.named(lines, {items.ref(node): node for node in items.taken.values()})
+    params = [*taken, *(items.ref(node) for node in given)]
+    function = Function("batched", params, items.text, names.objects)
+    return function.plain, tuple(node.id for node in taken.values()), ()
+
+
+class _Raising(threading.local):
+    """Does what this thread captures run with NumPy's warnings raised?"""
+
+    is_on = False
+
+
+raising = _Raising()

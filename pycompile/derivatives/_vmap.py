@@ -10,7 +10,8 @@ import numpy as np
 from pycompile import _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _api as api
-from pycompile.derivatives import _batch, _run, _tape, _trees
+from pycompile.derivatives import _batch, _repeated, _run, _tape, _trees
+from pycompile.derivatives._axes import axes_of
 
 # A function that was no batch so often is called for each item at once.
 TRIES = 2
@@ -24,8 +25,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     of axes for a container.  A function that is one graph, without side effects, of operations that
     have a batched form runs once, for all items; another one is called for each."""
     failures = 0
+    repeated = _repeated.whole("vmap", f, (in_axes, out_axes))
 
-    def made(*args: Any) -> Any:
+    def by_tape(*args: Any) -> Any:
         nonlocal failures
         axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
         if len(axes) != len(args):
@@ -51,20 +53,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
             _require_known(_tape.tapes()[-1], rows)
         return _joined(rows, out_axes)
 
-    return api._wraps(f, made, "vmap")  # type: ignore[no-any-return]
+    def made(*args: Any) -> Any:
+        return repeated.do(by_tape, args, {})
 
-
-def axes_of(tree: Any, axes: Any, what: str) -> list[int | None]:
-    """The axis for each leaf."""
-    if axes is None or type(axes) is int:
-        return [axes for _ in _trees.leaves(tree)]
-    if isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
-        return [axis for key in tree for axis in axes_of(tree[key], axes[key], what)]
-    if isinstance(axes, (list, tuple)) and isinstance(tree, (list, tuple)):
-        if len(axes) == len(tree):
-            pairs = zip(tree, axes, strict=True)
-            return [axis for item, one in pairs for axis in axes_of(item, one, what)]
-    raise TypeError(f"{what} has {axes!r} for {type(tree).__name__}")
+    return api._wraps(f, made, "vmap", (in_axes, out_axes))  # type: ignore[no-any-return]
 
 
 def _count(args: Sequence[Any], each: Sequence[Sequence[int | None]]) -> int:

@@ -515,7 +515,7 @@ def test_sizes_that_come_only_once_are_the_tapes():
 
 
 def test_time_decides_when_a_graph_is_tried():
-    repeated = _repeated.Repeated(None)
+    repeated = _repeated.Repeated("grad", None, ())
     assert not repeated.is_ready()
     repeated.note(1.0, False, True)
     repeated.note(3.0, True, True)

@@ -7,9 +7,10 @@
 
 /* How far the program is: what a function does is what is different behind it. */
 typedef struct {
-    int nodes, writes;
+    int nodes, writes, effects, changes;
     int drawn;      /* serial number of the last draw's token */
     int references; /* to the leaves */
+    int around;     /* since when changes are counted at the mark around this one */
 } Mark;
 
 /* Numbers do not count: their identity tells nothing, and a tape gives the function its own, too.
@@ -34,6 +35,9 @@ mark_now(Interp *in, const Value *leaves, Mark *out)
     *out = (Mark){
         .nodes = in->graph->nodes.len,
         .writes = in->memory.writes.len,
+        .effects = in->writes.effects.len,
+        .changes = in->writes.changes,
+        .around = in->writes.counted_since,
         .drawn = in->memory.drawn == NULL ? -1 : in->memory.drawn->serial,
     };
     return leaf_references(in, leaves, &out->references);
@@ -44,7 +48,8 @@ known_mark(Interp *in, Value *value, Mark *out)
 {
     PyObject *known;
     TRY(value_known(in, value, &known));
-    return PyArg_ParseTuple(known, "iiii", &out->nodes, &out->writes, &out->drawn, &out->references)
+    return PyArg_ParseTuple(known, "iiiiiii", &out->nodes, &out->writes, &out->effects,
+                            &out->changes, &out->drawn, &out->references, &out->around)
                ? ANSWER_YES
                : ANSWER_ERROR;
 }
@@ -54,7 +59,9 @@ follow_mark(const Call *c, const void *Py_UNUSED(row))
 {
     Mark m;
     if (mark_now(c->in, c->args[0], &m) < 0) return ANSWER_ERROR;
-    PyObject *mark = Py_BuildValue("iiii", m.nodes, m.writes, m.drawn, m.references);
+    PyObject *mark = Py_BuildValue("iiiiiii", m.nodes, m.writes, m.effects, m.changes, m.drawn,
+                                   m.references, m.around);
+    c->in->writes.counted_since = c->in->attempt.values.len;
     return given(c->out, value_const_new(c->in, mark));
 }
 
@@ -183,21 +190,21 @@ symbol_named(Interp *in, PyObject *name, Value **out)
     return size == NO_SIZE ? ANSWER_ERROR : number_of_size(in, size, out);
 }
 
-/* Calls the text, `told`: a function, and the nodes and symbols that it takes before `one`. */
+/* Calls the text, `told`: a function, and the nodes and symbols that it takes before `more`. */
 static Answer
-call_text(Interp *in, PyObject *told, Value *one, Value **out)
+call_text(Interp *in, PyObject *told, const Value *more, Value **out)
 {
     PyObject *function, *ids, *symbols;
     if (!PyArg_ParseTuple(told, "OOO", &function, &ids, &symbols)) return ANSWER_ERROR;
     int n = (int)PyTuple_GET_SIZE(ids), all = n + (int)PyTuple_GET_SIZE(symbols);
-    Value **args = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
+    Value **args = arena_alloc(in->arena, (size_t)(all + more->nitems + 1) * sizeof(Value *));
     if (args == NULL) return ANSWER_ERROR;
     for (int i = 0; i < n; i++)
         TRY(value_then(in, (NodeId)PyLong_AsLong(PyTuple_GET_ITEM(ids, i)), &args[i]));
     for (int i = n; i < all; i++) TRY(symbol_named(in, PyTuple_GET_ITEM(symbols, i - n), &args[i]));
-    args[all] = one;
+    for (int i = 0; i < more->nitems; i++) args[all + i] = more->items[i];
     Value *callable = value_const(in, function);
-    return callable == NULL ? ANSWER_ERROR : call_value(in, callable, all + 1, args, NULL, out);
+    return callable ? call_value(in, callable, all + more->nitems, args, NULL, out) : ANSWER_ERROR;
 }
 
 static int (*simplified)(Graph *graph);
@@ -208,51 +215,98 @@ derivatives_simplify_by(int (*simplify)(Graph *graph))
     simplified = simplify;
 }
 
-/* The forward pass as the passes will have it: what a tape differentiates, to the bit. */
+/* What has been done since the mark as the passes will have it: what a tape differentiates, to the
+ * bit. */
 static PyObject *
-forward_pass(Interp *in, NodeId mark, int nleaves, const NodeId *leaves, NodeId out)
+part_view(Interp *in, NodeId mark, int nleaves, const NodeId *leaves, int nouts, const NodeId *outs)
 {
-    Graph *part = graph_part(in->graph, in->region, mark, nleaves, leaves, out);
+    Graph *part = graph_part(in->graph, in->region, mark, nleaves, leaves, nouts, outs);
     return part == NULL || simplified(part) < 0 ? NULL : graph_view(part);
 }
 
-/* The text of the pullback from `out` to the leaves; a str tells why there is none.  A graph for
-   any length is worth more than the gradient in it: a plan for each length would be made of all
-   that is around. */
 static PyObject *
-text_of(Interp *in, NodeId mark, const Value *leaves, NodeId out)
+numbers_of(int n, const NodeId *nodes)
 {
-    int n = leaves->nitems, most = in->graph->nodes.len;
-    PyObject *write = module_kept(in, "pycompile.derivatives._followed", "text");
-    PyObject *ids = write ? PyTuple_New(n) : NULL, *graph = NULL, *told = NULL;
-    NodeId *nodes = arena_alloc(in->arena, sizeof *nodes * (size_t)(n + 1));
-    for (int i = 0; ids != NULL && nodes != NULL && i < n; i++) {
-        nodes[i] = leaves->items[i]->node;
-        PyTuple_SET_ITEM(ids, i, PyLong_FromLong(nodes[i]));
-    }
-    if (ids != NULL && nodes != NULL) graph = forward_pass(in, mark, n, nodes, out);
-    if (graph != NULL && !PyErr_Occurred())
-        told = PyObject_CallFunction(write, "OOi", graph, ids, most);
+    PyObject *ids = PyTuple_New(n);
+    for (int i = 0; ids != NULL && i < n; i++) PyTuple_SET_ITEM(ids, i, PyLong_FromLong(nodes[i]));
+    return ids;
+}
+
+/* What is made of the part from the leaves to `outs`, by that function of _followed.py: a text, or
+   a str that tells why there is none.  A graph for any length is worth more than the gradient in
+   it: a plan for each length would be made of all that is around. */
+static PyObject *
+text_of(Interp *in, const char *by, NodeId mark, int n, int nouts, const NodeId *nodes,
+        PyObject *how)
+{
+    int most = in->graph->nodes.len;
+    PyObject *write = module_kept(in, "pycompile.derivatives._followed", by), *told = NULL;
+    PyObject *graph = write ? part_view(in, mark, n, nodes, nouts, nodes + n) : NULL;
+    PyObject *ids = graph != NULL && !PyErr_Occurred() ? numbers_of(n, nodes) : NULL;
+    if (ids != NULL) told = PyObject_CallFunction(write, "OOiO", graph, ids, most, how);
     Py_XDECREF(graph);
     Py_XDECREF(ids);
     return keep(in, told);
 }
 
-/* pullback(mark, leaves, out, one): the leaves' cotangents, of a cotangent `one` of `out` */
+/* The text for values in the place of the leaves, or of cotangents of what they lead to. */
 static Answer
-follow_pullback(const Call *c, const void *Py_UNUSED(row))
+follow_text(const Call *c, const char *by, const Mark *mark, const Value *outs, const Value *given,
+            PyObject *how)
 {
     Interp *in = c->in;
-    Mark mark;
-    NodeId out;
-    TRY(known_mark(in, c->args[0], &mark));
-    TRY(number_or_array(in, c->args[2], &out));
-    PyObject *told = text_of(in, mark.nodes, c->args[1], out);
+    const Value *leaves = c->args[1];
+    int n = leaves->nitems;
+    NodeId *nodes = arena_alloc(in->arena, sizeof *nodes * (size_t)(n + outs->nitems + 1));
+    if (nodes == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++) nodes[i] = leaves->items[i]->node;
+    for (int i = 0; i < outs->nitems; i++) {
+        Answer answer = number_or_array(in, outs->items[i], &nodes[n + i]);
+        if (answer == ANSWER_NO) return no_leaf(in, outs->items[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->writes.counted_since = mark->around;
+    PyObject *told = text_of(in, by, mark->nodes, n, outs->nitems, nodes, how);
     if (told == NULL) return ANSWER_ERROR;
     in->attempt.learn->left_open = PyUnicode_Check(told);
     if (PyUnicode_Check(told))
         return interp_break(in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(told));
-    return call_text(in, told, c->args[3], c->out);
+    return call_text(in, told, given, c->out);
+}
+
+/* pullback(mark, leaves, outs, ones): the leaves' cotangents, of cotangents `ones` of `outs` */
+static Answer
+follow_pullback(const Call *c, const void *Py_UNUSED(row))
+{
+    Mark mark;
+    TRY(known_mark(c->in, c->args[0], &mark));
+    return follow_text(c, "text", &mark, c->args[2], c->args[3], Py_None);
+}
+
+/* Has it done what would be done again for each item, and can be seen? */
+static bool
+has_effects(const Interp *in, const Mark *before)
+{
+    int drawn = in->memory.drawn == NULL ? -1 : in->memory.drawn->serial;
+    for (int i = before->writes; i < in->memory.writes.len; i++)
+        if (in->memory.storages.at[in->memory.writes.at[i].storage].root < before->nodes)
+            return true;
+    return drawn != before->drawn || in->writes.effects.len != before->effects ||
+           in->writes.changes != before->changes;
+}
+
+/* batched(mark, leaves, columns, outs, how): for each of `outs`, which were computed of the leaves,
+   an array of what it is for each item of `columns`, arrays of what is in the leaves' place. */
+static Answer
+follow_batched(const Call *c, const void *Py_UNUSED(row))
+{
+    Mark mark;
+    PyObject *how;
+    TRY(known_mark(c->in, c->args[0], &mark));
+    TRY(value_known(c->in, c->args[4], &how));
+    if (has_effects(c->in, &mark))
+        return interp_break(c->in, BREAK_DERIVATIVE, "a batch of a function with side effects");
+    return follow_text(c, "text_for_items", &mark, c->args[3], c->args[2], how);
 }
 
 /* Of what has no gradient in a graph. */
@@ -264,7 +318,8 @@ follow_refused(const Call *c, const void *Py_UNUSED(row))
     return interp_break(c->in, BREAK_DERIVATIVE, "%s", PyUnicode_AsUTF8(why));
 }
 
-/* pycompile.grad, value_and_grad: what they make is a function of _followed.py. */
+/* pycompile.grad and its kin: what they make is a function of _followed.py, and jvp's.
+ */
 static Answer
 follow_maker(const Call *c, const void *Py_UNUSED(row))
 {
@@ -283,13 +338,19 @@ derivative_callables(void)
     static NamedCallable named[] = {
         {"pycompile.derivatives._api", "value_and_grad", RANK_PYTHON, follow_maker, false},
         {"pycompile.derivatives._api", "grad", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._api", "jacrev", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._api", "jacfwd", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._api", "hessian", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._api", "jvp", RANK_PYTHON, follow_maker, false},
+        {"pycompile.derivatives._vmap", "vmap", RANK_PYTHON, follow_maker, false},
         {"pycompile.derivatives._trees", "is_on_device", RANK_PYTHON, follow_on_device, false},
-        {"pycompile.derivatives._followed", "mark", RANK_PYTHON, follow_mark, false},
-        {"pycompile.derivatives._followed", "leaf", RANK_PYTHON, follow_leaf, false},
+        {"pycompile.derivatives._in_graph", "mark", RANK_PYTHON, follow_mark, false},
+        {"pycompile.derivatives._in_graph", "leaf", RANK_PYTHON, follow_leaf, false},
         {"pycompile.derivatives._followed", "filled", RANK_PYTHON, follow_filled, false},
-        {"pycompile.derivatives._followed", "returned", RANK_PYTHON, follow_returned, false},
-        {"pycompile.derivatives._followed", "pullback", RANK_PYTHON, follow_pullback, false},
-        {"pycompile.derivatives._followed", "refused", RANK_PYTHON, follow_refused, false},
+        {"pycompile.derivatives._in_graph", "returned", RANK_PYTHON, follow_returned, false},
+        {"pycompile.derivatives._in_graph", "pullback", RANK_PYTHON, follow_pullback, false},
+        {"pycompile.derivatives._in_graph", "batched", RANK_PYTHON, follow_batched, false},
+        {"pycompile.derivatives._in_graph", "refused", RANK_PYTHON, follow_refused, false},
     };
     return callables_add_named(COUNT_OF(named), named);
 }

@@ -712,6 +712,8 @@ Answer break_of_overlap(Interp *in);
    followed. */
 Answer container_changes(Interp *in, Value *container);
 
+/* The object (NULL: a namespace) is about to be changed. */
+void change_count(Interp *in, const Value *object);
 /* In kept loops: the object (NULL: a namespace) is about to be changed.  What is changed is a text
    for the message of a loop that is not kept for that; the line is added. */
 int change_note(Interp *in, const Value *object, const char *format, ...)

@@ -138,14 +138,25 @@ container_resizes(Interp *in, Value *container)
     return ANSWER_YES;
 }
 
+static bool
+was_there(const Value *object, int made)
+{
+    return object == NULL || object->source != NO_SOURCE || object->serial < made;
+}
+
+void
+change_count(Interp *in, const Value *object)
+{
+    in->writes.changes += was_there(object, in->writes.counted_since);
+}
+
 int
 change_note(Interp *in, const Value *object, const char *format, ...)
 {
     const char *text = NULL;
     BreakFrame at;
     for (Turn *turn = in->turn; in->loop != NULL && turn != NULL; turn = turn->around) {
-        bool before = object == NULL || object->source != NO_SOURCE || object->serial < turn->made;
-        if (!before || turn->change != NULL) continue;
+        if (!was_there(object, turn->made) || turn->change != NULL) continue;
         if (text == NULL) {
             va_list args;
             va_start(args, format);
@@ -165,6 +176,7 @@ change_note(Interp *in, const Value *object, const char *format, ...)
 Answer
 container_changes(Interp *in, Value *container)
 {
+    change_count(in, container);
     if (in->loop != NULL && change_note(in, container, "an object other than arrays: %s",
                                         value_named(in, container)) < 0)
         return ANSWER_ERROR;

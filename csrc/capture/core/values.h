@@ -503,6 +503,8 @@ typedef struct {
     bool prints;             /* there is a print among the effects */
     PyObject *recorded; /* the list in which warnings are recorded, borrowed; NULL: none is … */
     int recorded_step;  /* … and the step at which the first is put off */
+    int counted_since;  /* the first value made since the last mark of a derivative … */
+    int changes; /* … and how often other objects than arrays were changed that were there before */
     bool refuse_writes;
     Overlap overlap; /* of the write that is refused, or will be */
     bool dirty;      /* the current instruction has already changed values … */

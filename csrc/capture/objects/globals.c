@@ -70,6 +70,7 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
     if (code_stands_in(in->bottom->decoded->code) && before == NULL)
         return interp_break(in, BREAK_STORE, "a variable that is new in the module");
     if (in->writes.refuse_writes) return break_of_overlap(in);
+    change_count(in, NULL);
     if (change_note(in, NULL, "the global variable '%s'", text_of_str(name)) < 0)
         return ANSWER_ERROR;
     if (pending_find(in, dict, name) == NULL) {
@@ -143,6 +144,7 @@ follow_cell(Interp *in, const Instr *instr)
                 code_slot_name(a->decoded->code, instr->arg));
         return pushed(in, value);
     }
+    change_count(in, cell);
     if (change_note(in, cell, "the variable '%s' of an enclosing function",
                     text_of_str(code_slot_name(a->decoded->code, instr->arg))) < 0)
         return ANSWER_ERROR;

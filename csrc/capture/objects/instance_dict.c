@@ -146,6 +146,7 @@ own_put(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
+    change_count(in, object);
     if (in->loop != NULL) {
         Answer carried = in->above->attribute_in_loop(in, object, name, slot, value);
         if (carried == ANSWER_YES) return own_put(in, object, name, slot, value);
