@@ -44,8 +44,10 @@ emit_reduce_call(Emit *e, int32_t at)
 {
     Text type = {0};
     prelude_type(e->prelude, instr_at(e, at)->dtype, 1, &type);
-    emit_line(e, "%s s%d;", type.data, at);
+    emit_line(e, "%s s%d = 1;", type.data, at); /* of a product, the only one */
+    open_block(e, "if (m > 0) ");
     emit_own_loop(e, at);
+    close_block(e);
     text_free(&type);
 }
 

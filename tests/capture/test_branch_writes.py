@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from differential import check
+from differential import MANY, check
 
 X = np.linspace(-2.0, 3.0, 12)
 M = np.arange(36.0).reshape(6, 6) % 7
@@ -501,3 +501,23 @@ def test_an_effect_under_an_earlier_condition_needs_both():
 
     for x in (X, -X, X + 9, np.abs(X) * -1):
         check(told, x, whole=True, options=WHOLE)
+
+
+def reads_at_a_place(a, b, which):
+    p = which.argmax()
+    return (
+        a[p] * 2,
+        a[p] + b,
+        b @ a[p],
+        a[p, ::-1] @ b,
+        a[p, :, 1] @ b[0],
+        a[p, :, 1] - b[0],
+        a[p].T > 0,
+    )
+
+
+def test_a_view_at_a_place_is_read_as_it_lies():
+    rng = np.random.default_rng(11)
+    a, b, which = rng.normal(size=(4, 9, 9)), rng.normal(size=(9, 9)), np.array([1, 3, 2])
+    for lies in (a, np.asfortranarray(a), a[..., ::-1], a.transpose(0, 2, 1)):
+        check(reads_at_a_place, lies, b, which, captured=False, options=MANY)

@@ -134,6 +134,19 @@ def test_numbers_of_either_class_of_each_dtype():
         check(of_either_class, x[:0], 5, captured=False)
 
 
+def stores_one_of_a_list(x, ints, b):
+    for _ in range(3):
+        x[1] = ints[0] if x[1] <= 3 else b[1]
+    return x[1]
+
+
+def test_a_lists_int_that_numpys_dtype_does_not_hold():
+    for dtype in (np.uint8, np.int8, np.uint32, np.uint64):
+        for first in (-21, 7, 2**63 - 1):
+            x, b = np.array([0.1, -3.0]), np.arange(5, 9).astype(dtype)
+            check(stores_one_of_a_list, x, [first, -(2**63)], b, captured=False, options=MANY)
+
+
 def test_negated_and_absolute_ints():
     for dtype in (np.int8, np.int32, np.uint8, np.uint64, np.int64):
         check(negates, np.arange(5).astype(dtype), captured=False, options=MANY)

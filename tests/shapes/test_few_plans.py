@@ -403,3 +403,33 @@ def test_arrays_in_fortran_order_are_joined_for_declared_lengths():
     calls = [(np.asfortranarray(array(n, m)),) * 2 for n, m in SEVERAL]
     assert plans_of(joined, calls, {"x": axes, "y": axes}) == 1
     assert plans_of(joined, [(a, a) for (a,) in matrices()]) <= 4
+
+
+# ---- slices that become empty ----
+
+
+def reduced(x, a):
+    y = x[a:] * 2
+    return y.sum(), y.prod(), y.any(), y.all(), y.mean(), x[a:].prod() + 1
+
+
+def greatest(x, a):
+    return (x[a:] * 2).max() - x[a:].min()
+
+
+def reduced_in_a_loop(x, places):
+    out = np.zeros(len(places))
+    for i in range(len(places) - 1):
+        part = x[places[i] : places[i + 1]] * x[[0]]
+        out[i] = part.prod() + part.sum()
+    return out
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int16])
+def test_reductions_of_slices_that_become_empty(dtype):
+    x = (array(9) * 4).astype(dtype)
+    for function in (reduced, greatest):
+        plans_of(function, [(x, a) for a in (1, 3, 8, 9, 12)])
+    plans_of(
+        reduced_in_a_loop, [(x, np.array(at)) for at in ([0, 3, 5, 9], [0, 4, 4, 8], [2, 2, 2, 2])]
+    )

@@ -90,14 +90,12 @@ iterable(Interp *in, Value *value, PyObject **out)
 }
 
 /* An argument in its present state, for an effect. */
-static Value *
-frozen(Interp *in, Value *arg)
+static Answer
+frozen(Interp *in, Value *arg, Value **out)
 {
-    Value *items;
-    if (arg->kind == V_SET) return set_value(in, set_clone(arg->object));
-    if (arg->kind == V_LIST || arg->kind == V_TUPLE)
-        return iterate_all(in, arg, V_LIST, &items) == ANSWER_YES ? items : NULL;
-    return arg;
+    if (arg->kind == V_LIST || arg->kind == V_TUPLE) return iterate_all(in, arg, V_LIST, out);
+    *out = arg->kind == V_SET ? set_value(in, set_clone(arg->object)) : arg;
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- methods ---- */
@@ -127,9 +125,10 @@ outside(Interp *in, Value *self, const char *name, int nargs, Value *const *args
     Value *all[4] = {self};
     PyObject *method = keep(in, PyUnicode_InternFromString(name));
     if (method == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < nargs; i++)
-        if ((all[i + 1] = is_one_of(name, on_entries) ? args[i] : frozen(in, args[i])) == NULL)
-            return ANSWER_ERROR;
+    for (int i = 0; i < nargs; i++) {
+        all[i + 1] = args[i];
+        if (!is_one_of(name, on_entries)) TRY(frozen(in, args[i], &all[i + 1]));
+    }
     int failed = effect_add(in, EFFECT_METHOD, method, NO_SOURCE, nargs + 1, all);
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -151,8 +150,8 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
     }
     Value *before[3];
     for (int i = 0; change && nargs <= 3 && i < nargs; i++) { /* t -= t */
-        before[i] = args[i] == self ? frozen(in, self) : args[i];
-        if (before[i] == NULL) return ANSWER_ERROR;
+        before[i] = args[i];
+        if (args[i] == self) TRY(frozen(in, self, &before[i]));
     }
     if (change && nargs <= 3) args = before;
     PyObject *tuple = PyTuple_New(nargs), *object, *method;

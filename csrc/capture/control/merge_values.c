@@ -106,7 +106,7 @@ only_classes_differ(const Graph *g, const NodeId *nodes)
            (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
 }
 
-static int
+static Answer
 as_scalars(Merge *m, bool outer, NodeId *nodes)
 {
     Graph *g = m->in->graph;
@@ -118,7 +118,7 @@ as_scalars(Merge *m, bool outer, NodeId *nodes)
             m->in->region = outer ? m->outer : m->arm[arm];
             Answer answer = node_weak(m->in, nodes[arm], dtype, &nodes[arm]);
             m->in->region = m->outer;
-            if (answer != ANSWER_YES) return -1;
+            if (answer != ANSWER_YES) return answer;
             continue;
         }
         Op op = type.dtype == graph_node(g, nodes[1 - arm])->type.dtype ? OP_copy : OP_cast;
@@ -126,9 +126,9 @@ as_scalars(Merge *m, bool outer, NodeId *nodes)
         type.dtype = graph_node(g, nodes[1 - arm])->type.dtype;
         nodes[arm] = graph_add(g, outer ? m->outer : m->arm[arm], op, 1, &nodes[arm], &type, NULL);
         if (nodes[arm] == NO_NODE || VEC_PUSH(m->in->arena, &m->in->loop->python, nodes[arm]) < 0)
-            return -1;
+            return ANSWER_ERROR;
     }
-    return 0;
+    return ANSWER_YES;
 }
 
 /* Of two of Python's ints, one of which is without a sign, the other as such: it leaves the loop if
@@ -161,7 +161,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     bool either = in->loop != NULL && only_classes_differ(in->graph, nodes);
     bool ints = either && (int_and_float(in->graph, nodes[0], nodes[1]) ||
                            int_and_float(in->graph, nodes[1], nodes[0]));
-    if (either && as_scalars(m, outer, nodes) < 0) return ANSWER_ERROR;
+    if (either && (answer = as_scalars(m, outer, nodes)) != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, nodes[0])->type;
     if (!type_same_layout(&type, &graph_node(in->graph, nodes[1])->type))
         return merge_loose(m, x, y, out);

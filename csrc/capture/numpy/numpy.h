@@ -484,8 +484,9 @@ PyObject *calls_object(Interp *in, const char *name);
 int place_note(Interp *in, const Value *view, Value *array, Value *key, const Type *part);
 /* What such a view shows now, in a new array.  ANSWER_NO: it is no such view. */
 Answer place_copy(Interp *in, const Value *view, NodeId *out);
-/* The same of a small one, for an operator; ANSWER_NO: it is no such view. */
-Answer place_read(Interp *in, const Value *view, NodeId *out);
+/* The same of a small one that an operator, or a matrix product, reads alike in C order; ANSWER_NO:
+   it is none. */
+Answer place_read(Interp *in, const Value *view, bool product, NodeId *out);
 /* A step takes the view itself. */
 Answer place_taken(Interp *in, const Opaque *view);
 /* Is the key made of lists of integers, with integers and slices?  What it reads has a shape that

@@ -6,7 +6,7 @@
 /* An operand of an operator.  Beside numbers of uint64 a Python int is one of those, if it fits:
    it has no node of its own where it does not fit int64. */
 static Answer
-operand_beside(Interp *in, Value *value, const Value *other, NodeId *out)
+operand_beside(Interp *in, Value *value, const Value *other, bool product, NodeId *out)
 {
     bool wide = value_is_wide(value) && other->kind == V_NODE && !value_is_opaque(in, other);
     if (wide && node_type(in, other->node).dtype == DT_U64) {
@@ -14,7 +14,7 @@ operand_beside(Interp *in, Value *value, const Value *other, NodeId *out)
         if (!PyErr_Occurred()) return node_scalar(in, value->object, DT_U64, out);
         PyErr_Clear();
     }
-    Answer read = place_read(in, value, out);
+    Answer read = place_read(in, value, product, out);
     return read != ANSWER_NO ? read : operand(in, value, out);
 }
 
@@ -169,9 +169,10 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
     PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
     Value *operands[2] = {left, right};
     NodeId args[2], result;
-    TRY(operand_beside(in, left, right, &args[0]));
-    TRY(operand_beside(in, right, left, &args[1]));
-    if (operator_ == OPERATOR_MATMUL) {
+    bool product = operator_ == OPERATOR_MATMUL;
+    TRY(operand_beside(in, left, right, product, &args[0]));
+    TRY(operand_beside(in, right, left, product, &args[1]));
+    if (product) {
         TRY(node_matmul(in, args[0], args[1], &result));
         return push_node(in, result, out);
     }
@@ -306,8 +307,8 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
         return call_simple(in, module_kept(in, "operator", comparison_names[operator_]), 2, both,
                            out);
     }
-    TRY(operand_beside(in, left, right, &args[0]));
-    TRY(operand_beside(in, right, left, &args[1]));
+    TRY(operand_beside(in, left, right, false, &args[0]));
+    TRY(operand_beside(in, right, left, false, &args[1]));
     if (in->loop != NULL) TRY(nodes_widen(in, args));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && nodes_are_scalars(in, 2, args);

@@ -63,12 +63,14 @@ place_copy(Interp *in, const Value *view, NodeId *out)
 }
 
 Answer
-place_read(Interp *in, const Value *view, NodeId *out)
+place_read(Interp *in, const Value *view, bool product, NodeId *out)
 {
     enum { SMALL = 1 << 10 }; /* elements: a step with them takes no less than to copy them */
     const Opaque *opaque = placed(in, view);
     if (opaque == NULL || type_elements(in->graph, &opaque->part) > SMALL) return ANSWER_NO;
-    return place_copy(in, view, out);
+    bool alike =
+        type_is_contiguous(in->graph, &opaque->part) || (opaque->part.rank == 1 && !product);
+    return alike ? place_copy(in, view, out) : ANSWER_NO;
 }
 
 Answer
