@@ -56,7 +56,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "graph": (
         "Nodes, regions, sizes, types; how an operation is done; printing, parsing, verifying.",
         [
-            ("Nodes", "build ops size size_bounds unite type constant object"),
+            ("Nodes", "build ops size size_bounds unite type layout constant object"),
             ("What is known of them", "way attention product virtual output live part"),
             ("Text and Python", "print parse verify view module_graph"),
         ],

@@ -33,6 +33,7 @@ static const char HELPERS_TEXT[] =
     "}\n"
     "static inline int64_t size_least(int64_t a, int64_t b) { return a < b ? a : b; }\n"
     "static inline int64_t size_most(int64_t a, int64_t b) { return a > b ? a : b; }\n"
+    "static inline int64_t size_same(int64_t a, int64_t b) { return a == b; }\n"
     "static inline int64_t size_quotient(int64_t a, int64_t b)\n"
     "{\n"
     "    if (b == 0 || b == -1) return b == 0 ? 0 : size_times(a, -1);\n"
@@ -95,8 +96,9 @@ static const char KEPT_LOOPS_TEXT[] =
     "}\n";
 
 static const char *const size_functions[] = {
-    [SIZE_ADD] = "size_sum",  [SIZE_MUL] = "size_times",   [SIZE_FLOOR_DIV] = "size_quotient",
-    [SIZE_MOD] = "size_rest", [SIZE_LEAST] = "size_least", [SIZE_MOST] = "size_most",
+    [SIZE_ADD] = "size_sum",   [SIZE_MUL] = "size_times",   [SIZE_FLOOR_DIV] = "size_quotient",
+    [SIZE_MOD] = "size_rest",  [SIZE_LEAST] = "size_least", [SIZE_MOST] = "size_most",
+    [SIZE_SAME] = "size_same",
 };
 
 /* Turns between two looks. */

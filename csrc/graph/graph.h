@@ -162,6 +162,7 @@ typedef enum {
     SIZE_MOD,
     SIZE_LEAST,
     SIZE_MOST,
+    SIZE_SAME, /* 1 where they are equal, else 0 */
 } SizeKind;
 
 typedef struct {
@@ -391,6 +392,7 @@ typedef struct Graph {
     VEC(Size) sizes;
     VEC(SizeEqual) equals; /* symbols that are other sizes: unite.c */
     bool united;           /* there are some, or bounds are not what they were */
+    bool loose;            /* there are sizes of SIZE_SAME */
     int32_t *size_slot;    /* the hash table of sizes: id + 1 */
     int32_t size_slots;    /* its length, a power of two */
     VEC(Region) regions;   /* 0 is the top */
@@ -491,6 +493,8 @@ SizeId size_ratio(Graph *g, SizeId a, SizeId b);
 /* id is *quotient * by + *rest: each term is divided by itself.  False: not known. */
 bool size_split(Graph *g, SizeId id, int64_t by, SizeId *quotient, SizeId *rest);
 SizeId size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b); /* MIN, MAX */
+/* 1 where they are equal, else 0. */
+SizeId size_if_same(Graph *g, SizeId a, SizeId b);
 /* An expression of this kind of two values. */
 int64_t size_apply(SizeKind kind, int64_t a, int64_t b);
 /* A bound that follows from the bounds of symbols; false: none is known. */
@@ -505,6 +509,8 @@ bool size_varies_in_run(const Graph *g, SizeId id);
 /* Is it 1, of what only the run tells whatever that is?  A length of an input that has no bound is
    as it was seen. */
 bool size_is_single(const Graph *g, SizeId id);
+/* Is it a symbol's, more than 1 as it was seen, and may be 1 in another call? */
+bool size_may_be_single(Graph *g, SizeId id);
 /* The upper bound; INT64_MAX: there is none. */
 int64_t size_most(Graph *g, SizeId id);
 /* Is it the product, whatever the symbols are?  False: not known. */
@@ -520,6 +526,9 @@ bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known valu
 SizeId size_now(Graph *g, SizeId id);
 /* The size where the symbol is that size. */
 SizeId size_where(Graph *g, SizeId id, SizeId symbol, SizeId is);
+/* A stride, or place, but where an axis of one element has another (layout.c): what is the same for
+   all elements that there are. */
+SizeId size_walked(const Graph *g, SizeId id);
 int type_now(Graph *g, Type *type);
 /* The node's type, and the place that it writes.  0 or -1. */
 int node_sizes_now(Graph *g, Node *node);
@@ -574,8 +583,14 @@ Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *
    as nditer sorts those of `from`, the reduced ones among them.  -1 with an exception. */
 int type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool *reduced,
                  bool keepdims);
+/* Fresh result of joining arrays of the host along the axis, which has this length then. ANSWER_NO:
+   too many, or spread ones. */
+Answer type_joined(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, int axis,
+                   SizeId length);
 /* Fresh array laid out like `like` in 'K' order: copy(order="K"), astype, empty_like. */
 int type_like(Graph *g, Type *out, DType dtype, const Type *like);
+/* Do strides of fresh arrays say what they are where the length, which may be 1, is that? */
+bool single_is_told(Graph *g, SizeId length);
 /* A scalar of this form. */
 Type type_scalar(DType dtype, Form form);
 bool type_same_shape(const Type *a, const Type *b);

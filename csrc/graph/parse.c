@@ -232,7 +232,11 @@ two_sizes(Parser *p, SizeId *a, SizeKind *kind)
     static const struct {
         const char *text;
         SizeKind kind;
-    } operators[] = {{"+", SIZE_ADD}, {"*", SIZE_MUL}, {"//", SIZE_FLOOR_DIV}, {"%", SIZE_MOD}};
+    } operators[] = {{"+", SIZE_ADD},
+                     {"*", SIZE_MUL},
+                     {"//", SIZE_FLOOR_DIV},
+                     {"%", SIZE_MOD},
+                     {"==", SIZE_SAME}};
     bool known = *kind == SIZE_LEAST || *kind == SIZE_MOST;
     if ((a[0] = size(p)) == NO_SIZE) return -1;
     for (int i = 0; i < COUNT_OF(operators) && !known; i++)
@@ -255,6 +259,7 @@ size(Parser *p)
         case SIZE_MUL: return size_mul(p->g, of[0], of[1]);
         case SIZE_LEAST:
         case SIZE_MOST: return size_extreme(p->g, kind, of[0], of[1]);
+        case SIZE_SAME: return size_if_same(p->g, of[0], of[1]);
         default: return size_quotient(p->g, kind, of[0], of[1]);
         }
     }

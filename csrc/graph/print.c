@@ -82,9 +82,9 @@ put_size(Printer *p, SizeId id)
         put_symbol(p, id);
         return;
     }
-    static const char *const names[] = {[SIZE_ADD] = " + ",        [SIZE_MUL] = "*",
-                                        [SIZE_FLOOR_DIV] = " // ", [SIZE_MOD] = " % ",
-                                        [SIZE_LEAST] = ", ",       [SIZE_MOST] = ", "};
+    static const char *const names[] = {
+        [SIZE_ADD] = " + ",  [SIZE_MUL] = "*",   [SIZE_FLOOR_DIV] = " // ", [SIZE_MOD] = " % ",
+        [SIZE_LEAST] = ", ", [SIZE_MOST] = ", ", [SIZE_SAME] = " == "};
     text_put(p->out, size->kind == SIZE_LEAST ? "min(" : size->kind == SIZE_MOST ? "max(" : "(");
     put_size(p, size->a);
     text_put(p->out, names[size->kind]);

@@ -107,6 +107,7 @@ size_apply(SizeKind kind, int64_t a, int64_t b)
     case SIZE_MUL: return wrap_mul(a, b);
     case SIZE_LEAST: return a < b ? a : b;
     case SIZE_MOST: return a > b ? a : b;
+    case SIZE_SAME: return a == b;
     default: break;
     }
     if (b == 0 || b == -1) return kind == SIZE_MOD || b == 0 ? 0 : wrap_mul(a, -1);
@@ -399,6 +400,17 @@ size_extreme(Graph *g, SizeKind kind, SizeId a, SizeId b)
     if (size_at_most(g, a, b)) return kind == SIZE_LEAST ? a : b;
     if (size_at_most(g, b, a)) return kind == SIZE_LEAST ? b : a;
     return compare(g, a, b) <= 0 ? pair(g, kind, a, b) : pair(g, kind, b, a);
+}
+
+SizeId
+size_if_same(Graph *g, SizeId a, SizeId b)
+{
+    SizeId one = size_const(g, 1), more = size_add(g, a, one), less = size_sub(g, a, one);
+    if (one == NO_SIZE || more == NO_SIZE || less == NO_SIZE) return NO_SIZE;
+    if (size_same(g, a, b)) return one;
+    if (size_at_most(g, more, b) || size_at_most(g, b, less)) return size_const(g, 0);
+    g->loose = true;
+    return pair(g, SIZE_SAME, a, b);
 }
 
 bool

@@ -52,6 +52,7 @@ bound_of(Graph *g, SizeId id, bool upper, int depth, int64_t *out)
         if (upper && !bound(g, size.b, true, depth + 1, &b)) return false;
         *out = upper ? b - 1 : 0;
         return true;
+    case SIZE_SAME: *out = upper; return true;
     default: return false;
     }
 }
@@ -248,6 +249,14 @@ bool
 size_is_single(const Graph *g, SizeId id)
 {
     return size_value(g, id) == 1 && !varies(g, id);
+}
+
+bool
+size_may_be_single(Graph *g, SizeId id)
+{
+    int64_t least;
+    return size_value(g, id) > 1 && varies(g, id) && !size_varies_in_run(g, id) &&
+           (!size_lower(g, id, &least) || least < 2);
 }
 
 /* ---- comparing ---- */

@@ -14,6 +14,7 @@ made_anew(Graph *g, const Size *size, SizeId a, SizeId b)
     case SIZE_MUL: return size_mul(g, a, b);
     case SIZE_FLOOR_DIV:
     case SIZE_MOD: return size_quotient(g, size->kind, a, b);
+    case SIZE_SAME: return size_if_same(g, a, b);
     default: return size_extreme(g, size->kind, a, b);
     }
 }
@@ -25,6 +26,18 @@ size_where(Graph *g, SizeId id, SizeId symbol, SizeId is)
     const Size size = g->sizes.at[id];
     if (size_is_const(g, id) || size.kind < SIZE_ADD) return id;
     SizeId a = size_where(g, size.a, symbol, is), b = size_where(g, size.b, symbol, is);
+    return a == size.a && b == size.b ? id : made_anew(g, &size, a, b);
+}
+
+SizeId
+size_walked(const Graph *graph, SizeId id)
+{
+    Graph *g = (Graph *)graph; /* in which the form is entered */
+    if (!g->loose || size_is_const(g, id)) return id;
+    const Size size = g->sizes.at[id];
+    if (size.kind < SIZE_ADD) return id;
+    if (size.kind == SIZE_SAME) return size_const(g, 0);
+    SizeId a = size_walked(g, size.a), b = size_walked(g, size.b);
     return a == size.a && b == size.b ? id : made_anew(g, &size, a, b);
 }
 

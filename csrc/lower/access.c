@@ -56,7 +56,7 @@ access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeI
         int axis = axis_of[dim] - shift;
         bool walks =
             axis_of[dim] >= 0 && axis >= 0 && !size_is_single(lw->graph, type->shape[axis]);
-        out->stride[dim] = walks ? type->stride[axis] : NO_SIZE;
+        out->stride[dim] = walks ? size_walked(lw->graph, type->stride[axis]) : NO_SIZE;
     }
 }
 

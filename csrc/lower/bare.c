@@ -202,7 +202,7 @@ add_operand(Nest *n, const BareCall *c, int number, NodeId value, bool stored)
                      .dtype = (DType)type->dtype};
     for (int i = 0; i < MAX_RANK; i++) {
         int axis = i < c->nloops ? c->axis[number][i] : -1;
-        access.stride[i] = axis < 0 ? NO_SIZE : type->stride[axis];
+        access.stride[i] = axis < 0 ? NO_SIZE : size_walked(n->lw->graph, type->stride[axis]);
     }
     return instr_operand(n, &access, stored);
 }

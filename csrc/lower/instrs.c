@@ -534,7 +534,8 @@ emit_store(Nest *n, NodeId id, int32_t value)
         SizeId kept[MAX_RANK];
         int count = 0;
         for (int axis = 0; axis < type.rank; axis++)
-            if (!size_is_single(n->lw->graph, type.shape[axis])) kept[count++] = type.stride[axis];
+            if (!size_is_single(n->lw->graph, type.shape[axis]))
+                kept[count++] = size_walked(n->lw->graph, type.stride[axis]);
         for (int dim = 0, at = 0; dim < n->group->ndims; dim++)
             access.stride[dim] = n->group->reduced >> dim & 1 ? NO_SIZE
                                  : at < count                 ? kept[at++]

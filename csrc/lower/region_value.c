@@ -218,7 +218,7 @@ region_array(Build *b, NodeId id, bool stored)
     if ((a.operand = region_operand(b, id, false)) < 0) return -1;
     for (int k = 0; k < a.rank; k++)
         if ((a.length[k] = region_size(b, type->shape[k])) < 0 ||
-            (a.stride[k] = region_size(b, type->stride[k])) < 0)
+            (a.stride[k] = region_size(b, size_walked(b->graph, type->stride[k]))) < 0)
             return -1;
     if (VEC_PUSH(b->lw->arena, &b->out->arrays, a) < 0) return -1;
     b->array[id] = b->out->arrays.len;

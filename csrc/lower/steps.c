@@ -13,7 +13,8 @@ span_bytes(Graph *g, const Type *type)
         if (size_is_zero(g, type->shape[axis])) return size_const(g, 0);
         SizeId one_less = size_add(g, type->shape[axis], size_const(g, -1));
         if (one_less == NO_SIZE) return NO_SIZE;
-        SizeId stride = type->stride[axis] == NO_SIZE ? size_const(g, 0) : type->stride[axis];
+        SizeId stride =
+            type->stride[axis] == NO_SIZE ? size_const(g, 0) : size_walked(g, type->stride[axis]);
         if (size_value(g, stride) < 0) stride = size_mul(g, stride, size_const(g, -1));
         SizeId walked = size_mul(g, one_less, stride);
         total = walked == NO_SIZE ? NO_SIZE : size_add(g, total, walked);

@@ -29,7 +29,7 @@ split(Split *s, NodeId id)
         view.shape[axis] = graph_node(g, node.args[k])->type.shape[axis];
         view.offset = offset;
         Attrs attrs = {.view = &view};
-        SizeId bytes = size_mul(g, view.shape[axis], node.type.stride[axis]);
+        SizeId bytes = size_mul(g, view.shape[axis], size_walked(g, node.type.stride[axis]));
         if (bytes == NO_SIZE) return NO_NODE;
         offset = size_add(g, offset, bytes);
         whole = add(s, OP_scatter, 2, (NodeId[]){whole, node.args[k]}, &node.type, &attrs);

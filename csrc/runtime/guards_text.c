@@ -87,8 +87,11 @@ term_before(const GuardCheck *check, int at)
 static int
 put_sizes(Text *out, const GuardProgram *program, const GuardCheck *check, int at)
 {
-    static const char *const signs[] = {
-        [SIZE_ADD] = " + ", [SIZE_MUL] = " * ", [SIZE_FLOOR_DIV] = " // ", [SIZE_MOD] = " % "};
+    static const char *const signs[] = {[SIZE_ADD] = " + ",
+                                        [SIZE_MUL] = " * ",
+                                        [SIZE_FLOOR_DIV] = " // ",
+                                        [SIZE_MOD] = " % ",
+                                        [SIZE_SAME] = " == "};
     const SizeTerm *term = &check->sizes[at];
     if (term->kind == SIZE_CONST) {
         text_printf(out, "%lld", (long long)term->value);

@@ -72,6 +72,7 @@ size_apply(int kind, int64_t a, int64_t b)
     case SIZE_MUL: return __builtin_mul_overflow(a, b, &c) ? INT64_MAX : c;
     case SIZE_LEAST: return a < b ? a : b;
     case SIZE_MOST: return a > b ? a : b;
+    case SIZE_SAME: return a == b;
     default: break;
     }
     if (b == 0 || b == -1) return kind == SIZE_MOD || b == 0 ? 0 : (int64_t)(0 - (uint64_t)a);

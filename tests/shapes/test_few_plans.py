@@ -364,6 +364,47 @@ def test_a_view_alone_has_no_plan():
     assert plans_of(view_alone, [(array(n, 4), n) for n in (9, 13, 31)]) == 0
 
 
+# ---- axes of one element, which lie as the others are nested ----
+
+
+def turned(x):
+    y = x.T * 2
+    return y, y[None, ::-1].T, y.strides, np.rot90(x) + 1, np.where(x.T > 0, x.T, 0)
+
+
+def turned_twice(t):
+    u = t.transpose(2, 0, 1)
+    return u + 1, t.transpose(2, 1, 0) * 2, np.zeros_like(u), u.max(axis=0, keepdims=True)
+
+
+def mixed(t):
+    return t[:, 0].T[:, :, None] + t.transpose(2, 0, 1), t.transpose(1, 2, 0).astype(np.float32)
+
+
+def spread(x):
+    return np.broadcast_to(x, (2, *x.shape)), np.broadcast_to(x[:, :1], x.shape) * x.T[:1].T
+
+
+def test_strides_of_one_element_follow_the_lengths():
+    assert plans_of(turned, matrices()) == 1
+    cubes = [(array(n, k, m),) for n, m in zip(LENGTHS, LENGTHS[4:] + LENGTHS[:4]) for k in (3, 1)]
+    assert plans_of(turned_twice, cubes) == 1
+    assert plans_of(mixed, cubes) == 1
+    assert plans_of(spread, matrices()) <= 3
+
+
+def joined(x, y):
+    both = np.stack([x, y]), np.concatenate([x.T, y.T]), np.stack([x, y], axis=-1) * 2
+    return *both, np.concatenate([x[:, ::2], y[:, ::2]])
+
+
+def test_arrays_in_fortran_order_are_joined_for_declared_lengths():
+    axes = {0: "n", 1: "m"}
+    calls = [(np.asfortranarray(array(n, m)),) * 2 for n, m in SEVERAL]
+    assert plans_of(joined, calls, {"x": axes, "y": axes}) == 1
+    assert plans_of(joined, [(a, a) for (a,) in matrices()]) <= 4
+
+
 # ---- slices that become empty ----
 
 

@@ -161,8 +161,12 @@ Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    return type_is_contiguous(in->graph, type) ? lengths_are_some(in, type->rank, type->shape)
-                                               : lengths_are_several(in, type);
+    TRY(lengths_are_some(in, type->rank, type->shape));
+    for (int i = 0; i < type->rank && !type_is_contiguous(in->graph, type); i++)
+        if (size_may_be_single(in->graph, type->shape[i]) &&
+            !single_is_told(in->graph, type->shape[i]))
+            TRY(length_is_some(in, type->shape[i], 2));
+    return ANSWER_YES;
 }
 
 /* What is left to know is that *ratio, if it is given, is two or more. */

@@ -358,6 +358,18 @@ extreme_node(Interp *in, bool least, NodeId a, NodeId b)
                            : graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL);
 }
 
+/* 1 where two ints are equal, else 0. */
+static NodeId
+same_node(Interp *in, const NodeId *both)
+{
+    Type truth = type_scalar(DT_BOOL, FORM_PYTHON), type = type_scalar(DT_I64, FORM_PYTHON);
+    NodeId args[3] = {graph_add(in->graph, in->region, OP_py_eq, 2, both, &truth, NULL),
+                      const_int(in, 1), const_int(in, 0)};
+    for (int i = 0; i < COUNT_OF(args); i++)
+        if (args[i] == NO_NODE) return NO_NODE;
+    return graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL);
+}
+
 static NodeId
 pair_node(Interp *in, const Size *size)
 {
@@ -372,6 +384,7 @@ pair_node(Interp *in, const Size *size)
         return NO_NODE;
     if (size->kind == SIZE_LEAST || size->kind == SIZE_MOST)
         return extreme_node(in, size->kind == SIZE_LEAST, args[0], args[1]);
+    if (size->kind == SIZE_SAME) return same_node(in, args);
     return graph_add(in->graph, in->region, ops[size->kind], 2, args, &type, NULL);
 }
 
@@ -419,6 +432,10 @@ number_of_symbols(Interp *in, SizeId id, Value **out)
     Value *a, *b;
     if (size.kind == SIZE_DIM) return given(out, value_of_symbol(in, &size));
     if (size.kind == SIZE_LEAST || size.kind == SIZE_MOST) return extreme_of_symbols(in, id, out);
+    if (size.kind == SIZE_SAME) {
+        NodeId node = number_node(in, id);
+        return given(out, node == NO_NODE ? NULL : value_node(in, node));
+    }
     TRY(number_of_size(in, size.a, &a));
     TRY(number_of_size(in, size.b, &b));
     return operate_binary(in, python[size.kind], a, b, out);

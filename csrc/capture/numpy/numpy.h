@@ -357,6 +357,8 @@ Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, c
 Answer node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
 Answer node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out);
 Answer node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);
+/* No axis steps further than the one before it, whatever the lengths are. */
+bool axes_are_nested(const Graph *g, const Type *type);
 /* A length that is computed, and 1 in this call, has told nothing of the order of axes: where that
    could be another than as they come, the length is known, or 2 or more. */
 Answer order_is_seen(Interp *in, const Type *type, int nargs, const Type *args);

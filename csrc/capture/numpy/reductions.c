@@ -111,6 +111,7 @@ reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type
     }
     bool reduced[MAX_RANK] = {false};
     for (int i = 0; i < r->n; i++) reduced[r->axes[i]] = true;
+    TRY(layout_is_fixed(in, from));
     int made = type_reduced(in->graph, out, dtype, from, reduced, r->keepdims);
     return made < 0 ? ANSWER_ERROR : layout_is_fixed(in, out);
 }

@@ -433,11 +433,35 @@ join_by_call(Interp *in, int axis, int n, const NodeId *nodes, NodeId *out)
     return node_trial(in, function, n + 1, args, NULL, out);
 }
 
+/* ANSWER_NO: as the call lays it out. */
+static Answer
+joined_type(Interp *in, int axis, int n, const NodeId *nodes, DType dtype, SizeId length, Type *out)
+{
+    Type each = node_type(in, nodes[0]);
+    SizeId shape[MAX_RANK];
+    bool plain = true, some = true, host = true;
+    memcpy(shape, each.shape, sizeof shape);
+    shape[axis] = length;
+    for (int i = 0; i < n; i++) {
+        each = node_type(in, nodes[i]);
+        plain = plain && axes_are_nested(in->graph, &each);
+        some = some && type_elements(in->graph, &each) > 0; /* else strides still count */
+        host = host && each.device == DEVICE_HOST;
+    }
+    if ((plain && some) || each.rank < 2)
+        return type_contiguous(in->graph, out, dtype, each.rank, shape) < 0 ? ANSWER_ERROR
+                                                                            : ANSWER_YES;
+    for (int i = 0; i < n; i++) { /* axes of one element do not tell the order of longer ones */
+        each = node_type(in, nodes[i]);
+        TRY(lengths_are_several(in, &each));
+    }
+    return some && host ? type_joined(in->graph, out, dtype, n, nodes, axis, length) : ANSWER_NO;
+}
+
 static Answer
 join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
 {
     Type first = node_type(in, nodes[0]), type;
-    bool plain = true;
     SizeId length = size_const(in->graph, 0);
     for (int i = 0; i < n; i++) {
         Type each = node_type(in, nodes[i]);
@@ -452,18 +476,13 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
         if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
         length = size_add(in->graph, length, each.shape[axis]);
         TRY(lengths_are_some(in, each.rank, each.shape));
-        /* an array without elements is contiguous, but its strides still count */
-        plain =
-            plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;
     }
     DType dtype;
     TRY(result_dtype(in, n, nodes, &dtype));
-    if (!plain && first.rank > 1) return join_by_call(in, axis, n, nodes, out);
+    Answer laid = joined_type(in, axis, n, nodes, dtype, length, &type);
+    if (laid == ANSWER_NO) return join_by_call(in, axis, n, nodes, out);
+    if (laid != ANSWER_YES) return laid;
     for (int i = 0; i < n; i++) TRY(node_cast(in, nodes[i], dtype, &nodes[i]));
-    SizeId shape[MAX_RANK];
-    memcpy(shape, first.shape, sizeof shape);
-    shape[axis] = length;
-    if (type_contiguous(in->graph, &type, dtype, first.rank, shape) < 0) return ANSWER_ERROR;
     Attrs attrs = {.index = axis};
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_concatenate, n, nodes, &type, &attrs));
     return ANSWER_YES;

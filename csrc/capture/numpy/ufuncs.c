@@ -351,6 +351,9 @@ node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_SHAPE, "np.where of shapes that do not broadcast");
     if (answer == ANSWER_ERROR) return answer;
+    Type types[3];
+    for (int i = 0; i < 3; i++) types[i] = node_type(in, layout[i]);
+    TRY(order_is_seen(in, &type, 3, types));
     type.form = FORM_ARRAY; /* an array even of rank 0, not a scalar */
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
     return ANSWER_YES;

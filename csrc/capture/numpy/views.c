@@ -26,12 +26,45 @@ strides_fall(const Graph *g, const Type *type)
     return true;
 }
 
+static bool
+is_spread(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_is_zero(g, type->stride[i]) && !size_is_one(g, type->shape[i])) return true;
+    return false;
+}
+
+/* Is there an axis along which all are spread?  Where it is nested depends on which of the others
+   have one element. */
+static bool
+is_untold(const Graph *g, const Type *type, int nargs, const Type *args)
+{
+    for (int i = 0; i < type->rank; i++) {
+        bool told = size_is_one(g, type->shape[i]);
+        for (int k = 0; k < nargs; k++) {
+            int axis = i - (type->rank - args[k].rank);
+            told = told || (axis >= 0 && !size_is_one(g, args[k].shape[axis]) &&
+                            !size_is_zero(g, args[k].stride[axis]));
+        }
+        if (!told) return true;
+    }
+    return false;
+}
+
+bool
+axes_are_nested(const Graph *g, const Type *type)
+{
+    return strides_fall(g, type) && !is_spread(g, type);
+}
+
 /* Strides for larger lengths tell it. */
 Answer
 order_is_seen(Interp *in, const Type *type, int nargs, const Type *args)
 {
     Graph *g = in->graph;
     bool falls = true, single[MAX_RANK] = {false}, any = false;
+    if (type->rank > 2 && !type_is_contiguous(g, type) && is_untold(g, type, nargs, args))
+        TRY(lengths_are_several(in, type));
     for (int i = 0; i < type->rank && type->rank > 1; i++) {
         const Size *size = &g->sizes.at[type->shape[i]];
         single[i] = size->kind >= SIZE_ADD && size->value == 1;
@@ -59,7 +92,8 @@ fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
         TRY(order_is_seen(in, like, 1, like));
         return layout_is_fixed(in, out);
     }
-    if (like->form == FORM_ARRAY && order == 'A') TRY(layout_is_fixed(in, like));
+    if (like->form == FORM_ARRAY && order == 'A' && !type_is_contiguous(g, like))
+        TRY(lengths_are_several(in, like));
     if (like->form == FORM_ARRAY && !type_is_measured(in, like))
         TRY(lengths_are_some(in, like->rank, like->shape));
     bool fortran =
@@ -105,6 +139,14 @@ node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out)
     return node_view(in, OP_transpose, array, &type, from.rank, ints, out);
 }
 
+/* That of a view that an iterator makes: 0 for one element. */
+static SizeId
+iterated_stride(Graph *g, SizeId length, SizeId stride)
+{
+    SizeId single = size_if_same(g, length, size_const(g, 1));
+    return single == NO_SIZE ? NO_SIZE : size_sub(g, stride, size_mul(g, single, stride));
+}
+
 Answer
 node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out)
 {
@@ -123,10 +165,10 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
         if (axis >= 0 && spread && node_extent(in, array, axis) != 1)
             return interp_break(in, BREAK_SHAPE, "a shape that cannot be broadcast");
         type.shape[i] = shape[i];
-        if (host && !spread && !size_is_const(in->graph, shape[i]))
-            TRY(length_is_some(in, shape[i], 2));
         if (host && size_value(in->graph, shape[i]) == 1) spread = true; /* an iterator's view */
-        type.stride[i] = spread ? size_const(in->graph, 0) : from.stride[axis];
+        type.stride[i] = spread ? size_const(in->graph, 0)
+                         : host ? iterated_stride(in->graph, shape[i], from.stride[axis])
+                                : from.stride[axis];
         if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
     return node_view(in, host ? OP_broadcast : OP_as_strided, array, &type, 0, NULL, out);
