@@ -451,11 +451,12 @@ joined_type(Interp *in, int axis, int n, const NodeId *nodes, DType dtype, SizeI
     if ((plain && some) || each.rank < 2)
         return type_contiguous(in->graph, out, dtype, each.rank, shape) < 0 ? ANSWER_ERROR
                                                                             : ANSWER_YES;
+    if (!some || !host) return ANSWER_NO;
     for (int i = 0; i < n; i++) { /* axes of one element do not tell the order of longer ones */
         each = node_type(in, nodes[i]);
         TRY(lengths_are_several(in, &each));
     }
-    return some && host ? type_joined(in->graph, out, dtype, n, nodes, axis, length) : ANSWER_NO;
+    return type_joined(in->graph, out, dtype, n, nodes, axis, length);
 }
 
 static Answer

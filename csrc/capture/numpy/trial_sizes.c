@@ -29,14 +29,17 @@ length_note(Lengths *t, SizeId size)
 }
 
 /* Another length for symbol number `i`: near the one of this call, which what has been decided
-   fits, but of no more elements than needed. */
+   fits, but of no more elements than needed.  Sums of two of the steps are all different (a Sidon
+   set), so that the length of a join is no other's double. */
 static int64_t
 another_length(const Graph *g, const Size *symbol, int64_t length, int i, int trial)
 {
     int64_t least = size_value(g, symbol->a);
     if (length > LARGE && least < MIDDLE) length = MIDDLE;
     static const int slope[TRIALS] = {0, 2, 5, 11}, more[TRIALS] = {0, 1, 2, 6};
-    return length + slope[trial] * i + more[trial];
+    static const int apart[] = {0, 1, 3, 7, 12, 20, 30, 44};
+    int last = COUNT_OF(apart) - 1, step = i <= last ? apart[i] : apart[last] + 17 * (i - last);
+    return length + slope[trial] * step + more[trial];
 }
 
 /* Of the symbols only those count that the call's lengths are made of: a graph has dozens, and a
