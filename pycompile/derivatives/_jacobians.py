@@ -78,13 +78,18 @@ def in_trees(trees: list[Any], parts: list[Any], argnums: Any) -> Any:
     return out[0] if isinstance(argnums, int) else tuple(out)
 
 
+# No comprehension here reads a variable of the function: it would be a cell, which a mark has seen, on
+# CPython 3.11, where a comprehension is a function.
+
+
 def by_rows(f: Any, argnums: Any, args: Any, kwargs: Any) -> Any:
     since, trees, leaves, out = on_leaves(f, argnums, args, kwargs)
     with np.errstate(all="ignore"):
         blocks = []
         for value in numbers(out):
-            rows = rows_of(since, leaves, value)
-            parts = [block(row, value, of) for row, of in zip(rows, leaves, strict=True)]
+            parts = []
+            for row, of in zip(rows_of(since, leaves, value), leaves, strict=True):
+                parts.append(block(row, value, of))
             blocks.append(in_trees(trees, parts, argnums))
     return _trees.with_leaves(out, blocks)
 
@@ -114,13 +119,14 @@ def by_columns(f: Any, argnums: Any, args: Any, kwargs: Any) -> Any:
     with np.errstate(all="ignore"):
         outs = numbers(out)
         before, seeds, cts = transposable(since, leaves, outs)
-        columns = [columns_of(before, seeds, ct) for ct in cts]
-        blocks = []
-        for i in range(len(outs)):
-            of = [(each[i], one) for each, one in zip(columns, leaves, strict=True)]
-            blocks.append(
-                in_trees(trees, [column_block(x, outs[i], one) for x, one in of], argnums)
-            )
+        columns, blocks = [], []
+        for ct in cts:
+            columns.append(columns_of(before, seeds, ct))
+        for i, value in enumerate(outs):
+            parts = []
+            for each, one in zip(columns, leaves, strict=True):
+                parts.append(column_block(each[i], value, one))
+            blocks.append(in_trees(trees, parts, argnums))
     return _trees.with_leaves(out, blocks)
 
 
