@@ -222,7 +222,8 @@ def _give_operators() -> None:
 
 def _reduction(name: str) -> Callable[..., Array]:
     def method(self: Array, axis: Any = None, keepdims: bool = False) -> Array:
-        return Array(np.asarray(getattr(np, name)(self.a, axis=axis, keepdims=keepdims)))
+        made = getattr(np, name)(self.a, axis=axis, keepdims=keepdims)
+        return Array(np.asarray(made, order="C"))
 
     return method
 
