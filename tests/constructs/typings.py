@@ -2,6 +2,7 @@
 
 # ruff: noqa: UP006, UP007, UP035, UP045
 
+import collections.abc
 import os.path
 import re
 import typing
@@ -35,6 +36,35 @@ def aliases(x):
 @construct("list[int], tuple[int, ...] and a union at run time", X)
 def builtin_aliases(x):
     return list[int], tuple[int, ...], int | None, dict[str, Any], x * 2
+
+
+class Abstract(collections.abc.Sized):
+    pass
+
+
+class Meta(type):
+    def __or__(cls, other):
+        return [other]
+
+
+class Owned(metaclass=Meta):
+    pass
+
+
+@construct("unions of abstract classes", X)
+def unions_of_classes(x):
+    kinds = isinstance(x, Abstract | collections.abc.Sized | None), isinstance([], float | Abstract)
+    return kinds, Abstract | int, int | Abstract | typing.Sized, x * 2
+
+
+@construct(
+    "a metaclass with an operator of its own",
+    X,
+    breaks="PC0018",
+    why="what such an operator does is the metaclass's code",
+)
+def operator_of_a_metaclass(x):
+    return Owned | int, x * 2
 
 
 @construct("isinstance with classes of typing", X)

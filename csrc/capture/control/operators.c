@@ -88,6 +88,17 @@ float_of_complex(Interp *in, Value *left, Value **right)
     return dtype == DT_F64 ? scalar_convert(in, value, DT_F64, right) : ANSWER_YES;
 }
 
+/* Is it one of int | A, for a class A whose metaclass has type's operator? */
+static Answer
+class_unites(Interp *in, PyObject *object)
+{
+    if (operand_is_plain(object) || typing_is_union(object)) return ANSWER_YES;
+    if (!PyType_Check(object)) return ANSWER_NO;
+    Answer answer = type_inherits(in, Py_TYPE(object), "__or__", &PyType_Type);
+    return answer == ANSWER_YES ? type_inherits(in, Py_TYPE(object), "__ror__", &PyType_Type)
+                                : answer;
+}
+
 static Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 Answer
@@ -178,8 +189,14 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     answer = lists ? ANSWER_NO : value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
     if (answer_stops(answer)) return answer;
-    if (answer == ANSWER_NO || !operand_is_plain(a) || !operand_is_plain(b))
-        return special_binary(in, operator_, left, right, out);
+    bool plainly = answer == ANSWER_YES && operand_is_plain(a) && operand_is_plain(b);
+    if (answer == ANSWER_YES && !plainly && plain == OPERATOR_OR) {
+        answer = class_unites(in, a);
+        if (answer == ANSWER_YES) answer = class_unites(in, b);
+        if (answer == ANSWER_ERROR) return answer;
+        plainly = answer == ANSWER_YES;
+    }
+    if (!plainly) return special_binary(in, operator_, left, right, out);
     return operator_result(in, binary_function(plain)(a, b), out);
 }
 
