@@ -1,5 +1,7 @@
 """Dicts and their views."""
 
+import collections.abc
+
 import numpy as np
 
 from constructs import X, construct
@@ -37,6 +39,39 @@ def union(x, d):
 @construct("dict from pairs, keywords and fromkeys", X)
 def making(x):
     return dict([("a", 1)], b=x * 2), dict(zip("ab", (1, 2))), dict.fromkeys("xy", 0)
+
+
+class Frozen(collections.abc.Mapping):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getitem__(self, key):
+        return self.inner[key]
+
+    def __iter__(self):
+        return iter(self.inner)
+
+    def __len__(self):
+        return len(self.inner)
+
+
+class Named:
+    def keys(self):
+        yield from "ab"
+
+    def __getitem__(self, key):
+        return key * 2
+
+
+FROZEN = Frozen({"k": 5})
+
+
+@construct("dict and update of mappings of the program's", X)
+def mappings(x):
+    d = dict(Frozen({"u": x * 2}), v=1)
+    d.update(FROZEN)
+    d.update(Named())
+    return d, dict(d["u"] > 1 for _ in ())
 
 
 @construct("views follow their dict", X)

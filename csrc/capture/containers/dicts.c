@@ -102,7 +102,32 @@ dict_copy(Interp *in, Value *dict, Value **out)
     return copy == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* dict.update(from) of a dict or of pairs. */
+/* The entries of an object of the program's, as CPython dictobject.c, dict_merge, takes them: all
+   of its keys first, then from[key] of each. */
+static Answer
+merge_mapping(Interp *in, Value *dict, Value *from)
+{
+    PyTypeObject *type = value_type(in, from);
+    PyObject *found = NULL, *name = keep(in, PyUnicode_InternFromString("keys"));
+    Value *method, *keys, *value;
+    if (name == NULL) return ANSWER_ERROR;
+    if (type != NULL && !PyType_IsSubtype(type, &PyDict_Type))
+        TRY(type_stored(in, type, "keys", &found));
+    if (found == NULL) return interp_break(in, BREAK_CALL_C, "a mapping that is not a known dict");
+    TRY(value_attribute(in, from, name, &method));
+    TRY(call_value(in, method, 0, NULL, NULL, &keys));
+    TRY(iterate_all(in, keys, V_LIST, &keys));
+    for (int i = 0; i < keys->nitems; i++) {
+        Value *key = value_item(in, keys, i);
+        if (key == NULL) return ANSWER_ERROR;
+        TRY(operate_subscript(in, from, key, &value));
+        in->writes.dirty = true;
+        TRY(store(in, dict, key, value));
+    }
+    return ANSWER_YES;
+}
+
+/* dict.update(from) of a dict, a mapping or pairs. */
 Answer
 dict_update(Interp *in, Value *dict, Value *from)
 {
@@ -117,8 +142,7 @@ dict_update(Interp *in, Value *dict, Value *from)
         }
         return answer;
     }
-    if (from->kind == V_OBJECT || from->kind == V_INSTANCE)
-        return interp_break(in, BREAK_CALL_C, "a mapping that is not a known dict");
+    if (from->kind == V_OBJECT || from->kind == V_INSTANCE) return merge_mapping(in, dict, from);
     answer = iterate_all(in, from, V_LIST, &all);
     for (int i = 0; answer == ANSWER_YES && i < all->nitems; i++) {
         in->writes.dirty = true;
