@@ -17,6 +17,7 @@ typedef struct Config {
 #include "config.def"
     PyObject *backend_call; /* owned; a Python backend, or NULL */
     bool backend_lengths;   /* does it take graphs with lengths that are symbols? */
+    bool backend_draws;     /* is it told of random numbers that are drawn between graphs? */
     PyObject *dims;         /* owned; declared lengths, see capture/core/dims.c, or NULL */
 } Config;
 

@@ -415,6 +415,14 @@ decoded_free(Decoded *decoded)
     mem_free(decoded);
 }
 
+bool
+function_is_of_module(PyObject *function, const char *name)
+{
+    PyObject *module = PyFunction_Check(function) ? PyFunction_GetModule(function) : NULL;
+    return module != NULL && PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, name) == 0;
+}
+
 int
 code_length(PyCodeObject *code)
 {

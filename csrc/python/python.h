@@ -108,6 +108,8 @@ int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
 PyObject *code_slot_name(PyCodeObject *code, int slot);
 int code_length(PyCodeObject *code); /* in code units */
+/* Is it a Python function that says that it is of this module? */
+bool function_is_of_module(PyObject *function, const char *name);
 
 /* ---- frame.c: the interpreter's own frame ---- */
 
@@ -195,13 +197,13 @@ void step_elision(const StepElision *elision); /* `elision` is static */
 
 /* Executes the bytecode instruction that begins with the Instr `number` (sub == 0; all its parts at
    once) as the interpreter would.  The frame is linked meanwhile, so tracebacks, warnings and
-   sys._getframe are as in the interpreter.  `call` replaces PyObject_Vectorcall for calls of Python
-   functions, so that callees are offered to capture; it may be NULL.  The frame's depth must be
-   that of the Instr.  The code that ran may have started tracing or changed locals: after each step
-   test thread_is_observed and read the slots again.  The result is STEP_CANNOT for RETURN and
-   instructions of exception groups, for RAISE and RERAISE where the frame has no handler, and for
-   an error whose text only the interpreter knows (unbound names, unpacking).  After STEP_ERROR at a
-   RAISE without operands or a RERAISE, only frame_unwind is correct. */
+   sys._getframe are as in the interpreter.  `call` replaces PyObject_Vectorcall, so that callees
+   are offered to capture; it may be NULL.  The frame's depth must be that of the Instr.  The code
+   that ran may have started tracing or changed locals: after each step test thread_is_observed and
+   read the slots again.  The result is STEP_CANNOT for RETURN and instructions of exception groups,
+   for RAISE and RERAISE where the frame has no handler, and for an error whose text only the
+   interpreter knows (unbound names, unpacking).  After STEP_ERROR at a RAISE without operands or a
+   RERAISE, only frame_unwind is correct. */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
 StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,

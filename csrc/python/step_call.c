@@ -14,7 +14,7 @@ interned(PyObject **cache, const char *name)
 static PyObject *
 call_vector(Step *s, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    StepCall call = s->call != NULL && PyFunction_Check(callable) ? s->call : PyObject_Vectorcall;
+    StepCall call = s->call != NULL ? s->call : PyObject_Vectorcall;
     return call(callable, args, nargs | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 

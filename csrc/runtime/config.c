@@ -125,6 +125,7 @@ set_option(Config *config, const char *name, PyObject *value)
         config->backend = "python";
         config->backend_call = value;
         config->backend_lengths = PyObject_HasAttrString(value, "takes_lengths");
+        config->backend_draws = PyObject_HasAttrString(value, "notes_draws");
         return 0;
     }
     if (strcmp(name, "dynamic") == 0 && PyDict_Check(value)) {

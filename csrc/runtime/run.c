@@ -645,9 +645,9 @@ static _Thread_local const Config *step_config;
 
 /* Calls of Python functions at a break are offered to capture. */
 static PyObject *
-step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+offered_call(const Config *config, PyObject *callable, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
 {
-    const Config *config = step_config;
     if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (program_is_running()) goto plain; /* the callee is intercepted anyway */
@@ -662,6 +662,35 @@ plain:
     if (Py_TYPE(callable) == &PyFunction_Type && !is_intercepted((PyFunctionObject *)callable))
         return function_call((PyFunctionObject *)callable, args, nargsf, kwnames);
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
+}
+
+/* Derivatives want to know of random numbers (pycompile/derivatives/_draws.py). */
+static int
+note_draws(PyObject *callable, PyObject *arguments, PyObject *result)
+{
+    static PyObject *noted;
+    if (noted == NULL && (noted = module_object("pycompile.derivatives._draws", "noted")) == NULL)
+        return -1;
+    PyObject *none = PyObject_CallFunctionObjArgs(noted, callable, arguments, result, NULL);
+    Py_XDECREF(none);
+    return none == NULL ? -1 : 0;
+}
+
+static PyObject *
+step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    const Config *config = step_config;
+    bool draws = function_is_of_module(callable, "random"); /* and so may C code */
+    if (!config->backend_draws || (PyFunction_Check(callable) && !draws))
+        return offered_call(config, callable, args, nargsf, kwnames);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *arguments = PyTuple_New(n);
+    if (arguments == NULL) return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+    PyObject *result = PyObject_Vectorcall(callable, args, nargsf, kwnames);
+    if (result != NULL && note_draws(callable, arguments, result) < 0) Py_CLEAR(result);
+    Py_DECREF(arguments);
+    return result;
 }
 
 /* Unwinds as CPython does, without tracing: continues in this frame's handler, where an entry is

@@ -11,7 +11,7 @@ import numpy as np
 from pycompile import _api
 from pycompile._errors import DerivativeError
 from pycompile.derivatives import _api as api
-from pycompile.derivatives import _run, _tape, _trees
+from pycompile.derivatives import _draws, _run, _tape, _trees
 
 
 def _active(args: Any) -> list[tuple[Any, int]]:
@@ -272,7 +272,11 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:
             primals = _trees.rebuild(list(args), iter(kept).__next__)
             numbers = [i for i, arg in enumerate(args) if _active_in(arg, active)]
-            ran = api.Pass(api._derived(f), primals, {}, numbers, False, False)
+            _draws.again.count += 1
+            try:
+                ran = api.Pass(api._derived(f), primals, {}, numbers, False, False)
+            finally:
+                _draws.again.count -= 1
             give = iter(cts)
             given = [next(give) if _tape.is_number(v) else None for _, v in _trees.leaves(shape)]
             gradients = ran.gradients(ran.pull(given))

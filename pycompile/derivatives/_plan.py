@@ -466,6 +466,7 @@ def is_open(number: Any) -> bool:
 
 
 backend.takes_lengths = True  # type: ignore[attr-defined]
+backend.notes_draws = True  # type: ignore[attr-defined]
 backend.takes_errors = True  # type: ignore[attr-defined]
 backend.is_open = is_open  # type: ignore[attr-defined]
 

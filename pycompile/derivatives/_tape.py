@@ -219,7 +219,8 @@ class Tape:
         raise DerivativeError(
             f"a value was computed where no graph follows it, and is used in {node.file}:{node.line}: "
             "its derivative is not known.  pycompile.explain(f) tells at which line the graph ends; "
-            "pycompile.stop_gradient(value) takes the value as a constant; draw random numbers before the call"
+            "pycompile.stop_gradient(value) takes the value as a constant; a random number whose parameters "
+            "depend on what is differentiated can be made of one that has none: mu + rng.normal()"
         )
 
     def watch(self, values: Sequence[Any], targets: Sequence[Any]) -> None:

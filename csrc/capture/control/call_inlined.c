@@ -1,4 +1,5 @@
 /* Calls of Python functions that are followed: binding the arguments, and inlining. */
+#include "../../config.h"
 #include "control.h"
 
 static SourceId
@@ -272,7 +273,11 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     /* by a method of random.Random: no name, the function is told by itself */
     Answer drawn = in->above->draw_in_loop(in, function, NULL, nargs, args, kwnames, out);
     if (drawn != ANSWER_NO) return drawn;
+    const Config *config = in->request->config;
     bool made = function->kind == V_FUNCTION;
+    if (!made && config != NULL && config->backend_draws &&
+        function_is_of_module(function->object, "random"))
+        return interp_break(in, BREAK_NUMPY, "a draw, with another backend");
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
     if (name == NULL) return ANSWER_ERROR;

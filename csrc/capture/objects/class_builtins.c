@@ -5,14 +5,6 @@
 /* ---- classes ---- */
 
 static bool
-is_of_module(PyObject *function, const char *name)
-{
-    PyObject *module = PyFunction_Check(function) ? PyFunction_GetModule(function) : NULL;
-    return module != NULL && PyUnicode_Check(module) &&
-           PyUnicode_CompareWithASCIIString(module, name) == 0;
-}
-
-static bool
 class_says(Interp *in, PyObject *class_, const char *name)
 {
     PyObject *found;
@@ -60,7 +52,7 @@ hook_is_plain(Interp *in, PyObject *class_)
     PyObject *function = PyObject_GetAttrString(hook, "__func__");
     bool plain = false;
     for (int i = 0; function != NULL && i < COUNT_OF(modules); i++)
-        plain = plain || is_of_module(function, modules[i]);
+        plain = plain || function_is_of_module(function, modules[i]);
     Py_XDECREF(function);
     PyErr_Clear();
     return plain;
@@ -76,7 +68,8 @@ check_abstract(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeO
     PyObject *found;
     Answer stored = type_stored(in, Py_TYPE(class_), "__subclasscheck__", &found);
     if (stored != ANSWER_YES) return stored;
-    if (found == NULL || !(is_of_module(found, "abc") || is_of_module(found, "typing")))
+    if (found == NULL ||
+        !(function_is_of_module(found, "abc") || function_is_of_module(found, "typing")))
         return builtin_unknown(call, "isinstance");
     if (!*out && class_says(in, class_, "_is_protocol"))
         return instance ? check_protocol(call, class_, type, out)
@@ -116,7 +109,7 @@ check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject
     PyObject *found;
     if (type_stored(in, meta, name, &found) != ANSWER_YES) return ANSWER_ERROR;
     if (found == NULL || !PyFunction_Check(found)) return builtin_unknown(call, "isinstance");
-    if (is_of_module(found, "abc") || is_of_module(found, "typing"))
+    if (function_is_of_module(found, "abc") || function_is_of_module(found, "typing"))
         return check_abstract(call, class_, instance, type, out);
     Value *function = value_of_const(in, found), *result, *node;
     Value *args[2] = {value_const(in, class_), call->args[0]};
