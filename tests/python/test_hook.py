@@ -102,7 +102,7 @@ def test_exceptions_disarm():
     assert not _C._hook_is_armed()
 
 
-def test_calls_of_python_functions_are_offered():
+def test_calls_are_offered():
     class Thing:
         def method(self, x):
             return x
@@ -130,7 +130,7 @@ def test_calls_of_python_functions_are_offered():
         5,
         3,
     )
-    assert seen == [callee, callee, callee, callee, Thing.method]
+    assert seen == [callee, callee, callee, callee, Thing.method, len]
 
 
 def test_bound_method_in_a_variable_is_opened():
