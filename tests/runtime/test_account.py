@@ -300,7 +300,7 @@ def test_whole_programs_follow_the_account(tmp_path):
             def spent_after(calls):
                 exec("g(x)\\n" * calls, {"g": g, "x": np.ones(3)})
                 return _C.compile_counts()["seconds"]
-            _C.test_account(0)
+            _C.test_account(1, 3000)
             before = spent_after(16_000)
             print(spent_after(8_000) - before < 8_000 * 1e-7)
         """)
