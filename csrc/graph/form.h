@@ -9,8 +9,6 @@ enum { CONSTANT_PRINTED = 1024 }; /* longest array constant that is printed by i
 
 /* Whether the strides are NumPy's for a fresh array in C order; these are not printed. */
 bool type_is_natural(const Graph *g, const Type *type);
-/* Is a length known to be 0? */
-bool shape_is_empty(const Graph *g, int rank, const SizeId *shape);
 
 /* ---- constant.c ---- */
 void constant_print(const Graph *g, const Node *node, Text *out);

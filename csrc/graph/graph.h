@@ -563,7 +563,9 @@ size_is_zero(const Graph *g, SizeId id)
     return size_is_const(g, id) && size_value(g, id) == 0;
 }
 
-/* ---- type.c: shape and stride rules, on expressions ---- */
+/* ---- type.c, layout.c: shape and stride rules, on expressions ---- */
+/* Is a length known to be 0? */
+bool shape_is_empty(const Graph *g, int rank, const SizeId *shape);
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
 /* The same, or in Fortran order. */

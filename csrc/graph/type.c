@@ -9,17 +9,11 @@ type_scalar(DType dtype, Form form)
     return type;
 }
 
-static bool
-is_zero(const Graph *g, SizeId size)
-{
-    return size_is_const(g, size) && size_value(g, size) == 0;
-}
-
 bool
 shape_is_empty(const Graph *g, int rank, const SizeId *shape)
 {
     for (int i = 0; i < rank; i++)
-        if (is_zero(g, shape[i])) return true;
+        if (size_is_zero(g, shape[i])) return true;
     return false;
 }
 
@@ -155,7 +149,7 @@ is_natural(const Graph *g, const Type *type, bool c_order)
         int axis = c_order ? type->rank - 1 - i : i;
         SizeId stride = type->stride[axis];
         if (empty) {
-            if (!is_zero(g, stride)) return false;
+            if (!size_is_zero(g, stride)) return false;
         } else if (inner < 0) {
             if (!size_is_const(g, stride) ||
                 size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))

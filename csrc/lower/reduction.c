@@ -51,8 +51,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     if (op_info(node->op)->kind != KIND_REDUCTION) return REDUCTION_EXTERN;
     bool finds = op_finds(node->op);
     if (finds && host) return REDUCTION_EXTERN;
-    for (int i = 0; i < type->rank; i++)
-        if (size_is_zero(g, type->shape[i])) return REDUCTION_EXTERN;
+    if (shape_is_empty(g, type->rank, type->shape)) return REDUCTION_EXTERN;
     if (!host &&
         !op_is_on(node->op, finds ? dtype : (DType)node->type.dtype, (Device)node->type.device))
         return REDUCTION_EXTERN;

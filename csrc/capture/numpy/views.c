@@ -141,7 +141,7 @@ node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out)
 
 /* That of a view that an iterator makes: 0 for one element. */
 static SizeId
-iterated_stride(Graph *g, SizeId length, SizeId stride)
+spread_stride(Graph *g, SizeId length, SizeId stride)
 {
     SizeId single = size_if_same(g, length, size_const(g, 1));
     return single == NO_SIZE ? NO_SIZE : size_sub(g, stride, size_mul(g, single, stride));
@@ -167,7 +167,7 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
         type.shape[i] = shape[i];
         if (host && size_value(in->graph, shape[i]) == 1) spread = true; /* an iterator's view */
         type.stride[i] = spread ? size_const(in->graph, 0)
-                         : host ? iterated_stride(in->graph, shape[i], from.stride[axis])
+                         : host ? spread_stride(in->graph, shape[i], from.stride[axis])
                                 : from.stride[axis];
         if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
