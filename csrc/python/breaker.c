@@ -32,6 +32,16 @@ signal_is_pending(PyThreadState *ts)
 }
 
 bool
+gil_is_wanted(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (ts->eval_breaker & _PY_GIL_DROP_REQUEST_BIT) != 0;
+#else
+    return _Py_atomic_load_relaxed(&ts->interp->ceval.gil_drop_request) != 0;
+#endif
+}
+
+bool
 interpreter_ends(void)
 {
     return _PyRuntimeState_GetFinalizing(&_PyRuntime) != NULL;

@@ -265,6 +265,9 @@ int hook_init(void);      /* refuses unknown versions, free threading: -1 with I
 bool breaker_is_set(PyThreadState *ts);
 /* Is a signal's handler to be called, and on this thread? */
 bool signal_is_pending(PyThreadState *ts);
+/* Has another thread waited for the GIL for a switch interval?  Only a GIL that is given away then
+   certainly changes hands: one that waits is woken each time, and counts its interval anew. */
+bool gil_is_wanted(PyThreadState *ts);
 /* No other thread of this interpreter could have had the GIL meanwhile. */
 bool thread_is_alone(void);
 /* How many Python states threads have had so far, one more at each call; 0: no memory, without an

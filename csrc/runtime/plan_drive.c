@@ -2,31 +2,20 @@
    so that any step, and what comes behind the loop, can be done as if the plan had come there. */
 #include "plan.h"
 
-enum { TURNS_BETWEEN = 64, HELD_NS = 5000000 }; /* the GIL, at a stretch: as long as CPython does */
-
 typedef struct {
     KernelDrive seen; /* by the function */
     Run *run;
     Answer answer;
     PyThreadState *thread;
-    int turns;     /* since that was last asked */
-    int64_t since; /* when the GIL was taken; 0: not asked yet */
 } Driven;
 
-/* Short turns let others run as CPython would. */
+/* Turns let others run where CPython would. */
 static void
-yield_at_times(Driven *d, int turns)
+yield_if_asked(Driven *d)
 {
-    d->turns += turns;
-    if (d->turns < TURNS_BETWEEN) return;
-    d->turns = 0;
-    if (thread_is_alone()) return;
-    int64_t now = clock_ns();
-    if (d->since == 0) d->since = now;
-    if (now - d->since < HELD_NS) return;
+    if (!gil_is_wanted(d->thread)) return;
     d->run->yielded = true;
     PyEval_RestoreThread(PyEval_SaveThread());
-    d->since = clock_ns();
 }
 
 static int
@@ -38,10 +27,10 @@ do_step(KernelDrive *drive, int64_t number)
 }
 
 static int
-stop(KernelDrive *drive, int turns)
+stop(KernelDrive *drive)
 {
     Driven *d = (Driven *)drive;
-    yield_at_times(d, turns);
+    yield_if_asked(d);
     if (!run_is_interrupted(d->run, d->thread)) return 0;
     d->answer = ANSWER_NO;
     return 1;

@@ -121,7 +121,7 @@ LOOPS = [
 
 def interrupted(function, args, behind=None, delay=0.15):
     """Calls with a SIGINT on its way; seconds until it was seen, and the traceback.  `behind` is
-    called by the thread that sends it."""
+    called by the thread that sends it.  Its wait for the GIL counts: loops let other threads run."""
     sent, seen = [], []
 
     def notice(number, frame):
@@ -129,8 +129,8 @@ def interrupted(function, args, behind=None, delay=0.15):
         raise KeyboardInterrupt
 
     def send():
+        sent.append(time.perf_counter() + delay)
         time.sleep(delay)
-        sent.append(time.perf_counter())
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         if behind is not None:
             behind()
