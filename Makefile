@@ -182,7 +182,7 @@ check: $(STAMP)-check
 # What a process that ended has said is printed at the end.  The C compiler is not looked at: it would take twice the time.
 # It does not optimise either, so what fast numerics allow it is not seen.
 SANITIZED ?= tests
-UNFIT = not fork and not test_fast.py and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)
+UNFIT = not seen_soon and not fork and not test_fast.py and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)
 
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG -O1" \
