@@ -309,7 +309,9 @@ account_skips_untimed(Account *account, int32_t most)
 void
 account_plain(Account *account, int64_t ns)
 {
-    account->plain_ns += ns * Py_MAX(account->stride, 1);
+    int32_t calls = Py_MAX(account->stride, 1);
+    account->plain_ns += ns * calls;
+    account->plain_calls += calls;
     account->stride = ns < CHEAP_NS ? CHEAP_STRIDE : ns < SHORT_NS ? SHORT_STRIDE : 1;
     account->untimed = account->stride;
     account->promised_ns = 0;

@@ -7,7 +7,8 @@
 
 /* The account of one function's code under one config.  All times in ns. */
 typedef struct {
-    int64_t plain_ns;    /* CPython's time in its calls, as far as no plan covered them */
+    int64_t plain_ns;    /* CPython's time in its calls, as far as no plan covered them, … */
+    int64_t plain_calls; /* … and how many these are */
     int64_t paid_ns;     /* what captures in it have cost */
     int64_t saved_ns;    /* what its plans have saved, by the model */
     int64_t price_ns;    /* what the next capture is expected to cost; 0: by the code's length */
@@ -84,6 +85,12 @@ int32_t account_skips(Account *account, int32_t most);
 int32_t account_skips_refused(Account *account, int32_t most);
 /* As account_skips, where nothing may be compiled yet: up to the next one that is timed. */
 int32_t account_skips_untimed(Account *account, int32_t most);
+/* Of a call that no plan covered; 0: there was none. */
+static inline int64_t
+account_mean(const Account *account)
+{
+    return account->plain_ns / Py_MAX(account->plain_calls, 1);
+}
 /* It took so long. */
 void account_plain(Account *account, int64_t ns);
 

@@ -19,6 +19,10 @@
        guards, which say what calls these are.
      - What was found is looked at again later, since the machine may have been busy; the waits
        double.
+     - Calls through several plans differ in their work, which what is seen of their arguments does
+       not tell: their shortest runs say nothing of the others.  There the logarithms of the pairs'
+       quotients decide, by their sum over the root of the sum of their squares, which is
+       sqrt(n) where n pairs say the same, and the sums of times, which must not say otherwise.
 
    A kept loop may be so much faster than CPython's that a plain call would be felt: where the time
    spent in kept loops allows a plain call longer than FELT_NS, nothing is compared.
@@ -28,6 +32,8 @@
 #include "entry.h"
 #include "hooks.h"
 
+#include <math.h>
+
 enum {
     FIRST_REST = 512,
     MANY_CALLS = 1024,
@@ -36,9 +42,12 @@ enum {
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
     MOST_PAIRS = 16,
+    MOST_VARYING = 48,
     SLOWER_PERCENT = 103, /* a plan is slower if it takes more than so much of the plain call … */
     LEFT_NS = 150,        /* … and what calls cost that CPython runs in its place */
 };
+
+static const double MOST_LOG = 1.5;
 
 _Thread_local bool call_is_timed;
 _Thread_local int loops_timed;
@@ -119,13 +128,14 @@ static void
 tell_slower(const Sample *sample, PyCodeObject *code)
 {
     char compiled[32], plain[32];
-    put_time(sample->least_plan_ns, compiled, sizeof compiled);
-    put_time(sample->least_plain_ns, plain, sizeof plain);
+    int pairs = sample->won + sample->lost, share = sample->varies ? pairs : 1;
+    put_time(sample->least_plan_ns / share, compiled, sizeof compiled);
+    put_time(sample->least_plain_ns / share, plain, sizeof plain);
     log_emit(LOG_PERF_HINTS,
-             "%s (%s:%d): calls like the last one took %s compiled and %s plain (best of %d each); "
+             "%s (%s:%d): calls like the last one took %s compiled and %s plain (%s of %d each); "
              "CPython runs them until they are compared again",
              text_of_str(code->co_qualname), text_of_str(code->co_filename), code->co_firstlineno,
-             compiled, plain, sample->won + sample->lost);
+             compiled, plain, sample->varies ? "mean" : "best", pairs);
 }
 
 static void
@@ -138,6 +148,19 @@ settle(Sample *sample, PyCodeObject *code, bool slower)
     sample->rest = doubled(sample->rest);
     sample->won = sample->lost = 0;
     sample->stage = slower ? STAGE_PLAN : STAGE_LENGTH;
+}
+
+bool
+sample_is_settled(const Sample *sample)
+{
+    return sample->rest > FIRST_REST && sample->won + sample->lost == 0;
+}
+
+void
+sample_again(Sample *sample)
+{
+    sample->until = sample->wait = 0;
+    sample->rest = FIRST_REST;
 }
 
 void
@@ -163,22 +186,68 @@ is_slower(int64_t plan_ns, int64_t plain_ns)
     return (plan_ns - LEFT_NS) * 100 > plain_ns * SLOWER_PERCENT;
 }
 
+/* Of calls that do the same: is the plan slower?  -1: not known yet. */
+static int
+judge_alike(Sample *sample, int64_t plan_ns, int64_t plain_ns)
+{
+    bool first = sample->won + sample->lost == 1;
+    if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
+    if (first || plain_ns < sample->least_plain_ns) sample->least_plain_ns = plain_ns;
+    bool slower = is_slower(sample->least_plan_ns, sample->least_plain_ns);
+    bool known = sample->won + sample->lost >= MOST_PAIRS ||
+                 (slower ? sample->lost >= PAIRS_LOST : sample->won >= PAIRS_WON);
+    return known ? slower : -1;
+}
+
+/* Likewise of calls whose work varies. */
+static int
+judge_varying(Sample *sample, int64_t plan_ns, int64_t plain_ns)
+{
+    int pairs = sample->won + sample->lost;
+    if (pairs == 1) sample->least_plan_ns = sample->least_plain_ns = 0;
+    if (pairs == 1) sample->logs = sample->squares = 0;
+    double more = log((double)Py_MAX(plan_ns - LEFT_NS, 1) / (double)Py_MAX(plain_ns, 1));
+    more = fmax(-MOST_LOG, fmin(more, MOST_LOG)); /* one that had next to nothing to do */
+    sample->logs += more;
+    sample->squares += more * more;
+    sample->least_plan_ns += plan_ns;
+    sample->least_plain_ns += plain_ns;
+    bool slower = is_slower(sample->least_plan_ns / pairs, sample->least_plain_ns / pairs);
+    int least = sample->logs > 0 ? PAIRS_LOST : PAIRS_WON;
+    /* a little less than the root of `least`, since equal pairs are rounded */
+    bool clear = pairs >= least && sample->logs * sample->logs >= (least - 0.01) * sample->squares;
+    bool agree = slower == (sample->logs > 0);
+    if (clear && agree) return slower;
+    sample->mixed = !agree && pairs >= (clear ? MOST_PAIRS : MOST_VARYING);
+    return pairs >= MOST_VARYING ? slower : -1;
+}
+
+/* The calls until the next pair: what plain ones take longer is to cost one part in SHARE of the
+ * time. */
+static int32_t
+varying_wait(const Sample *sample)
+{
+    int64_t plan_ns = sample->least_plan_ns;
+    int64_t more = Py_MAX(sample->least_plain_ns - plan_ns, 0);
+    int calls = plan_ns / (sample->won + sample->lost) < LONG_NS ? 2 : 1;
+    return (int32_t)Py_MIN(SHARE * calls * more / Py_MAX(plan_ns, 1), MOST_WAIT);
+}
+
 static void
 judge_pair(Sample *sample, PyCodeObject *code, int64_t plain_ns)
 {
     int64_t plan_ns = sample->plan_ns;
-    bool first = sample->won + sample->lost == 0;
-    if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
-    if (first || plain_ns < sample->least_plain_ns) sample->least_plain_ns = plain_ns;
     if (is_slower(plan_ns, plain_ns))
         sample->lost++;
     else
         sample->won++;
     sample->stage = STAGE_PLAN;
-    bool slower = is_slower(sample->least_plan_ns, sample->least_plain_ns);
-    if (sample->won + sample->lost >= MOST_PAIRS || (slower && sample->lost >= PAIRS_LOST) ||
-        (!slower && sample->won >= PAIRS_WON))
+    int slower = sample->varies ? judge_varying(sample, plan_ns, plain_ns)
+                                : judge_alike(sample, plan_ns, plain_ns);
+    if (slower >= 0)
         settle(sample, code, slower);
+    else if (!sample->slower && sample->varies)
+        sample->wait = varying_wait(sample);
     else if (!sample->slower && !is_slower(plan_ns, plain_ns))
         sample->wait = runs_worth(plain_ns, plan_ns); /* else the next pair costs nothing */
 }

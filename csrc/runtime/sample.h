@@ -33,8 +33,11 @@ typedef struct {
     SampleStage stage;
     bool slower; /* what was found last: CPython runs these calls */
     int8_t won, lost;
+    bool varies;     /* these calls differ in their work: means decide */
+    bool mixed;      /* … which one says depends on the call */
     int64_t plan_ns; /* of the run that the next plain call is compared with */
-    int64_t least_plan_ns, least_plain_ns; /* of this comparison */
+    int64_t least_plan_ns, least_plain_ns; /* of this comparison; varies: the sums */
+    double logs, squares;                  /* varies: of the logarithms of the pairs' quotients */
 } Sample;
 
 /* The balance of a plan: balance.c.  In ns, where 0 is unknown. */
@@ -63,7 +66,8 @@ SampleWay sample_choose(Sample *sample, bool may);
 static inline SampleWay
 sample_next(Sample *sample, bool may)
 {
-    return --sample->wait > 0 ? SAMPLE_NONE : sample_choose(sample, may);
+    if (--sample->wait > 0) return sample->slower ? SAMPLE_LEFT : SAMPLE_NONE;
+    return sample_choose(sample, may);
 }
 /* Is it the plain code? */
 static inline bool
@@ -97,6 +101,10 @@ bool sample_is_pretended(void);
 void sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began,
                   int64_t least_ns, int64_t saved, bool done);
 
+/* It is known which is faster, and none is timed. */
+bool sample_is_settled(const Sample *sample);
+/* They are compared again, now. */
+void sample_again(Sample *sample);
 /* Another look at how long such calls take, later. */
 void sample_postpone(Sample *sample);
 
@@ -106,17 +114,20 @@ enum {
     LOOP_GAIN = 700, /* the most that a kept loop has been faster */
     FELT_NS = 250000000,
 };
-/* Calls with arguments of the same types and about the same sizes. */
+/* Calls with arguments of the same types; by_size: and of about the same sizes. */
 typedef struct {
     uint64_t kind;
+    int32_t smallest, largest; /* of the calls that the comparison has seen, in bits */
     Sample sample;
 } CallKind;
 
 typedef struct {
     int32_t wait, look; /* calls until the next one that is timed, while none was long */
     bool by_kind;   /* there are calls that are long, or faster without plans: each is looked up */
+    bool by_size;   /* some sizes are faster with plans, others without */
     int32_t shorts; /* so many more short calls are compared */
     int8_t next;    /* the kind that is forgotten next */
+    uint32_t dice;
     CallKind kinds[KINDS_SAMPLED];
 } SampledCalls;
 
