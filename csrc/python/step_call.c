@@ -223,6 +223,16 @@ step_super(Step *s)
 
 /* ---- with ---- */
 
+/* enter(), of a bound method or another callable. */
+static PyObject *
+call_enter(Step *s, PyObject *enter)
+{
+    PyObject *args[] = {NULL, enter};
+    if (!Py_IS_TYPE(enter, &PyMethod_Type)) return call_vector(s, enter, args + 1, 0, NULL);
+    args[1] = PyMethod_GET_SELF(enter);
+    return call_vector(s, PyMethod_GET_FUNCTION(enter), args + 1, 1, NULL);
+}
+
 StepResult
 step_with(Step *s)
 {
@@ -234,7 +244,7 @@ step_with(Step *s)
     PyObject *enter = _PyObject_LookupSpecial(manager, enter_name);
     if (enter == NULL) return STEP_ERROR;
     StepResult result = step_put(s, 1, _PyObject_LookupSpecial(manager, exit_name));
-    if (result == STEP_NEXT) result = step_put(s, 0, PyObject_CallNoArgs(enter));
+    if (result == STEP_NEXT) result = step_put(s, 0, call_enter(s, enter));
     Py_DECREF(enter);
     return result;
 }

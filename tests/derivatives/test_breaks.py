@@ -99,6 +99,13 @@ class Scaled:
         self.a = self.a.copy()
         self.a[key] = value
 
+    def __enter__(self):
+        eval("1")
+        return Scaled(self.a**2)
+
+    def __exit__(self, *error):
+        pass
+
     def __contains__(self, value):
         eval("1")
         self.found = self.a * value
@@ -116,7 +123,9 @@ def operators(x, v):
     c[0] = v[1] ** 2
     d = a < c
     assert 2.0 in d
-    return d.found * c[::-1] + d.a
+    with d as e:
+        e.a = e.a * v
+    return d.found * c[::-1] + d.a + e.a
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
