@@ -65,6 +65,12 @@ void step_push_with_null(Step *s, PyObject *owned);
 StepResult step_attribute(Step *s);
 StepResult step_operator(Step *s);
 StepResult step_subscript(Step *s);
+/* step_methods.c: false: no Python function of a class's does it, and nothing was done.  *out is a
+   new reference, NULL with the error set. */
+bool step_binary_method(Step *s, int operator_, PyObject *left, PyObject *right, PyObject **out);
+bool step_compare_method(Step *s, int operator_, PyObject *left, PyObject *right, PyObject **out);
+/* __NAME__ of args[0], called with all of them. */
+bool step_own_method(Step *s, const char *name, int nargs, PyObject *const *args, PyObject **out);
 /* step_build.c */
 StepResult step_build(Step *s);
 StepResult step_extend(Step *s);

@@ -74,20 +74,19 @@ call_pair(Step *s, int n, PyObject *kwnames, int above)
     return step_put(s, n + 2 + above, result);
 }
 
-/* The Python function that the call comes to, a borrowed reference, and what is its first argument,
-   of a method or an object, or NULL.  NULL: it comes to none. */
+/* The function that the call comes to, a borrowed reference, and what is its first argument, of a
+   method or an object, or NULL.  NULL: it comes to another callable. */
 static PyObject *
 function_called(Step *s, PyObject *callable, PyObject **self)
 {
     *self = NULL;
-    if (PyFunction_Check(callable)) return callable;
+    if (PyFunction_Check(callable) || PyCFunction_CheckExact(callable)) return callable;
     bool method = Py_IS_TYPE(callable, &PyMethod_Type);
     *self = method ? PyMethod_GET_SELF(callable) : callable;
-    PyObject *function = method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
-    return function != NULL && PyFunction_Check(function) ? function : NULL;
+    return method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
 }
 
-/* function(self, *args, **kwargs) for a Python function, through `s->call`; without `self` if that
+/* function(self, *args, **kwargs) through `s->call`; without `self` if that
    is NULL. */
 static PyObject *
 call_function_ex(Step *s, PyObject *function, PyObject *self, PyObject *args, PyObject *kwargs)
@@ -224,6 +223,16 @@ step_super(Step *s)
 
 /* ---- with ---- */
 
+/* enter(), of a bound method or another callable. */
+static PyObject *
+call_enter(Step *s, PyObject *enter)
+{
+    PyObject *args[] = {NULL, enter};
+    if (!Py_IS_TYPE(enter, &PyMethod_Type)) return call_vector(s, enter, args + 1, 0, NULL);
+    args[1] = PyMethod_GET_SELF(enter);
+    return call_vector(s, PyMethod_GET_FUNCTION(enter), args + 1, 1, NULL);
+}
+
 StepResult
 step_with(Step *s)
 {
@@ -235,7 +244,7 @@ step_with(Step *s)
     PyObject *enter = _PyObject_LookupSpecial(manager, enter_name);
     if (enter == NULL) return STEP_ERROR;
     StepResult result = step_put(s, 1, _PyObject_LookupSpecial(manager, exit_name));
-    if (result == STEP_NEXT) result = step_put(s, 0, PyObject_CallNoArgs(enter));
+    if (result == STEP_NEXT) result = step_put(s, 0, call_enter(s, enter));
     Py_DECREF(enter);
     return result;
 }

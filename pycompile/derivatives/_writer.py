@@ -225,6 +225,8 @@ class Writer:
         places = self.places(node)
         if places is not None and not places.size:
             return f"np.zeros({self.shape(node)!r}, {self.dtype(node)})"
+        if places is not None and node.op in ("reshape", "expand_dims", "squeeze"):
+            return f"{self.ref(node.args[0])}.reshape({self.shape(node)!r})"
         if places is not None:
             first = np.unravel_index(int(places.reshape(-1)[0]), self.shape(node.args[0]))
             start = ", ".join(f"{int(i)}:" for i in first)

@@ -253,7 +253,7 @@ call_end(Run *run, const ExportedFunction *f, int each)
     if (f->once && run->status == CALL_AGAIN)
         status = CALL_AGAIN;
     else {
-        if (!failed && run->drive.raised) warnings_take(&run->drive, 0);
+        if (!failed && run->drive.raised) warnings_take(&run->drive);
         status = failed ? raised(run) : commit(run, f);
     }
     if (status < 0)

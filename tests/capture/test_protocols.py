@@ -327,3 +327,103 @@ def test_what_a_pure_call_gives_is_a_new_iterator_each_time():
 
     for _ in range(2):
         check(parts, X, "*1_2", captured=False)
+
+
+class Told:
+    """A key that tells of its hash and its comparisons."""
+
+    def __init__(self, log, name):
+        self.log, self.name = log, name
+
+    def __hash__(self):
+        self.log.append(("hash", self.name))
+        if self.name == "none":
+            raise ValueError("it has none")
+        return hash((type(self), self.name[:1]))
+
+    def __eq__(self, other):
+        self.log.append((self.name, other.name))
+        return isinstance(other, Told) and self.name == other.name
+
+
+def asked(x, log, key):
+    names = {Told(log, "a"), key, Told(log, "a"), key}
+    names.discard(Told(log, "b"))
+    return len(names), Told(log, "ab") in names, key in names, [n.name for n in names], x + 1
+
+
+def joined(x, log, key):
+    a, b = {Told(log, "a"), Told(log, "b")}, {Told(log, "b"), Told(log, "bc")}
+    return len(a | b), (a & b).pop().name, a == b, a <= a | b, x + 1
+
+
+def changed_later(x, log, key):
+    key = Told(log, "a")
+    keys = {key}
+    key.name = "b"
+    return key in keys, Told(log, "a") in keys, x + 1
+
+
+def raised(x, log, key):
+    keys = {key}
+    try:
+        keys.add(Told(log, "none"))
+    except ValueError as error:
+        return error.args, len(keys), x + 1
+
+
+def half_done(x, log, key):
+    keys = {key}
+    try:
+        keys.update([Told(log, "b"), Told(log, "none")])
+    except ValueError:
+        return len(keys), x + 1
+
+
+def half_done_outside(x, log, key):
+    keys = log[0]
+    try:
+        keys.update([4, []])
+    except TypeError:
+        return sorted(keys), x + 1
+
+
+def leaving(x, log, key):
+    y = x + 1
+    return y, {Told(log, "a"), Told(log, "ab"), Told(log, "ab")}
+
+
+def into_one_outside(x, log, key):
+    log[0].add(Told(log, "a"))
+    return x + 1, len(log[0])
+
+
+@pytest.mark.parametrize("f", (asked, joined, changed_later, raised), ids=lambda f: f.__name__)
+def test_entries_of_sets_with_their_own_hash(f):
+    log = []
+    check(f, X, log, Told(log, "k"), whole=True)
+
+
+@pytest.mark.parametrize(
+    "f", (half_done, half_done_outside, leaving, into_one_outside), ids=lambda f: f.__name__
+)
+def test_sets_that_end_a_graph(f):
+    log = [{1, 2}]
+    check(f, X, log, Told(log, "k"), captured=False)
+
+
+def test_a_key_is_itself_before_its_class_is_asked():
+    class Never:
+        def __hash__(self):
+            return 7
+
+        def __eq__(self, other):
+            return False
+
+    @pycompile.compile(mode="wait")
+    def f(x, a, b):
+        return b in {a}, b in [a], x + 1
+
+    a, b = Never(), Never()
+    for pair, expected in (((a, b), False), ((a, a), True), ((a, b), False)):
+        assert f(X, *pair)[:2] == (expected, expected)

@@ -64,6 +64,70 @@ def brkview(x, v):
     return y * r[0]
 
 
+class Scaled:
+    """Each operator ends a graph."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, a):
+        self.a = a
+
+    def __add__(self, other):
+        doubled = self.a * 2
+        eval("1")
+        return Scaled(doubled + (other.a if isinstance(other, Scaled) else other))
+
+    def __iadd__(self, other):
+        eval("1")
+        self.a = self.a * other
+        return self
+
+    def __lt__(self, other):
+        eval("1")
+        return Scaled(self.a * other.a)
+
+    def __neg__(self):
+        eval("1")
+        return Scaled(-self.a)
+
+    def __getitem__(self, key):
+        eval("1")
+        return self.a[key] * 3
+
+    def __setitem__(self, key, value):
+        eval("1")
+        self.a = self.a.copy()
+        self.a[key] = value
+
+    def __enter__(self):
+        eval("1")
+        return Scaled(self.a**2)
+
+    def __exit__(self, *error):
+        pass
+
+    def __contains__(self, value):
+        eval("1")
+        self.found = self.a * value
+        return True
+
+    __radd__ = __add__
+
+
+@program
+def operators(x, v):
+    a, b = Scaled(v), Scaled(np.sin(v))
+    c = 2.0 + a + b + v
+    c += v
+    c = -c
+    c[0] = v[1] ** 2
+    d = a < c
+    assert 2.0 in d
+    with d as e:
+        e.a = e.a * v
+    return d.found * c[::-1] + d.a + e.a
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_break(f):
     check(f, X.copy(), V.copy(), h=0.01)

@@ -48,6 +48,11 @@ def of_an_older_kind(x, rng):
     return (x * rng.random_sample(4)).sum() + rng.rand() * x[0]
 
 
+def unpacked(x, rng):
+    given, named = (0.0, 1.0, 4), {"size": 4}
+    return (x * rng.normal(*given)).sum() + (x * rng.random(**named)).sum()
+
+
 def difference(function, x, at, make):
     """Central, with the numbers of the same stream."""
     step = np.zeros_like(x)
@@ -61,6 +66,7 @@ def difference(function, x, at, make):
         (dropout, np.random.default_rng),
         (sampled, np.random.default_rng),
         (in_a_loop, np.random.default_rng),
+        (unpacked, np.random.default_rng),
         (until_it_ends, np.random.default_rng),
         (of_an_older_kind, np.random.RandomState),
         (of_python, random.Random),

@@ -65,3 +65,18 @@ def test_a_mask_of_no_element():
     out, pull = pycompile.vjp(lambda x: x[np.zeros(0, bool)], x)
     (gradient,) = pull(np.ones(out.shape))
     assert out.shape == (0, 3) and not gradient.any() and gradient.shape == x.shape
+
+
+def test_a_direction_of_a_direction_of_rows():
+    """The pullback reshapes a number that was spread."""
+
+    def f(x):
+        return x[:, :-1][np.array([1, 0, -1])].sum()
+
+    def along(x, v):
+        return pycompile.jvp(f, (x,), (v,))[1]
+
+    value, direction = pycompile.jvp(along, (X, X), (X, np.ones_like(X)))
+    assert np.isclose(value, f(X))
+    assert np.isclose(direction, f(np.ones_like(X)))
+    assert np.allclose(pycompile.vjp(along, X, X)[1](1.0)[1], [[1, 1, 0], [2, 2, 0]])

@@ -73,6 +73,9 @@ Answer set_contains(Interp *in, Value *set, Value *item, bool *out);
 PyObject *set_maker(Interp *in, Value *set, PyObject **template);
 /* The entries in an order in which adding them builds the same table, where one was found. */
 Value **set_in_order(Interp *in, Value *set);
+/* 1 + the step at which the first `__hash__` of the program's was followed for an entry; 0: none.
+ */
+int set_hashed(const Value *set);
 Answer known_set(Interp *in, Value *set, PyObject **out);
 
 #endif

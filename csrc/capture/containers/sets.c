@@ -1,7 +1,10 @@
 /* Sets: a V_SET holds a real set of stand-ins (`object`), which CPython changes and iterates over,
    so that the order is CPython's own; items are its entries in that order.
    Entries that hash by address (instances) are in an order that differs from run to run: iteration
-   over such a set is captured only when it has one entry. */
+   over such a set is captured only when it has one entry.
+   The program's own `__hash__` is followed when CPython asks the stand-in for it.  Making such a
+   set when the graph ends would call it again, perhaps with another answer: it does not leave the
+   graph. */
 #include "containers.h"
 
 static bool
@@ -14,10 +17,33 @@ is_ordered(const Value *set)
     return true;
 }
 
+static bool
+has_known_hashes(const Value *set)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    while (set_next(set->object, &at, &key))
+        if (!object_is_plain(key) && shadow_hashed(key) == 0) return false;
+    return true;
+}
+
+int
+set_hashed(const Value *set)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    int first = 0;
+    while (set_next(set->object, &at, &key)) {
+        int step = shadow_hashed(key);
+        if (step > 0 && (first == 0 || step < first)) first = step;
+    }
+    return first;
+}
+
 Answer
 set_walk(Interp *in, Value *set)
 {
-    if (set->nitems < 2 || is_ordered(set)) return ANSWER_YES;
+    if (set->nitems < 2 || has_known_hashes(set)) return ANSWER_YES;
     return interp_break(in, BREAK_ITERATION, "a set of objects that hash by their address");
 }
 
@@ -155,6 +181,7 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
     }
     if (change && nargs <= 3) args = before;
     PyObject *tuple = PyTuple_New(nargs), *object, *method;
+    int hashed = in->stand_ins.hashed;
     Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
     in->writes.dirty = true;
     for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
@@ -169,6 +196,13 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
         Py_XDECREF(method);
     }
     Py_XDECREF(tuple);
+    if (answer == ANSWER_BREAK && PySet_GET_SIZE(self->object) != self->nitems) {
+        break_take(in); /* also an exception that is handled: part of it was done */
+        return interp_break(in, BREAK_CALL_C, "method '%s' of a set, half done", name);
+    }
+    if (answer == ANSWER_YES && change && self->source != NO_SOURCE &&
+        in->stand_ins.hashed != hashed)
+        return interp_break(in, BREAK_CALL_C, "an entry with its own hash in a set from outside");
     if (answer == ANSWER_YES && change) {
         if (set_refresh(in, self) < 0) return ANSWER_ERROR;
         answer = outside(in, self, name, nargs, args);
@@ -366,7 +400,7 @@ set_maker(Interp *in, Value *set, PyObject **template)
 Answer
 known_set(Interp *in, Value *set, PyObject **out)
 {
-    TRY(set_walk(in, set));
+    if (!is_ordered(set)) return ANSWER_NO;
     *out = keep(in, set_clone(set->object));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

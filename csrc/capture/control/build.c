@@ -324,6 +324,11 @@ static BuildId
 build_set(Interp *in, Value *set)
 {
     PyObject *template;
+    int since = set_hashed(set);
+    if (since > 0) {
+        if (in->raising.unbuilt == 0 || since < in->raising.unbuilt) in->raising.unbuilt = since;
+        return cannot_build(in, set);
+    }
     PyObject *maker = set_maker(in, set, &template);
     if (maker == NULL) {
         if (PyErr_Occurred()) return NO_BUILD;

@@ -14,6 +14,7 @@ const Above things_above = {
     .compare = operator_compare,
     .unary = operator_unary,
     .is = operator_is,
+    .hash = special_hash,
     .contains = operator_contains,
     .subscript = operator_subscript,
     .store_subscript = operator_store_subscript,

@@ -38,6 +38,7 @@ Answer operate_binary(Interp *in, int operator_, Value *left, Value *right, Valu
 Answer operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
 Answer operate_is(Interp *in, Value *left, Value *right, bool *out);
+Answer operate_hash(Interp *in, Value *object, Py_hash_t *out);
 Answer operate_contains(Interp *in, Value *item, Value *container, bool *out);
 Answer operate_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer operate_store_subscript(Interp *in, Value *object, Value *key, Value *value);
@@ -321,6 +322,9 @@ PyObject *shadow_token(Interp *in, Value *value);    /* never the value's own ob
 PyObject *shadow_items(Interp *in, Value *sequence); /* a new list */
 Value *unshadow(Interp *in, PyObject *object);
 int unshadow_into(Interp *in, PyObject *list, Value *sequence);
+/* 1 + the bottom's step at which a `__hash__` of the program's was followed for the stand-in first;
+   0: never. */
+int shadow_hashed(PyObject *object);
 /* Ends a real operation on stand-ins, which returned `result` (stolen), or NULL with the error set.
    `out` may be NULL. */
 Answer shadow_done(Interp *in, PyObject *result, Value **out);

@@ -236,6 +236,12 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
 }
 
 Answer
+operate_hash(Interp *in, Value *object, Py_hash_t *out)
+{
+    return settled(in, in->above->hash(in, object, out));
+}
+
+Answer
 operate_contains(Interp *in, Value *item, Value *container, bool *out)
 {
     return settled(in, in->above->contains(in, item, container, out));

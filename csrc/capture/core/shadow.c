@@ -11,6 +11,7 @@
 typedef struct {
     PyObject_HEAD Interp *in;
     Value *value;
+    int hashed; /* 1 + the bottom's step at which its own `__hash__` was followed first, or 0 */
 } Token;
 
 static PyTypeObject token_type;
@@ -66,6 +67,16 @@ is_itself(Interp *in, Value *value)
     return false;
 }
 
+/* Containers ask for identity before they ask a class of the program's for equality. */
+static Answer
+is_one_object(Interp *in, Value *left, Value *right, bool *out)
+{
+    bool left_is = left->kind == V_OBJECT || left->kind == V_INSTANCE;
+    bool right_is = right->kind == V_OBJECT || right->kind == V_INSTANCE;
+    *out = false;
+    return left_is && right_is ? operate_is(in, left, right, out) : ANSWER_YES;
+}
+
 static PyObject *
 token_compare(PyObject *a, PyObject *b, int operator_)
 {
@@ -75,10 +86,13 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     Answer answer = may_be_nan(in, left) && may_be_nan(in, right) && operator_ == Py_EQ
                         ? branch_identity(in, left, right) /* in containers a NaN equals itself */
                         : ANSWER_YES;
+    bool same = false;
+    if (answer == ANSWER_YES && operator_ == Py_EQ) answer = is_one_object(in, left, right, &same);
     if (answer != ANSWER_YES) {
         token_fail(in, answer);
         return NULL;
     }
+    if (same) Py_RETURN_TRUE;
     bool deep = in->attempt.nesting > 40;
     in->attempt.nesting++;
     answer = deep ? interp_break(in, BREAK_OPERATOR, "values nested deeply")
@@ -98,6 +112,23 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
+/* As the program's class has it. */
+static Answer
+token_own_hash(Token *token, Py_hash_t *out)
+{
+    Interp *in = token->in;
+    TRY(operate_hash(in, token->value, out));
+    in->stand_ins.hashed++;
+    if (token->hashed == 0) token->hashed = in->attempt.steps;
+    return ANSWER_YES;
+}
+
+int
+shadow_hashed(PyObject *object)
+{
+    return Py_TYPE(object) == &token_type ? ((Token *)object)->hashed : 0;
+}
+
 static Py_hash_t
 token_hash(PyObject *self)
 {
@@ -105,6 +136,7 @@ token_hash(PyObject *self)
     Value *value = ((Token *)self)->value;
     PyObject *known;
     PyTypeObject *type;
+    Py_hash_t hash;
     Answer answer;
     switch (value->kind) {
     case V_LIST:
@@ -128,6 +160,8 @@ token_hash(PyObject *self)
                                              : type_is_by_identity(in, type);
         if (answer == ANSWER_YES && value->kind == V_OBJECT) answer = guard_is(in, value);
         if (answer == ANSWER_YES) return (Py_hash_t)((uintptr_t)value >> 4);
+        if (answer == ANSWER_NO) answer = token_own_hash((Token *)self, &hash);
+        if (answer == ANSWER_YES) return hash;
         break;
     default: answer = ANSWER_NO; break;
     }
@@ -188,6 +222,7 @@ shadow_token(Interp *in, Value *value)
     if (token == NULL) return NULL;
     token->in = in;
     token->value = value;
+    token->hashed = 0;
     if (keep(in, Py_NewRef((PyObject *)token)) == NULL ||
         map_put(in, &in->stand_ins.tokens, value, token) < 0)
         Py_CLEAR(token);

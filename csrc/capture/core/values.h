@@ -372,6 +372,8 @@ typedef struct {
     Answer (*compare)(Interp *in, int operator_, Value *left, Value *right, Value **out);
     Answer (*unary)(Interp *in, InstrKind operator_, Value *operand, Value **out);
     Answer (*is)(Interp *in, Value *left, Value *right, bool *out);
+    /* By a method of the program's class; NO: there is none, or what it gives is not known. */
+    Answer (*hash)(Interp *in, Value *object, Py_hash_t *out);
     Answer (*contains)(Interp *in, Value *item, Value *container, bool *out);
     Answer (*subscript)(Interp *in, Value *object, Value *key, Value **out);
     Answer (*store_subscript)(Interp *in, Value *object, Value *key, Value *value);
@@ -559,6 +561,7 @@ typedef struct {
 typedef struct {
     PointerMap tokens;   /* Value -> its stand-in, see shadow.c */
     PointerMap shadowed; /* stand-in -> Value */
+    int hashed;          /* how often a `__hash__` of the program's was followed */
     bool failed;         /* an operation on stand-ins was made to fail, with `answer` */
     Answer answer;
 } InterpStandIns;

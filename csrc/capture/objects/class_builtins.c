@@ -401,24 +401,11 @@ number_of(const BuiltinCall *call, const char *name, bool by_index, PyTypeObject
 Answer
 object_hash(const BuiltinCall *call)
 {
-    Interp *in = call->in;
-    Value *object = call->args[0], *result;
-    PyObject *known;
-    if (object->kind == V_CONST) return builtin_unknown(call, "hash");
-    Answer answer = special_call(in, object, "__hash__", 0, NULL, &result);
+    Py_hash_t hash;
+    Answer answer = special_hash(call->in, call->args[0], &hash);
+    if (answer == ANSWER_NO) return builtin_unknown(call, "hash");
     if (answer != ANSWER_YES) return answer;
-    if (result == NULL) return builtin_unknown(call, "hash");
-    answer = value_known(in, result, &known);
-    if (answer == ANSWER_NO || (answer == ANSWER_YES && !PyLong_CheckExact(known)))
-        return builtin_unknown(call, "hash");
-    if (answer != ANSWER_YES) return answer;
-    /* As slot_tp_hash: an int that fits is the hash, except -1. */
-    Py_ssize_t hash = PyLong_AsSsize_t(known);
-    if (hash == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        hash = PyObject_Hash(known);
-    }
-    return give(call, value_const_new(in, PyLong_FromSsize_t(hash == -1 ? -2 : hash)));
+    return give(call, value_const_new(call->in, PyLong_FromSsize_t(hash)));
 }
 
 Answer

@@ -205,6 +205,8 @@ Answer enum_contains(Interp *in, Value *class_, PyObject *member, bool *out);
    method, or the class only inherits C code that every object has. */
 Answer special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                     Value **out);
+/* NO: the class has no Python function for it, or the int that it returns is not known. */
+Answer special_hash(Interp *in, Value *object, Py_hash_t *out);
 Answer special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* box_operands by an operator's methods. */
 Answer special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *right,

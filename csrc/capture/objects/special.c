@@ -81,6 +81,26 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     return answer == ANSWER_YES ? call_value(in, method, nargs, args, NULL, out) : answer;
 }
 
+Answer
+special_hash(Interp *in, Value *object, Py_hash_t *out)
+{
+    Value *result;
+    PyObject *known;
+    if (object->kind == V_CONST) return ANSWER_NO;
+    TRY(special_call(in, object, "__hash__", 0, NULL, &result));
+    if (result == NULL) return ANSWER_NO;
+    TRY(value_known(in, result, &known));
+    if (!PyLong_CheckExact(known)) return ANSWER_NO;
+    /* As slot_tp_hash: an int that fits is the hash, except -1. */
+    *out = PyLong_AsSsize_t(known);
+    if (*out == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        *out = PyObject_Hash(known);
+    }
+    if (*out == -1) *out = -2;
+    return ANSWER_YES;
+}
+
 /* Enum members on both sides, or one and a plain constant: *out NULL where code of the program
    might run. */
 static Answer
