@@ -503,7 +503,7 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
             none = [np.zeros((0, *np.shape(x)), np.asarray(x).dtype) for x in ran.leaves]
             rows = _for_units(pulled, value, 0) if np.size(value) else none
             parts = [
-                np.reshape(row, np.shape(value) + np.shape(leaf))
+                _block(row, np.shape(value) + np.shape(leaf))
                 for row, leaf in zip(rows, ran.leaves, strict=True)
             ]
             out = _in_trees(ran.trees, parts)
@@ -514,6 +514,11 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         return repeated.do(by_tape, args, kwargs)
 
     return _wraps(f, made, "jacrev", rest)  # type: ignore[no-any-return]
+
+
+def _block(rows: Any, shape: tuple[int, ...]) -> Any:
+    """A block of a Jacobian: a constant to the derivatives around that do not know its rows."""
+    return _tape.part(_tape.handed_out(rows), np.reshape(rows, shape))
 
 
 def _in_trees(trees: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
@@ -543,7 +548,7 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         blocks = []
         for i, value in enumerate(outs):
             parts = [
-                np.reshape(column[i], np.shape(value) + np.shape(leaf))
+                _block(column[i], np.shape(value) + np.shape(leaf))
                 for leaf, column in zip(ran.leaves, columns, strict=True)
             ]
             out = _in_trees(ran.trees, parts)
