@@ -44,7 +44,7 @@ class Pass:
         for number in argnums:
             if not -len(args) <= number < len(args):
                 raise TypeError(
-                    f"argnums has {number}, and {name} was called with {len(args)} arguments"
+                    f"argnums has {number}, and {name} was called with {len(args)} positional arguments"
                 )
             self.trees.append(_trees.copied(args[number]))  # the function may change its containers
         positions = [number % len(args) for number in argnums]
@@ -61,7 +61,7 @@ class Pass:
         has_floats = False
         for number in positions:
             for path, value in _trees.leaves(args[number]):
-                _trees.check_leaf(value, path, f"argument {number} of {name}")
+                _trees.check_leaf(value, path, f"argument {number}{{}} of {name}")
             text = _run.float_text(args[number], texts[number], arrays, self.leaves)
             if text is not None:
                 texts[number], has_floats = text, True
@@ -100,8 +100,8 @@ class Pass:
             is_known, slot = tape.find(value)
             if not is_known and id(value) not in others.found:
                 raise DerivativeError(
-                    f"the result{path} of {name} was computed where no graph follows it: its "
-                    "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
+                    f"the result{path} of {name} was computed where no graph follows it: its derivative is "
+                    f"not known.  pycompile.explain(f) tells at which line the graph ends{tape.subclass(value)}"
                 )
             if is_known:
                 tape.require_unchanged(value, f"{name} returned it")
