@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import math
 import tempfile
+import types
 
 import numpy as np
 import pytest
@@ -139,6 +140,28 @@ def test_results_that_are_arguments():
     assert out[0] is X and out[4] == "text"
     gx, gy = pullback((X, X, X, 0.0, "text"))
     assert np.allclose(gx, X + X * (X + 1)) and np.allclose(gy, X + X * X)
+
+
+def test_arrays_of_other_modules():
+    """They were there before the call, as those in the globals were."""
+    part, settings = types.ModuleType("part"), types.ModuleType("settings")
+    settings.scale, settings.tables, settings.part = X * 2, {"k": X * 3}, part
+    part.scale = X * 5
+    exec("def scaled(x):\n    return x * scale", vars(part))
+    holder = types.SimpleNamespace(module=settings)
+
+    assert np.array_equal(grad(lambda x: (x * settings.scale).sum())(X), X * 2)
+    assert np.array_equal(grad(lambda x: (x * settings.tables["k"]).sum())(X), X * 3)
+    assert np.array_equal(grad(lambda x: settings.part.scaled(x).sum())(X), X * 5)
+    assert np.array_equal(grad(lambda x, h: (x * h.module.part.scale).sum())(X, holder), X * 5)
+    settings.made = None
+
+    def late(x):
+        settings.made = eval("x * 2")
+        return (x * settings.made).sum()
+
+    with pytest.raises(pycompile.DerivativeError, match="no graph follows"):
+        grad(late)(X)
 
 
 def test_pullbacks_can_be_called_again():
