@@ -101,7 +101,7 @@ class Pass:
             if not is_known and id(value) not in others.found:
                 raise DerivativeError(
                     f"the result{path} of {name} was computed where no graph follows it: its derivative is "
-                    f"not known.  pycompile.explain(f) tells at which line the graph ends{tape.subclass(value)}"
+                    f"not known.  pycompile.explain(f) tells at which line the graph ends{tape.hint(value)}"
                 )
             if is_known:
                 tape.require_unchanged(value, f"{name} returned it")

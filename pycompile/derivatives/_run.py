@@ -94,8 +94,23 @@ def check(tape: Tape) -> None:
         ) from error
 
 
-LIBRARIES = {*sys.stdlib_module_names, "numpy", "pycompile"}  # that hold no array of the program's
-INSTALLED = tuple(map(sysconfig.get_path, ("purelib", "platlib", "stdlib")))  # too much to follow
+SITE = tuple(map(sysconfig.get_path, ("purelib", "platlib")))
+STDLIB = sysconfig.get_path("stdlib")
+
+
+def _is_installed(scope: dict[str, Any]) -> bool:
+    """Is it the namespace of a module that is none of the program's own?"""
+    return str(scope.get("__file__")).startswith((*SITE, STDLIB))
+
+
+def _is_library(scope: dict[str, Any]) -> bool:
+    """Of one that holds no array of the program's?"""
+    if str(scope.get("__name__")).partition(".")[0] in ("numpy", "pycompile"):
+        return True
+    file = str(scope.get("__file__"))
+    return file.startswith(STDLIB) and not file.startswith(SITE)
+
+
 HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)
 
 
@@ -137,7 +152,7 @@ class Reached:
             elif isinstance(item, (str, bytes, int)) or item is None:
                 continue
             elif isinstance(item, types.ModuleType):
-                if item.__name__.partition(".")[0] not in LIBRARIES:
+                if not _is_library(vars(item)):
                     self.modules.append(item)
             elif isinstance(item, types.BuiltinFunctionType):
                 stack.append(item.__self__)
@@ -155,11 +170,13 @@ class Reached:
         yield function.__defaults__
         yield function.__kwdefaults__
         yield from _contents(function)
+        if _is_library(function.__globals__):
+            return
         names = list(code.co_names)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 names += const.co_names
-        if not str(function.__globals__.get("__file__")).startswith(INSTALLED):
+        if not _is_installed(function.__globals__):
             self.names.update(names)
             yield from (sys.modules[name] for name in names if name in sys.modules)  # imports in it
         for name in names:

@@ -14,7 +14,7 @@ from differences import check, difference
 
 import pycompile
 from pycompile import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
-from pycompile.derivatives import _plan
+from pycompile.derivatives import _plan, _run, rules
 
 X = np.array([0.3, 0.7, 1.9])
 
@@ -164,6 +164,12 @@ def test_arrays_of_other_modules():
         grad(late)(X)
 
 
+def test_what_numpys_own_code_reads_is_not_looked_through():
+    reached = _run.Reached()
+    reached.walk(rules.own_code(np.linalg.matrix_norm))
+    assert len(reached.seen) < 200
+
+
 def test_pullbacks_can_be_called_again():
     x = X.copy()
     out, pullback = vjp(lambda x: x * x, x)
@@ -197,6 +203,12 @@ def test_pullbacks_can_be_called_again():
             np.memmap(tempfile.TemporaryFile(), float, shape=3),
             pycompile.DerivativeError,
             "a memmap.*asarray",
+        ),
+        (
+            lambda x: sum([v * v for v in x if v > 1]),
+            X,
+            pycompile.DerivativeError,
+            r"list\(array\)",
         ),
         (lambda x: x * np.ma.ones(3), X, pycompile.DerivativeError, "a MaskedArray.*asarray"),
         (lambda x: x * 2, X, TypeError, "shape"),
