@@ -44,7 +44,7 @@ class Pass:
         for number in argnums:
             if not -len(args) <= number < len(args):
                 raise TypeError(
-                    f"argnums has {number}, and {name} was called with {len(args)} arguments"
+                    f"argnums has {number}, and {name} was called with {len(args)} positional arguments"
                 )
             self.trees.append(_trees.copied(args[number]))  # the function may change its containers
         positions = [number % len(args) for number in argnums]
@@ -61,7 +61,7 @@ class Pass:
         has_floats = False
         for number in positions:
             for path, value in _trees.leaves(args[number]):
-                _trees.check_leaf(value, path, f"argument {number} of {name}")
+                _trees.check_leaf(value, path, f"argument {number}{{}} of {name}")
             text = _run.float_text(args[number], texts[number], arrays, self.leaves)
             if text is not None:
                 texts[number], has_floats = text, True
@@ -100,8 +100,8 @@ class Pass:
             is_known, slot = tape.find(value)
             if not is_known and id(value) not in others.found:
                 raise DerivativeError(
-                    f"the result{path} of {name} was computed where no graph follows it: its "
-                    "derivative is not known.  pycompile.explain(f) tells at which line the graph ends"
+                    f"the result{path} of {name} was computed where no graph follows it: its derivative is "
+                    f"not known.  pycompile.explain(f) tells at which line the graph ends{tape.hint(value)}"
                 )
             if is_known:
                 tape.require_unchanged(value, f"{name} returned it")
@@ -503,7 +503,7 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
             none = [np.zeros((0, *np.shape(x)), np.asarray(x).dtype) for x in ran.leaves]
             rows = _for_units(pulled, value, 0) if np.size(value) else none
             parts = [
-                np.reshape(row, np.shape(value) + np.shape(leaf))
+                _block(row, np.shape(value) + np.shape(leaf))
                 for row, leaf in zip(rows, ran.leaves, strict=True)
             ]
             out = _in_trees(ran.trees, parts)
@@ -514,6 +514,11 @@ def jacrev(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         return repeated.do(by_tape, args, kwargs)
 
     return _wraps(f, made, "jacrev", rest)  # type: ignore[no-any-return]
+
+
+def _block(rows: Any, shape: tuple[int, ...]) -> Any:
+    """A block of a Jacobian: a constant to the derivatives around that do not know its rows."""
+    return _tape.part(_tape.handed_out(rows), np.reshape(rows, shape))
 
 
 def _in_trees(trees: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
@@ -543,7 +548,7 @@ def jacfwd(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[
         blocks = []
         for i, value in enumerate(outs):
             parts = [
-                np.reshape(column[i], np.shape(value) + np.shape(leaf))
+                _block(column[i], np.shape(value) + np.shape(leaf))
                 for leaf, column in zip(ran.leaves, columns, strict=True)
             ]
             out = _in_trees(ran.trees, parts)

@@ -195,7 +195,7 @@ class custom_vjp(_Custom):  # a decorator, named like JAX's
                 f"{self.__name__} has no rule yet: {self.__name__}.defvjp(fwd, bwd)"
             )
         _no_closure(self.fwd, "custom_vjp")
-        out, residual = _below(self.fwd, args)
+        out, residual = _pair(_below(self.fwd, args), f"fwd of {self.__name__}")
         shape = out
 
         def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:
@@ -206,6 +206,12 @@ class custom_vjp(_Custom):  # a decorator, named like JAX's
             return _leaves_of(args, _pulled(self.bwd, (saved, ct)), active, self.__name__)
 
         return _record(active, out, [v for _, v in _trees.leaves(residual)], pull)
+
+
+def _pair(given: Any, what: str) -> Any:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(f"{what} gives a pair, not {type(given).__name__}")
+    return given
 
 
 def _pulled(function: Any, args: Sequence[Any]) -> Any:
@@ -235,7 +241,7 @@ class custom_jvp(_Custom):
         if self.rule is None:
             raise DerivativeError(f"{self.__name__} has no rule yet: {self.__name__}.defjvp(rule)")
         _no_closure(self.rule, "custom_jvp")
-        rule = self.rule
+        rule, name = self.rule, f"the rule of {self.__name__}"
         zeros = [
             np.zeros(np.shape(value), np.asarray(value).dtype)
             for _, value in _trees.leaves(list(args))
@@ -244,7 +250,7 @@ class custom_jvp(_Custom):
             for zero in zeros:
                 tape.know_constant(zero)
         tangents = tuple(_trees.rebuild(list(args), iter(zeros).__next__))
-        out = _below(lambda *primals: rule(primals, tangents)[0], args)
+        out = _below(lambda *primals: _pair(rule(primals, tangents), name)[0], args)
         shape = out
 
         def pull(kept: Sequence[Any], cts: list[Any]) -> Sequence[Any]:

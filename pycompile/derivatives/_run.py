@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import sysconfig
 import types
 import weakref
 from collections.abc import Iterator, Sequence
@@ -92,6 +94,23 @@ def check(tape: Tape) -> None:
         ) from error
 
 
+SITE = tuple(map(sysconfig.get_path, ("purelib", "platlib")))
+STDLIB = sysconfig.get_path("stdlib")
+
+
+def _is_installed(scope: dict[str, Any]) -> bool:
+    """Is it the namespace of a module that is none of the program's own?"""
+    return str(scope.get("__file__")).startswith((*SITE, STDLIB))
+
+
+def _is_library(scope: dict[str, Any]) -> bool:
+    """Of one that holds no array of the program's?"""
+    if str(scope.get("__name__")).partition(".")[0] in ("numpy", "pycompile"):
+        return True
+    file = str(scope.get("__file__"))
+    return file.startswith(STDLIB) and not file.startswith(SITE)
+
+
 HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)
 
 
@@ -101,11 +120,17 @@ class Reached:
     def __init__(self, most: int = 20_000) -> None:
         self.found: dict[int, Any] = {}
         self.seen: dict[int, Any] = {}
+        self.modules: list[types.ModuleType] = []
+        self.names: set[str] = set()  # that the program's functions read
         self.most = most
 
     def walk(self, thing: Any) -> None:
         stack = [thing]
-        while stack and len(self.seen) < self.most:
+        while len(self.seen) < self.most:
+            if not stack:
+                stack = [each for each in self.of_modules() if id(each) not in self.seen]
+                if not stack:
+                    break
             item = stack.pop()
             if id(item) in self.seen:
                 continue
@@ -124,8 +149,11 @@ class Reached:
                 stack += [item.func, item.args, item.keywords]
             elif isinstance(item, types.CodeType):
                 stack += item.co_consts
-            elif isinstance(item, (types.ModuleType, str, bytes, int)) or item is None:
+            elif isinstance(item, (str, bytes, int)) or item is None:
                 continue
+            elif isinstance(item, types.ModuleType):
+                if not _is_library(vars(item)):
+                    self.modules.append(item)
             elif isinstance(item, types.BuiltinFunctionType):
                 stack.append(item.__self__)
             elif not isinstance(item, type) or item.__flags__ & HEAP_TYPE:
@@ -142,13 +170,23 @@ class Reached:
         yield function.__defaults__
         yield function.__kwdefaults__
         yield from _contents(function)
+        if _is_library(function.__globals__):
+            return
         names = list(code.co_names)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 names += const.co_names
+        if not _is_installed(function.__globals__):
+            self.names.update(names)
+            yield from (sys.modules[name] for name in names if name in sys.modules)  # imports in it
         for name in names:
             if name in function.__globals__:
                 yield function.__globals__[name]
+
+    def of_modules(self) -> list[Any]:
+        """What the program's functions may read of the modules, some of which are in others."""
+        spaces = [vars(module) for module in self.modules]
+        return [space[name] for space in spaces for name in self.names if name in space]
 
 
 _one_plan: weakref.WeakSet[types.CodeType] = weakref.WeakSet()

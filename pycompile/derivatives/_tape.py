@@ -221,7 +221,19 @@ class Tape:
             "its derivative is not known.  pycompile.explain(f) tells at which line the graph ends; "
             "pycompile.stop_gradient(value) takes the value as a constant; a random number whose parameters "
             "depend on what is differentiated can be made of one that has none: mu + rng.normal()"
+            f"{self.hint(value)}"
         )
+
+    def hint(self, value: Any) -> str:
+        """What to do where it may be an element that Python's loop took out of an array, or where it, or an
+        array that the function gets, is of a class at which graphs end."""
+        given = [value for value, _ in self.known.values()]
+        for each in (value, *self.constants.values(), *given):
+            if isinstance(each, np.ndarray) and type(each) is not np.ndarray:
+                return f"; graphs end at a {type(each).__name__}: make it an array by np.asarray"
+        if isinstance(value, np.generic):
+            return "; a loop over an array's numbers can go through list(array)"
+        return ""
 
     def watch(self, values: Sequence[Any], targets: Sequence[Any]) -> None:
         """Notes what is in the arrays, before code runs that no graph follows; not of those that share

@@ -113,7 +113,7 @@ def other(value: Any) -> Any:
 
 
 def check_leaf(value: Any, path: str, what: str) -> None:
-    """Raises for what has no derivative."""
+    """Raises for what has no derivative; `what` has a place for the path."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
         # Others no graph takes, nor any array in their place once a graph has ended at them.
         if value.dtype.isnative and value.dtype.char not in "gG" and value.flags.aligned:
@@ -121,5 +121,5 @@ def check_leaf(value: Any, path: str, what: str) -> None:
     elif isinstance(value, (float, complex)):
         return
     kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-    hint = "make it an array of float64, say, or leave it out of argnums"
-    raise DerivativeError(f"{what}{path} is of {kind}, which has no derivative: {hint}")
+    hint = "make it an array of float64, say, or leave it out: of argnums, or by a lambda that gives it"
+    raise DerivativeError(f"{what.format(path)} is of {kind}, which has no derivative: {hint}")

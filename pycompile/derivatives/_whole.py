@@ -139,7 +139,7 @@ class _Whole:
         for i in self.floats:
             self.values[i] = np.array(self.values[i])
         for i in self.numbers:
-            _trees.check_leaf(self.values[i], "", f"argument {i} of {function.__name__}")
+            _trees.check_leaf(self.values[i], "", f"argument {i}{{}} of {function.__name__}")
         self.record()
 
     def record(self) -> None:

@@ -5,7 +5,7 @@ import pytest
 from differences import check
 
 import pycompile
-from pycompile import DerivativeError, jvp, vjp
+from pycompile import DerivativeError, grad, jacfwd, jacrev, jvp, value_and_grad, vjp
 from pycompile.derivatives.rules import RULES
 
 X = 0.7
@@ -41,10 +41,24 @@ def test_an_argument_that_the_function_reaches_another_way():
 
 
 def test_results_that_depend_on_nothing_outside():
-    from pycompile import grad, value_and_grad
-
     assert grad(grad(lambda x: x))(2.0) == 0.0
     assert grad(lambda x: value_and_grad(lambda y: y * 3)(2.0)[0] * x)(2.0) == 6.0
+
+
+@pytest.mark.parametrize("inner", [jacrev, jacfwd])
+def test_jacobians_that_depend_on_nothing_outside(inner):
+    x = np.arange(1.0, 4)
+
+    def f(x):
+        return {"linear": 2 * x, "cube": x**3}
+
+    for outer in (jacrev, jacfwd):
+        found = outer(inner(f))(x)
+        assert not found["linear"].any() and found["linear"].shape == (3, 3, 3)
+        assert np.array_equal(np.einsum("iii->i", found["cube"]), 6 * x)
+    assert not outer(inner(lambda x: x.sum()))(x).any()
+    # of what the function has in its closure
+    assert np.array_equal(grad(lambda y: (inner(lambda x: x**2 - y)(x) @ y).sum())(x), 2 * x)
 
 
 @pytest.mark.parametrize("kind", [complex, np.complex128, np.array])
