@@ -16,7 +16,7 @@ const char DRIVE_ABI_TEXT[] =
     "    void (*clear)(void);\n"
     "    unsigned (*read)(void); /* the flags since `clear` */\n"
     "    /* A signal came in these turns?  The plan does a step.  Nonzero: end */\n"
-    "    int (*stop)(struct KernelDrive *drive, int turns);\n"
+    "    int (*stop)(struct KernelDrive *drive);\n"
     "    int (*plan)(struct KernelDrive *drive, int64_t step);\n"
     "} KernelDrive;\n";
 
@@ -83,7 +83,7 @@ static const char KEPT_LOOPS_TEXT[] =
     "static int log_stop(KernelLog *log)\n"
     "{\n"
     "    DriveLog *const own = (DriveLog *)log;\n"
-    "    return own->stopped = own->drive->stop(own->drive, 64);\n"
+    "    return own->stopped = own->drive->stop(own->drive);\n"
     "}\n"
     "/* Is a flag up that the program would be told of, perhaps for nothing? */\n"
     "static __attribute__((noinline)) int guesses_wrong(KernelDrive *drive, unsigned known,\n"
@@ -452,12 +452,12 @@ put_carry(DriveText *d, const Step *step, int number)
     text_put(d->out, "    if (--left < 0 || soon) {\n");
     put_late_look(d);
     text_printf(d->out,
-                "    if (drive->stop(drive, %d - left)) return 1;\n"
+                "    if (drive->stop(drive)) return 1;\n"
                 "    if (drive->raised & drive->told) return 1;\n"
                 "    left = %d;\n"
                 "    soon = 0;\n"
                 "    }\n",
-                TURNS, TURNS);
+                TURNS);
     if (!step_is_driven(d->program, step))
         put_plan(d, number);
     else

@@ -17,7 +17,7 @@ typedef struct KernelDrive {
     void (*clear)(void);
     unsigned (*read)(void); /* the flags since `clear` */
     /* A signal came in these turns?  The plan does a step.  Nonzero: end */
-    int (*stop)(struct KernelDrive *drive, int turns);
+    int (*stop)(struct KernelDrive *drive);
     int (*plan)(struct KernelDrive *drive, int64_t step);
 } KernelDrive;
 

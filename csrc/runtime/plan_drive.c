@@ -27,9 +27,8 @@ do_step(KernelDrive *drive, int64_t number)
 }
 
 static int
-stop(KernelDrive *drive, int turns)
+stop(KernelDrive *drive)
 {
-    (void)turns; /* for exported libraries, which look at the flags now and then */
     Driven *d = (Driven *)drive;
     yield_if_asked(d);
     if (!run_is_interrupted(d->run, d->thread)) return 0;
