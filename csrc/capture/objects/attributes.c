@@ -298,12 +298,20 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
     return builtin_find(in, object, name, out);
 }
 
+static bool
+is_pop(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "popleft") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "pop") == 0;
+}
+
 Answer
 object_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     if (object->type == &PyFunction_Type) return function_find(in, object, name, out);
-    if ((object->type == &PyList_Type || deque_check(object->object)) &&
-        PyUnicode_CompareWithASCIIString(name, "append") == 0)
+    bool list = object->type == &PyList_Type || deque_check(object->object);
+    if (list && (PyUnicode_CompareWithASCIIString(name, "append") == 0 ||
+                 (in->loop != NULL && is_pop(name))))
         return builtin_find(in, object, name, out);
     if (dict_is_apart(object)) return builtin_find(in, object, name, out);
     return instance_find(in, object, name, out);
