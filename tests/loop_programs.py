@@ -517,6 +517,11 @@ class Program:
         }  # fmt: skip
         return self.change.choice(items[self.of_lists])
 
+    def append_to(self, name: str) -> str:
+        if self.queues.random() < 0.7:
+            return "append("
+        return "appendleft(" if name in self.deques else "insert(0, "
+
     def pop(self, name: str) -> str:
         if self.queues.random() < 0.5:
             return "pop()"
@@ -535,7 +540,7 @@ class Program:
         numbers = self.of_lists != "pair"
         kind = self.change.random()
         if kind < 0.2:
-            self.lines.append(f"{indent}{name}.append({item})")
+            self.lines.append(f"{indent}{name}.{self.append_to(name)}{item})")
         elif kind < 0.45:
             sign = self.change.choice(("=", "=", "+=" if numbers else "="))
             asks = self.change.random() < 0.7

@@ -8,7 +8,8 @@
    is undone leaves them unused.
 
    Items that are taken from the front stay where they are: `gone` counts their words.  An append
-   that finds no room moves the others there once more than half of the words are such. */
+   that finds no room moves the others there once most of the words are such.  One before the first
+   that finds none moves them as far to the back as there are words. */
 #include "emit.h"
 
 static int
@@ -62,8 +63,8 @@ emit_append(Emit *e, const Instr *v)
     char place[16];
     snprintf(place, sizeof place, "used%d", list);
     for (int k = 0; k < v->nargs; k++) words += words_of(e, v->args[k]);
-    emit_line(e, "if (RARELY(used%d + %d > room%d) && gone%d > used%d / 2) {", list, words, list,
-              list, list);
+    emit_line(e, "if (RARELY(used%d + %d > room%d) && gone%d > used%d / 4 * 3) {", list, words,
+              list, list, list);
     emit_line(e, "    used%d -= gone%d;", list, list);
     emit_line(e, "    __builtin_memmove(rows%d, rows%d + 8 * gone%d, (uint64_t)used%d * 8);", list,
               list, list, list);
@@ -75,6 +76,27 @@ emit_append(Emit *e, const Instr *v)
     for (int k = 0, word = 0; k < v->nargs; word += words_of(e, v->args[k++]))
         put_word(e, list, place, word, v->args[k]);
     emit_line(e, "used%d += %d;", list, words);
+}
+
+/* As emit_append, before the first item. */
+static void
+emit_unshift(Emit *e, const Instr *v, int64_t words)
+{
+    int list = v->operand;
+    char place[16];
+    emit_line(e, "if (RARELY(gone%d < %d)) {", list, (int)words);
+    emit_line(e, "    const i64 more = used%d - gone%d + 64;", list, list);
+    emit_line(e, "    if (!(rows%d = log->grow(log, %d, used%d + more, &room%d))) %s", list,
+              list_number(e, list), list, list, REGION_FAIL);
+    emit_line(e, "    __builtin_memmove(rows%d + 8 * (gone%d + more), rows%d + 8 * gone%d,", list,
+              list, list, list);
+    emit_line(e, "                      (uint64_t)(used%d - gone%d) * 8);", list, list);
+    emit_line(e, "    used%d += more;", list);
+    emit_line(e, "    gone%d += more;", list);
+    emit_line(e, "}");
+    emit_line(e, "gone%d -= %d;", list, (int)words);
+    snprintf(place, sizeof place, "gone%d", list);
+    for (int k = 0; k < v->nargs; k++) put_word(e, list, place, k, v->args[k]);
 }
 
 /* Declares `w`, with the instruction's number: where the item at the index begins. */
@@ -117,6 +139,7 @@ region_list(Emit *e, int32_t at)
     const int64_t *ints = node->attrs.ints;
     switch (node->op) {
     case OP_element_append: emit_append(e, v); break;
+    case OP_element_unshift: emit_unshift(e, v, ints[0]); break;
     case OP_element_put: emit_put(e, at, ints); break;
     case OP_element_item: emit_item(e, at, ints); break;
     case OP_element_pop:

@@ -677,3 +677,32 @@ def test_a_deque_that_leaves():
         return queue
 
     check(filled, X, also=((X[:0],),))
+
+
+def both_ends(start, target, far):
+    queue = deque([0])
+    far[0] = 0
+    while queue:
+        at = queue.popleft()
+        for k in range(start[at], start[at + 1]):
+            if far[at] + k % 2 < far[target[k]]:
+                far[target[k]] = far[at] + k % 2
+                if k % 2:
+                    queue.append(target[k])
+                else:
+                    queue.appendleft(target[k])
+    return far
+
+
+def before_the_first(x, items):
+    for i in range(len(x)):
+        items.insert(0, i)
+        if x[i] > 0:
+            items.append(items.pop(0))
+            x[i] += items[1] + items[-2]
+    return x, items
+
+
+def test_items_before_the_first():
+    check(both_ends, START, TARGET, np.full(120, 10**6))
+    check(before_the_first, X, [1], also=((X, [10**6, 3]), (X[:0], [])), captured=False)

@@ -267,7 +267,7 @@ appended_leave(Interp *in, const Loop *loop)
 {
     for (NodeId id = 0; id < in->graph->nodes.len; id++) {
         const Node *node = graph_node(in->graph, id);
-        bool adds = node->op == OP_element_append || node->op == OP_element_put;
+        bool adds = op_is_of_list(node->op) && op_writes_element(node->op);
         for (int k = 1; adds && !loop_moves(loop, id) && k < node->nargs; k++)
             TRY(series_item_leaves(in, node->args[k]));
     }

@@ -408,6 +408,16 @@ list_store(Interp *in, int number, Value *key, Value *item)
     return change(in, number, OP_element_put, 3 + in->loop->form[number].numbers, args, moved);
 }
 
+/* The item comes before the first one. */
+static Answer
+list_unshift(Interp *in, int number, Value *item)
+{
+    NodeId args[2 + ROWS_NUMBERS];
+    bool moved;
+    TRY(loop_list_words(in, number, item, args + 1, &moved));
+    return change(in, number, OP_element_unshift, 2 + in->loop->form[number].numbers, args, moved);
+}
+
 /* The last item leaves the list, or the first one. */
 static Answer
 list_pop(Interp *in, int number, bool first, Value **out)
@@ -448,6 +458,7 @@ loop_list(Interp *in, const ListUse *use, Value **out)
     }
     switch (use->does) {
     case LIST_LENGTH: return list_length(in, number, out);
+    case LIST_UNSHIFT: return list_unshift(in, number, use->item);
     case LIST_STORE: return list_store(in, number, use->key, use->item);
     case LIST_POP:
     case LIST_SHIFT: return list_pop(in, number, use->does == LIST_SHIFT, out);

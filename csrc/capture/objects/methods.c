@@ -119,6 +119,20 @@ pop_in_loop(const Method *m, bool first)
     return m->in->above->list_in_loop(m->in, &use, m->out);
 }
 
+/* An item before the first one of a list that a kept loop changes. */
+static Answer
+unshift_in_loop(const Method *m)
+{
+    int64_t at = 0;
+    bool left = strcmp(m->name, "appendleft") == 0 && m->nargs == 1;
+    if (!left && !(strcmp(m->name, "insert") == 0 && m->nargs == 2)) return ANSWER_NO;
+    Answer answer = left ? ANSWER_YES : value_as_int(m->in, m->args[0], &at);
+    if (answer != ANSWER_YES || at != 0) return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+    ListUse use = {.does = LIST_UNSHIFT, .list = m->self, .item = m->args[m->nargs - 1]};
+    answer = m->in->above->list_in_loop(m->in, &use, m->out);
+    return answer == ANSWER_YES ? give_none(m) : answer;
+}
+
 static Answer
 list_method(const Method *m)
 {
@@ -134,6 +148,7 @@ list_method(const Method *m)
         answer = pop_in_loop(m, first);
         if (answer != ANSWER_NO) return answer;
     }
+    if ((answer = unshift_in_loop(m)) != ANSWER_NO) return answer;
     if (self->kind == V_GROWN) return append ? grown_append(m) : unknown(m);
     if (append) {
         answer = container_changes(m->in, self);
