@@ -136,6 +136,8 @@ class Program:
         self.changes = self.change.choice(
             (0, 0, 0, 0.3, 0.5)
         )  # of the statements, those that change lists
+        self.queues = random.Random(f"queues {seed}")
+        self.deques = "K" if self.queues.random() < 0.4 else ""  # of the lists, what is a deque
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -515,6 +517,16 @@ class Program:
         }  # fmt: skip
         return self.change.choice(items[self.of_lists])
 
+    def append_to(self, name: str) -> str:
+        if self.queues.random() < 0.7:
+            return "append("
+        return "appendleft(" if name in self.deques else "insert(0, "
+
+    def pop(self, name: str) -> str:
+        if self.queues.random() < 0.5:
+            return "pop()"
+        return "popleft()" if name in self.deques else "pop(0)"
+
     def list_statement(self, indent: str) -> None:
         name, other = self.change.choice("TTKKq"), self.change.choice("TKq")
         inner = indent + "    "
@@ -528,7 +540,7 @@ class Program:
         numbers = self.of_lists != "pair"
         kind = self.change.random()
         if kind < 0.2:
-            self.lines.append(f"{indent}{name}.append({item})")
+            self.lines.append(f"{indent}{name}.{self.append_to(name)}{item})")
         elif kind < 0.45:
             sign = self.change.choice(("=", "=", "+=" if numbers else "="))
             asks = self.change.random() < 0.7
@@ -537,7 +549,7 @@ class Program:
         elif kind < 0.6:
             asks, popped = self.change.random() < 0.9, self.change.choice(("", "s = "))
             self.lines += [f"{indent}if {name}:"] * asks
-            self.lines.append(f"{inner if asks else indent}{popped}{name}.pop()")
+            self.lines.append(f"{inner if asks else indent}{popped}{name}.{self.pop(name)}")
         elif kind < 0.7 and numbers:
             self.lines += [
                 f"{indent}while {self.change.choice((name, f'len({name}) > 1'))} and {name}[-1] < {item}:",
@@ -918,9 +930,8 @@ class Program:
                 "q",
                 "q[:]",
             )
-            self.lines.append(
-                f"    T, K = {self.change.choice(starts)}, {self.change.choice(starts)}"
-            )
+            table, other = self.change.choice(starts), self.change.choice(starts)
+            self.lines.append(f"    T, K = {table}, {f'deque({other})' if self.deques else other}")
         if self.appends:
             kinds = ("index", "element", "float", "pair", "complex", "bool", "value")
             self.lists = {

@@ -18,6 +18,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def differ(number: int) -> list[str]:
     text = program(number)
     file = f"loop-program-{number}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope: dict[str, Any] = {"np": np, "math": math, "heapq": heapq, "note": note}
+    scope: dict[str, Any] = {"np": np, "math": math, "heapq": heapq, "deque": deque, "note": note}
     exec(compile(text, file, "exec"), scope)
     options = {"recompile_limit": 1000, **getattr(of(number), "OPTIONS", {})}
     dynamic = modes(number, scope["f"])
@@ -165,7 +166,7 @@ def differ(number: int) -> list[str]:
 
 def kept_loops(number: int) -> bool:
     """Did the program run as a plan with a kept loop?"""
-    scope: dict[str, Any] = {"np": np, "math": math, "heapq": heapq, "note": note}
+    scope: dict[str, Any] = {"np": np, "math": math, "heapq": heapq, "deque": deque, "note": note}
     exec(of(number).program(number), scope)
     compiled = pycompile.compile(scope["f"])
     observe(compiled, tuple(of(number).arguments(3 * number)), {})

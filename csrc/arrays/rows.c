@@ -149,7 +149,7 @@ array_rows_callable(const RowsForm *form)
 static const char OPENED_NAME[] = "pycompile.ListOpened";
 
 typedef struct {
-    PyObject *list;  /* of the program, or NULL */
+    PyObject *list;  /* of the program, or a deque, or NULL */
     PyObject *items; /* a tuple: what was in it */
     int64_t words;
     int64_t word[];
@@ -264,8 +264,9 @@ array_list_opened(const RowsForm *form, PyObject *items)
 static PyObject *
 list_open(PyObject *self, PyObject *list)
 {
-    if (!PyList_CheckExact(list)) return PyErr_Format(PyExc_TypeError, "no list");
-    PyObject *items = PyList_AsTuple(list);
+    if (!PyList_CheckExact(list) && !deque_check(list))
+        return PyErr_Format(PyExc_TypeError, "no list");
+    PyObject *items = PySequence_Tuple(list);
     PyObject *opened =
         items ? open_items(PyCapsule_GetPointer(self, FORM_NAME), items, list) : NULL;
     Py_XDECREF(items);
@@ -314,12 +315,15 @@ list_begin(PyObject *Py_UNUSED(self), PyObject *capsule)
 static bool
 is_as_opened(const ListOpened *opened)
 {
-    PyObject *list = opened->list, *items = opened->items;
-    if (list == NULL) return true;
-    if (PyList_GET_SIZE(list) != PyTuple_GET_SIZE(items)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
-        if (PyList_GET_ITEM(list, i) != PyTuple_GET_ITEM(items, i)) return false;
-    return true;
+    PyObject *items = opened->items;
+    if (opened->list == NULL) return true;
+    PyObject *now = PySequence_Tuple(opened->list);
+    bool same = now != NULL && PyTuple_GET_SIZE(now) == PyTuple_GET_SIZE(items);
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(items); i++)
+        same = PyTuple_GET_ITEM(now, i) == PyTuple_GET_ITEM(items, i);
+    Py_XDECREF(now);
+    PyErr_Clear();
+    return same;
 }
 
 static PyObject *

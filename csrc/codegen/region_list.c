@@ -5,7 +5,11 @@
    memory, the words used and those that there is room for are variables, with the number of the
    list's array.  The first two are in the array before the loop, of items that it then copies, and
    again behind it, where the plan makes Python's objects of the words (arrays/rows.c).  A run that
-   is undone leaves them unused. */
+   is undone leaves them unused.
+
+   Items that are taken from the front stay where they are: `gone` counts their words.  An append
+   that finds no room moves the others there once most of the words are such.  One before the first
+   that finds none moves them as far to the back as there are words. */
 #include "emit.h"
 
 static int
@@ -31,7 +35,7 @@ region_lists(Emit *e)
         if (!r->arrays.at[i].grows) continue;
         int q = r->arrays.at[i].operand;
         emit_line(e, "char *rows%d = 0;", i);
-        emit_line(e, "int64_t used%d = ((const i64 *)q%d)[1], room%d = 0;", i, q, i);
+        emit_line(e, "int64_t used%d = ((const i64 *)q%d)[1], room%d = 0, gone%d = 0;", i, q, i, i);
         emit_line(e, "if (used%d > 0) {", i);
         emit_line(e, "    if (!(rows%d = log->grow(log, %d, used%d, &room%d))) return 1;", i,
                   list_number(e, i), i, i);
@@ -59,6 +63,13 @@ emit_append(Emit *e, const Instr *v)
     char place[16];
     snprintf(place, sizeof place, "used%d", list);
     for (int k = 0; k < v->nargs; k++) words += words_of(e, v->args[k]);
+    emit_line(e, "if (RARELY(used%d + %d > room%d) && gone%d > used%d / 4 * 3) {", list, words,
+              list, list, list);
+    emit_line(e, "    used%d -= gone%d;", list, list);
+    emit_line(e, "    __builtin_memmove(rows%d, rows%d + 8 * gone%d, (uint64_t)used%d * 8);", list,
+              list, list, list);
+    emit_line(e, "    gone%d = 0;", list);
+    emit_line(e, "}");
     emit_line(e, "if (RARELY(used%d + %d > room%d) &&", list, words, list);
     emit_line(e, "    !(rows%d = log->grow(log, %d, used%d + %d, &room%d))) %s", list,
               list_number(e, list), list, words, list, REGION_FAIL);
@@ -67,13 +78,35 @@ emit_append(Emit *e, const Instr *v)
     emit_line(e, "used%d += %d;", list, words);
 }
 
+/* As emit_append, before the first item. */
+static void
+emit_unshift(Emit *e, const Instr *v, int64_t words)
+{
+    int list = v->operand;
+    char place[16];
+    emit_line(e, "if (RARELY(gone%d < %d)) {", list, (int)words);
+    emit_line(e, "    const i64 more = used%d - gone%d + 64;", list, list);
+    emit_line(e, "    if (!(rows%d = log->grow(log, %d, used%d + more, &room%d))) %s", list,
+              list_number(e, list), list, list, REGION_FAIL);
+    emit_line(e, "    __builtin_memmove(rows%d + 8 * (gone%d + more), rows%d + 8 * gone%d,", list,
+              list, list, list);
+    emit_line(e, "                      (uint64_t)(used%d - gone%d) * 8);", list, list);
+    emit_line(e, "    used%d += more;", list);
+    emit_line(e, "    gone%d += more;", list);
+    emit_line(e, "}");
+    emit_line(e, "gone%d -= %d;", list, (int)words);
+    snprintf(place, sizeof place, "gone%d", list);
+    for (int k = 0; k < v->nargs; k++) put_word(e, list, place, k, v->args[k]);
+}
+
 /* Declares `w`, with the instruction's number: where the item at the index begins. */
 static void
 find_item(Emit *e, const Instr *v, int32_t at, int64_t words)
 {
     char index[16];
     region_name(e, v->args[0], index, sizeof index);
-    emit_line(e, "const i64 n_%d = (i64)((uint64_t)used%d / %d);", at, v->operand, (int)words);
+    emit_line(e, "const i64 n_%d = (i64)((uint64_t)(used%d - gone%d) / %d);", at, v->operand,
+              v->operand, (int)words);
     emit_line(e, "const i64 w_%d = %s < 0 ? %s + n_%d : %s;", at, index, index, at, index);
     emit_line(e, "if (RARELY((uint64_t)w_%d >= (uint64_t)n_%d)) %s", at, at, REGION_FAIL);
 }
@@ -84,17 +117,17 @@ emit_item(Emit *e, int32_t at, const int64_t *ints)
     const Instr *v = instr_at(e, at);
     find_item(e, v, at, ints[0]);
     emit_line(e, "%s v%d;", dtype_name(v->dtype), at);
-    emit_line(e, "__builtin_memcpy(&v%d, rows%d + 8 * (w_%d * %d + %d), sizeof v%d);", at,
-              v->operand, at, (int)ints[0], (int)ints[1], at);
+    emit_line(e, "__builtin_memcpy(&v%d, rows%d + 8 * (gone%d + w_%d * %d + %d), sizeof v%d);", at,
+              v->operand, v->operand, at, (int)ints[0], (int)ints[1], at);
 }
 
 static void
 emit_put(Emit *e, int32_t at, const int64_t *ints)
 {
     const Instr *v = instr_at(e, at);
-    char place[48];
+    char place[64];
     find_item(e, v, at, ints[0]);
-    snprintf(place, sizeof place, "w_%d * %d", at, (int)ints[0]);
+    snprintf(place, sizeof place, "gone%d + w_%d * %d", v->operand, at, (int)ints[0]);
     for (int k = 1; k < v->nargs; k++) put_word(e, v->operand, place, k - 1, v->args[k]);
 }
 
@@ -106,14 +139,20 @@ region_list(Emit *e, int32_t at)
     const int64_t *ints = node->attrs.ints;
     switch (node->op) {
     case OP_element_append: emit_append(e, v); break;
+    case OP_element_unshift: emit_unshift(e, v, ints[0]); break;
     case OP_element_put: emit_put(e, at, ints); break;
     case OP_element_item: emit_item(e, at, ints); break;
     case OP_element_pop:
-        emit_line(e, "if (RARELY(used%d == 0)) %s", v->operand, REGION_FAIL);
-        emit_line(e, "used%d -= %d;", v->operand, (int)ints[0]);
+    case OP_element_shift:
+        emit_line(e, "if (RARELY(used%d == gone%d)) %s", v->operand, v->operand, REGION_FAIL);
+        if (node->op == OP_element_pop)
+            emit_line(e, "used%d -= %d;", v->operand, (int)ints[0]);
+        else
+            emit_line(e, "gone%d += %d;", v->operand, (int)ints[0]);
         break;
     default:
-        emit_line(e, "const i64 v%d = (i64)((uint64_t)used%d / %d);", at, v->operand, (int)ints[0]);
+        emit_line(e, "const i64 v%d = (i64)((uint64_t)(used%d - gone%d) / %d);", at, v->operand,
+                  v->operand, (int)ints[0]);
     }
     e->mark[at] = e->body;
 }
@@ -124,7 +163,8 @@ region_lists_end(Emit *e)
     const RegionLoop *r = e->kernel->region;
     for (int i = 0; i < r->arrays.len; i++) {
         if (!r->arrays.at[i].grows) continue;
-        emit_line(e, "((i64 *)q%d)[0] = (i64)rows%d;", r->arrays.at[i].operand, i);
-        emit_line(e, "((i64 *)q%d)[1] = used%d;", r->arrays.at[i].operand, i);
+        int q = r->arrays.at[i].operand;
+        emit_line(e, "((i64 *)q%d)[0] = (i64)rows%d + 8 * gone%d;", q, i, i);
+        emit_line(e, "((i64 *)q%d)[1] = used%d - gone%d;", q, i, i);
     }
 }

@@ -251,14 +251,16 @@ static inline bool
 op_writes_element(Op op)
 {
     return op == OP_element_store || op == OP_element_append || op == OP_element_put ||
-           op == OP_element_pop || op == OP_element_draw;
+           op == OP_element_pop || op == OP_element_shift || op == OP_element_unshift ||
+           op == OP_element_draw;
 }
 /* One that reads or changes what a loop has of a list. */
 static inline bool
 op_is_of_list(Op op)
 {
     return op == OP_element_append || op == OP_element_put || op == OP_element_pop ||
-           op == OP_element_item || op == OP_element_length;
+           op == OP_element_shift || op == OP_element_unshift || op == OP_element_item ||
+           op == OP_element_length;
 }
 /* A loop that gives the sum of what its iterations leave. */
 static inline bool

@@ -273,17 +273,20 @@ check_list(const Check *c, NodeId id, const Node *node)
     if (node->op == OP_element_append) return check_append(c, id, node);
     RULE(rows->rank == 1 && rows->dtype == DT_I64 && rows->form == FORM_ARRAY, "rows are two ints");
     bool item = node->op == OP_element_item, put = node->op == OP_element_put;
+    bool unshift = node->op == OP_element_unshift;
     RULE(node->attrs.nints == 1 + item && node->attrs.ints[0] > 0, "an item has no words");
     RULE(!item || (node->attrs.ints[1] >= 0 && node->attrs.ints[1] < node->attrs.ints[0]),
          "an item has fewer words");
     RULE(!put || node->nargs == 2 + node->attrs.ints[0], "an item has another number of words");
+    RULE(!unshift || node->nargs == 1 + node->attrs.ints[0], "an item has another number of words");
     RULE(!op_writes_element(node->op) || type_same_layout(rows, &node->type),
          "the new version has another type");
     RULE(op_writes_element(node->op) || node->type.rank == 0, "a number has no axes");
     for (int k = 1; k < node->nargs; k++)
         RULE(arg_type(c, node, k)->rank == 0 && arg_type(c, node, k)->dtype != DT_OBJECT,
              "an index, or what is stored, is no number");
-    RULE(node->nargs < 2 || arg_type(c, node, 1)->dtype == DT_I64, "the index is no int");
+    RULE(node->nargs < 2 || unshift || arg_type(c, node, 1)->dtype == DT_I64,
+         "the index is no int");
     return 0;
 }
 

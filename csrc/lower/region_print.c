@@ -35,6 +35,8 @@ list_text(Op op)
     case OP_element_append: return "append to";
     case OP_element_put: return "put into";
     case OP_element_pop: return "pop from";
+    case OP_element_shift: return "shift";
+    case OP_element_unshift: return "unshift";
     case OP_element_item: return "item of";
     default: return "length of";
     }

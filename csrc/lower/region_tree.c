@@ -40,19 +40,23 @@ build_next(Build *b, const Region *region, RegionFor *loop)
     return 0;
 }
 
+/* Of the graph: in the kernel it may be an argument (sized.c). */
 static bool
-is_constant(const Build *b, int32_t at, int64_t wanted)
+is_constant(const Build *b, NodeId id, int64_t wanted)
 {
-    const Instr *v = &b->kernel->instrs.at[at];
-    return v->kind == INSTR_CONST && memcmp(v->bits, &wanted, sizeof wanted) == 0;
+    const Node *node = graph_node(b->graph, id);
+    uint64_t bits[2];
+    if (node->op != OP_const || node->type.rank != 0 || node->type.dtype != DT_I64) return false;
+    return constant_read(node->attrs.object, DT_I64, bits) == 0 &&
+           memcmp(bits, &wanted, sizeof wanted) == 0;
 }
 
 /* A range so long that only a break ends its loop, as a `while` has it. */
 static bool
-is_endless(const Build *b, const RegionFor *loop)
+is_endless(const Build *b, const Node *node, const RegionFor *loop)
 {
-    return loop->leaves >= 0 && is_constant(b, loop->start, 0) &&
-           is_constant(b, loop->stop, INT64_MAX) && is_constant(b, loop->step, 1);
+    return loop->leaves >= 0 && is_constant(b, node->args[0], 0) &&
+           is_constant(b, node->args[1], INT64_MAX) && is_constant(b, node->args[2], 1);
 }
 
 /* What a loop that reduces leaves in each iteration. */
@@ -88,7 +92,7 @@ region_loop_of(Build *b, NodeId id, RegionBlock *block, RegionFor **out)
             return -1;
         if (node->attrs.nints > 0 && node->attrs.ints[0] == k - 3) loop->leaves = c.variable;
     }
-    loop->endless = is_endless(b, loop);
+    loop->endless = is_endless(b, node, loop);
     RegionStmt stmt = {.instr = -1, .loop = loop};
     if (block != NULL && VEC_PUSH(b->lw->arena, block, stmt) < 0) return -1;
     b->block = &loop->body;

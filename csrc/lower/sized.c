@@ -42,10 +42,9 @@ int
 sized_find(Lowering *lw)
 {
     const Graph *g = lw->graph;
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        const Node *node = graph_node(g, id);
-        const Type *type = &node->type;
-        if (op_info(node->op)->kind != KIND_INPUT || type->form != FORM_ARRAY) continue;
+    for (int number = 0; number < g->inputs.len; number++) {
+        const Type *type = &graph_node(g, g->inputs.at[number])->type;
+        if (type->form != FORM_ARRAY) continue;
         int64_t all = 1;
         bool known = true;
         for (int i = 0; i < type->rank; i++) {

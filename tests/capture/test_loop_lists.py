@@ -2,6 +2,7 @@
 
 import heapq
 import signal
+from collections import deque
 
 import numpy as np
 import pytest
@@ -510,3 +511,198 @@ def test_heaps_of_tuples():
 
 def test_orders_of_tuples():
     check(ordered_pairs, X, also=((X[:1],), (np.where(X > 1, np.nan, X),), (np.ones(50),)))
+
+
+# ---- queues ----
+
+
+def walked(start, target, far, queue):
+    while queue:
+        at = queue.pop(0)
+        for k in range(start[at], start[at + 1]):
+            if far[target[k]] < 0:
+                far[target[k]] = far[at] + 1
+                queue.append(target[k])
+    return far
+
+
+def from_the_front(start, target, far):
+    queue = [0]
+    far[0] = 0
+    return walked(start, target, far, queue), queue
+
+
+def over_a_deque(start, target, far):
+    queue = deque([0])
+    far[0] = 0
+    while queue:
+        at = queue.popleft()
+        for k in range(start[at], start[at + 1]):
+            if far[target[k]] < 0:
+                far[target[k]] = far[at] + 1
+                queue.append(target[k])
+    return far, queue
+
+
+@pytest.mark.parametrize("function", [from_the_front, over_a_deque])
+def test_a_search_by_breadth(function):
+    far = np.full(120, -1)
+    none = np.zeros(2, int)
+    check(function, START, TARGET, far, also=((none, TARGET, far[:1].copy()),), whole=True)
+
+
+def largest_of_last(x, n):
+    """What is left in the queue falls."""
+    queue = deque()
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        while queue and x[queue[-1]] <= x[i]:
+            queue.pop()
+        queue.append(i)
+        if queue[0] <= i - n:
+            queue.popleft()
+        out[i] = x[queue[0]] + len(queue)
+    return out, queue
+
+
+def round_and_round(work, turns):
+    """Few items that pass through the queue often: those taken make room."""
+    queue = [(k, 1) for k in range(4)]
+    for i in range(turns):
+        k, step = queue.pop(0)
+        work[k] += step
+        queue.append((k, step + i % 3))
+        queue[0] = queue[-1]
+        if i % 5 == 0:
+            queue.append((i % 4, 0))
+        if len(queue) > 9:
+            queue.pop()
+    return work, queue
+
+
+def test_queues_that_last():
+    check(largest_of_last, X, 7, also=((X[:1], 7), (X[:0], 7), (X, 1)), whole=True)
+    check(round_and_round, np.zeros(4, int), 5000, also=((np.zeros(4, int), 1),))
+
+
+def shifts(x, items):
+    for i in range(len(x)):
+        if x[i] > 2:
+            items.append(i)
+        x[i] += items.pop(0)
+    return x
+
+
+def lefts(x, queue):
+    for i in range(len(x)):
+        queue.append(i)
+        x[i] += queue.popleft()
+        if x[i] > 250:
+            queue.popleft()
+    return x
+
+
+def test_a_queue_that_is_empty():
+    """The writes before it are done, and the exception has its line."""
+    for count in (400, 20, 0):
+        check(shifts, X.copy(), [1.5] * count, captured=False)
+        check(shifts, X.copy(), [10**6 + k for k in range(count)], captured=False)
+    for items in (deque(), deque([1, 2]), deque([1, 2], maxlen=2), deque("ab")):
+        check(lefts, X.copy(), items, captured=False)
+
+
+def test_items_leave_a_queue_as_they_came():
+    def first(x, items):
+        for i in range(len(x)):
+            items.pop(0)
+            items.append(i)
+            x[i] += 1
+        return items
+
+    def left(x, items):
+        for i in range(len(x)):
+            items.popleft()
+            items.append(i)
+            x[i] += 1
+        return items
+
+    for kind in (list, deque):
+        function = first if kind is list else left
+        before = [10**6 + i for i in range(300)]
+        plain, ours = kind(before), kind(before)
+        compiled = pycompile.compile(function)
+        function(X[:290].copy(), plain), compiled(X[:290].copy(), ours)
+        assert compiled.stats()["plan_runs"] == 1 and plain == ours
+        assert all(ours[i] is before[290 + i] for i in range(10))
+
+
+def passed(x, queue):
+    n = 0
+    while queue and n < 400:
+        at = queue.popleft()
+        n += 1
+        if x[at % 300] > 0.1:
+            queue.append(at + 1)
+            queue.append(2 * at % 1000)
+    return n
+
+
+def stacked(x, items):
+    n = 0
+    while items and n < 400:
+        n += 1
+        x[items.pop()] += n
+    return n
+
+
+@pytest.mark.parametrize("kind, function", [(deque, passed), (list, stacked)])
+def test_a_plan_of_all_lengths(kind, function):
+    """It is kept, also where the second length has shown that they vary."""
+    compiled = pycompile.compile(function)
+    for n in (30, 3, 40, 7, 60, 8):
+        plain, ours = kind(range(n)), kind(range(n))
+        assert function(X.copy(), plain) == compiled(X.copy(), ours) and plain == ours
+    stats = compiled.stats()
+    assert stats["plan_runs"] == 6 and stats["deopts"] == 0
+    full = deque(range(30), 30)
+    assert kind is list or passed(X, full.copy()) == compiled(X, full)
+
+
+def test_a_deque_that_leaves():
+    def filled(x):
+        queue = deque()
+        for i in range(len(x)):
+            queue.append(x[i])
+        queue.append(1.5)
+        return queue
+
+    check(filled, X, also=((X[:0],),))
+
+
+def both_ends(start, target, far):
+    queue = deque([0])
+    far[0] = 0
+    while queue:
+        at = queue.popleft()
+        for k in range(start[at], start[at + 1]):
+            if far[at] + k % 2 < far[target[k]]:
+                far[target[k]] = far[at] + k % 2
+                if k % 2:
+                    queue.append(target[k])
+                else:
+                    queue.appendleft(target[k])
+    return far
+
+
+def before_the_first(x, items):
+    for i in range(len(x)):
+        items.insert(0, i)
+        if x[i] > 0:
+            items.append(items.pop(0))
+            x[i] += items[1] + items[-2]
+    return x, items
+
+
+def test_items_before_the_first():
+    check(both_ends, START, TARGET, np.full(120, 10**6))
+    check(before_the_first, X, [1], also=((X, [10**6, 3]), (X[:0], [])), captured=False)

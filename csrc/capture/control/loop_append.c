@@ -19,7 +19,8 @@ bool
 loop_is_list(Interp *in, Value *value)
 {
     return value->kind == V_LIST || value->kind == V_GROWN ||
-           (value->kind == V_OBJECT && value_type(in, value) == &PyList_Type);
+           (value->kind == V_OBJECT &&
+            (value_type(in, value) == &PyList_Type || deque_check(value->object)));
 }
 
 /* ---- where the loop begins ---- */
@@ -61,6 +62,16 @@ is_short(Interp *in, const Value *iterator)
            (ends[1] - ends[0]) / ends[2] <= FEW;
 }
 
+/* May the list get longer?  A deque that is not opened, by the guard. */
+static Answer
+is_open_ended(Interp *in, const Value *list)
+{
+    Guard guard = {.kind = GUARD_MOST, .source = list->source, .other = NO_SOURCE, .low = -1};
+    if (list->kind != V_OBJECT || !deque_check(list->object)) return ANSWER_YES;
+    if (deque_most(list->object) >= 0) return ANSWER_NO;
+    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* The items are values of a graph that is differentiated: what a list of words hands on is known to
    no tape. */
 static bool
@@ -84,12 +95,16 @@ loop_carry_list(Interp *in, Body *b, Value *list, const LoopWrite *learnt)
             return loop_not_kept(in, b->scan.number, "it makes a list longer, in a derivative");
         if (is_short(in, b->iterator))
             return loop_not_kept(in, b->scan.number, "it makes a list longer, by a few turns");
+        Answer answer = is_open_ended(in, list);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO)
+            return loop_not_kept(in, b->scan.number, "it changes a deque that has a maxlen");
         number = loop->narrays;
         loop->list[number] = list;
         memset(&loop->form[number], 0, sizeof(RowsForm));
         TRY(container_resizes(in, list));
-        Answer answer = learnt->changes ? loop_open_list(in, loop, number, list, learnt)
-                                        : empty_rows(in, &loop->array[number]);
+        answer = learnt->changes ? loop_open_list(in, loop, number, list, learnt)
+                                 : empty_rows(in, &loop->array[number]);
         if (answer == ANSWER_NO)
             return loop_not_kept(in, b->scan.number,
                                  "it changes a list of what are no numbers of one type");
@@ -145,8 +160,8 @@ loop_lists_grow(const Body *b)
     for (int i = 0; i < b->narrays; i++) {
         Value *list = b->loop->list[b->array[i]];
         bool changes = b->loop->form[b->array[i]].tagged;
-        if (list != NULL && (list->kind == V_LIST || (changes && list->kind == V_OBJECT)))
-            list->kind = V_GROWN;
+        bool object = list != NULL && list->kind == V_OBJECT && !deque_check(list->object);
+        if (list != NULL && (list->kind == V_LIST || (changes && object))) list->kind = V_GROWN;
     }
 }
 
@@ -252,7 +267,7 @@ appended_leave(Interp *in, const Loop *loop)
 {
     for (NodeId id = 0; id < in->graph->nodes.len; id++) {
         const Node *node = graph_node(in->graph, id);
-        bool adds = node->op == OP_element_append || node->op == OP_element_put;
+        bool adds = op_is_of_list(node->op) && op_writes_element(node->op);
         for (int k = 1; adds && !loop_moves(loop, id) && k < node->nargs; k++)
             TRY(series_item_leaves(in, node->args[k]));
     }
@@ -266,7 +281,7 @@ extend_list(Interp *in, const Loop *loop, int number)
     PyObject *sample = keep(in, PyList_New(0)),
              *name = keep(in, PyUnicode_InternFromString("extend"));
     PyObject *callable = keep(in, array_rows_callable(&loop->form[number]));
-    Value *args[2] = {loop->list[number]};
+    Value *args[2] = {model_holder(in, loop->list[number])};
     NodeId node;
     if (sample == NULL || name == NULL || callable == NULL) return ANSWER_ERROR;
     TRY(node_extern(in, callable, 1, &loop->version[number], &type, &node));

@@ -361,7 +361,8 @@ loop_moves(const Loop *loop, NodeId id)
 static bool
 stores_class(const Loop *loop, NodeId id, const Node *node, int k)
 {
-    bool stores = node->op == OP_element_append || (node->op == OP_element_put && k > 1);
+    bool stores = node->op == OP_element_append || node->op == OP_element_unshift ||
+                  (node->op == OP_element_put && k > 1);
     return stores && !loop_moves(loop, id);
 }
 

@@ -64,7 +64,7 @@ static bool
 is_from_outside(const Value *list)
 {
     return list->source != NO_SOURCE && !list->mutated && list->object != NULL &&
-           PyList_CheckExact(list->object);
+           (PyList_CheckExact(list->object) || deque_check(list->object));
 }
 
 /* The form of what is in the list where the loop begins; NO: it has none. */
@@ -74,13 +74,15 @@ form_of_list(Interp *in, Value *list, RowsForm *out)
     RowsForm form;
     NodeId nodes[ROWS_NUMBERS];
     bool outside = is_from_outside(list);
-    Py_ssize_t count = outside ? PyList_GET_SIZE(list->object) : list->nitems;
+    PyObject *items = outside ? keep(in, PySequence_Tuple(list->object)) : NULL;
+    if (outside && items == NULL) return ANSWER_ERROR;
+    Py_ssize_t count = outside ? PyTuple_GET_SIZE(items) : list->nitems;
     if (!outside && list->kind != V_LIST) return ANSWER_NO;
     for (Py_ssize_t i = 0; i < count; i++) {
         Value *item = outside ? NULL : value_item(in, list, (int)i);
         if (!outside && item == NULL) return ANSWER_ERROR;
         if (outside || item->kind == V_CONST) {
-            PyObject *known = outside ? PyList_GET_ITEM(list->object, i) : item->object;
+            PyObject *known = outside ? PyTuple_GET_ITEM(items, i) : item->object;
             if (!array_rows_form_of(known, &form)) return ANSWER_NO;
         } else {
             TRY(loop_item_nodes(in, item, &form, nodes));
@@ -238,7 +240,31 @@ loop_open_list(Interp *in, Loop *loop, int number, Value *list, const LoopWrite 
 
 /* ---- behind it ---- */
 
-/* At commit: list[:] = what it is then. */
+/* At commit: list[:] = items. */
+static Answer
+fill_list(Interp *in, Value *list, Value *items)
+{
+    Value *none = value_const(in, Py_None), *bounds[3] = {none, none, none};
+    Value *all[3] = {list, none != NULL ? value_sequence(in, V_SLICE, 3, bounds) : NULL, items};
+    if (all[1] == NULL) return ANSWER_ERROR;
+    int failed = effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, all);
+    return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* At commit: deque.clear(), deque.extend(items).  One that the graph makes is made empty. */
+static Answer
+fill_deque(Interp *in, Value *deque, Value *items)
+{
+    PyObject *clear = keep(in, PyUnicode_InternFromString("clear")),
+             *extend = keep(in, PyUnicode_InternFromString("extend"));
+    Value *all[2] = {deque, items};
+    if (clear == NULL || extend == NULL) return ANSWER_ERROR;
+    int failed = effect_add(in, EFFECT_METHOD, clear, NO_SOURCE, 1, all) < 0 ||
+                 effect_add(in, EFFECT_METHOD, extend, NO_SOURCE, 2, all) < 0;
+    return failed ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* At commit the list, or the deque whose items it is, gets what is in it then. */
 Answer
 loop_close_list(Interp *in, const Loop *loop, int number)
 {
@@ -246,15 +272,13 @@ loop_close_list(Interp *in, const Loop *loop, int number)
     PyObject *sample = keep(in, PyList_New(0));
     PyObject *close = keep(in, array_list_close_callable(&loop->form[number]));
     NodeId args[2] = {loop->opened[number], loop->version[number]}, node;
-    Value *none = value_const(in, Py_None), *bounds[3] = {none, none, none};
-    Value *all[3] = {loop->list[number],
-                     none != NULL ? value_sequence(in, V_SLICE, 3, bounds) : NULL};
-    if (sample == NULL || close == NULL || all[1] == NULL) return ANSWER_ERROR;
+    Value *list = loop->list[number], *holder = model_holder(in, list), *items;
+    if (sample == NULL || close == NULL) return ANSWER_ERROR;
     TRY(node_extern(in, close, 2, args, &type, &node));
-    TRY(object_value(in, node, sample, &all[2]));
-    if (all[0]->source == NO_SOURCE) all[0]->nitems = 0; /* it is made without those of before */
-    int failed = effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, all);
-    return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
+    TRY(object_value(in, node, sample, &items));
+    if (list->source == NO_SOURCE) list->nitems = 0; /* it is made without those of before */
+    bool deque = holder != list || deque_check(list->object);
+    return deque ? fill_deque(in, holder, items) : fill_list(in, list, items);
 }
 
 /* ---- in its body ---- */
@@ -384,13 +408,24 @@ list_store(Interp *in, int number, Value *key, Value *item)
     return change(in, number, OP_element_put, 3 + in->loop->form[number].numbers, args, moved);
 }
 
+/* The item comes before the first one. */
 static Answer
-list_pop(Interp *in, int number, Value **out)
+list_unshift(Interp *in, int number, Value *item)
 {
-    NodeId args[1], last = node_int(in, -1, DT_I64);
-    if (last == NO_NODE) return ANSWER_ERROR;
-    TRY(list_item(in, number, last, out));
-    return change(in, number, OP_element_pop, 1, args, false);
+    NodeId args[2 + ROWS_NUMBERS];
+    bool moved;
+    TRY(loop_list_words(in, number, item, args + 1, &moved));
+    return change(in, number, OP_element_unshift, 2 + in->loop->form[number].numbers, args, moved);
+}
+
+/* The last item leaves the list, or the first one. */
+static Answer
+list_pop(Interp *in, int number, bool first, Value **out)
+{
+    NodeId args[1], index = node_int(in, first ? 0 : -1, DT_I64);
+    if (index == NO_NODE) return ANSWER_ERROR;
+    TRY(list_item(in, number, index, out));
+    return change(in, number, first ? OP_element_shift : OP_element_pop, 1, args, false);
 }
 
 static Answer
@@ -423,8 +458,10 @@ loop_list(Interp *in, const ListUse *use, Value **out)
     }
     switch (use->does) {
     case LIST_LENGTH: return list_length(in, number, out);
+    case LIST_UNSHIFT: return list_unshift(in, number, use->item);
     case LIST_STORE: return list_store(in, number, use->key, use->item);
-    case LIST_POP: return list_pop(in, number, out);
+    case LIST_POP:
+    case LIST_SHIFT: return list_pop(in, number, use->does == LIST_SHIFT, out);
     default: break;
     }
     TRY(loop_index(in, use->key, &index));

@@ -117,6 +117,7 @@ loop_written(Interp *in, int number, LoopWritten *out)
     for (int i = 0; i < marks->loop_writes.len && n < MOST; i++) {
         if (!loop_is(&marks->loop_writes.at[i].loop, &loop)) continue;
         Value *array = find_place_again(in, &marks->loop_writes.at[i]);
+        if (array != NULL) array = model_list(in, array);
         if (array == NULL && PyErr_Occurred()) return -1;
         bool there = array != NULL && array->kind != V_UNBOUND && array->kind != V_LOST;
         if (there) out[n++] = (LoopWritten){array, &marks->loop_writes.at[i]};

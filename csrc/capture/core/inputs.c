@@ -292,10 +292,18 @@ derived_in_range(Interp *in, Value *value, int64_t low, int64_t high)
     return value_in_range(in, symbol, low, high);
 }
 
+/* Of a list that a kept loop changes. */
+static bool
+is_length_in_loop(const Interp *in, const Value *value)
+{
+    return value->kind == V_NODE && graph_node(in->graph, value->node)->op == OP_element_length;
+}
+
 Answer
 value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
 {
     int overflow;
+    if (is_length_in_loop(in, value)) return low <= 0 && high == INT64_MAX ? ANSWER_YES : ANSWER_NO;
     if (value->object == NULL || !PyLong_CheckExact(value->object)) return ANSWER_NO;
     int64_t seen = PyLong_AsLongLongAndOverflow(value->object, &overflow);
     if (overflow || seen < low || seen > high) return ANSWER_NO;

@@ -360,7 +360,7 @@ typedef struct {
 } KindOfValue;
 
 /* What is done with a list in a kept loop, and with what. */
-typedef enum { LIST_LENGTH, LIST_ITEM, LIST_STORE, LIST_POP } ListDoes;
+typedef enum { LIST_LENGTH, LIST_ITEM, LIST_STORE, LIST_POP, LIST_SHIFT, LIST_UNSHIFT } ListDoes;
 typedef struct {
     ListDoes does;
     Value *list, *key, *item;

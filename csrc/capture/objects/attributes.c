@@ -298,12 +298,23 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
     return builtin_find(in, object, name, out);
 }
 
+/* The name of what a kept loop does with a list or deque that is not opened. */
+static bool
+is_of_queue(PyObject *name)
+{
+    static const char *const all[] = {"pop", "popleft", "appendleft"};
+    for (int i = 0; i < COUNT_OF(all); i++)
+        if (PyUnicode_CompareWithASCIIString(name, all[i]) == 0) return true;
+    return false;
+}
+
 Answer
 object_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     if (object->type == &PyFunction_Type) return function_find(in, object, name, out);
-    if ((object->type == &PyList_Type || deque_check(object->object)) &&
-        PyUnicode_CompareWithASCIIString(name, "append") == 0)
+    bool list = object->type == &PyList_Type || deque_check(object->object);
+    if (list && (PyUnicode_CompareWithASCIIString(name, "append") == 0 ||
+                 (in->loop != NULL && is_of_queue(name))))
         return builtin_find(in, object, name, out);
     if (dict_is_apart(object)) return builtin_find(in, object, name, out);
     return instance_find(in, object, name, out);

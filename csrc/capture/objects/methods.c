@@ -100,22 +100,37 @@ first_goes(const Method *m)
 static Answer
 grown_append(const Method *m)
 {
-    Value *all[2] = {m->self, m->args[0]};
+    Value *all[2] = {model_holder(m->in, m->self), m->args[0]};
     PyObject *name = keep(m->in, PyUnicode_InternFromString("append"));
     if (name == NULL || effect_add(m->in, EFFECT_METHOD, name, NO_SOURCE, 2, all) < 0)
         return ANSWER_ERROR;
     return give_none(m);
 }
 
-/* The last item of a list that a kept loop changes. */
+/* The last item of a list that a kept loop changes, or the first. */
 static Answer
-pop_in_loop(const Method *m)
+pop_in_loop(const Method *m, bool first)
 {
-    ListUse use = {.does = LIST_POP, .list = m->self};
-    int64_t at = -1;
+    int64_t at = first ? 0 : -1;
     Answer answer = m->nargs == 1 ? value_as_int(m->in, m->args[0], &at) : ANSWER_YES;
-    if (answer != ANSWER_YES || at != -1) return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+    if (answer != ANSWER_YES || at < -1 || at > 0)
+        return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+    ListUse use = {.does = at == 0 ? LIST_SHIFT : LIST_POP, .list = m->self};
     return m->in->above->list_in_loop(m->in, &use, m->out);
+}
+
+/* An item before the first one of a list that a kept loop changes. */
+static Answer
+unshift_in_loop(const Method *m)
+{
+    int64_t at = 0;
+    bool left = strcmp(m->name, "appendleft") == 0 && m->nargs == 1;
+    if (!left && !(strcmp(m->name, "insert") == 0 && m->nargs == 2)) return ANSWER_NO;
+    Answer answer = left ? ANSWER_YES : value_as_int(m->in, m->args[0], &at);
+    if (answer != ANSWER_YES || at != 0) return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+    ListUse use = {.does = LIST_UNSHIFT, .list = m->self, .item = m->args[m->nargs - 1]};
+    answer = m->in->above->list_in_loop(m->in, &use, m->out);
+    return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
 static Answer
@@ -124,14 +139,16 @@ list_method(const Method *m)
     Value *self = m->self;
     Answer answer;
     bool append = strcmp(m->name, "append") == 0 && m->nargs == 1;
-    if (append && m->in->loop != NULL && !deque_check(self->object)) {
+    if (append && m->in->loop != NULL) {
         answer = m->in->above->append_in_loop(m->in, self, m->args[0]);
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? give_none(m) : answer;
     }
-    if (strcmp(m->name, "pop") == 0 && m->nargs <= 1 && !deque_check(self->object)) {
-        answer = pop_in_loop(m);
+    bool first = strcmp(m->name, "popleft") == 0 && m->nargs == 0;
+    if (first || (strcmp(m->name, "pop") == 0 && m->nargs <= 1)) {
+        answer = pop_in_loop(m, first);
         if (answer != ANSWER_NO) return answer;
     }
+    if ((answer = unshift_in_loop(m)) != ANSWER_NO) return answer;
     if (self->kind == V_GROWN) return append ? grown_append(m) : unknown(m);
     if (append) {
         answer = container_changes(m->in, self);

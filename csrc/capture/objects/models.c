@@ -338,6 +338,26 @@ model_dict(Interp *in, Value *value)
 }
 
 Value *
+model_list(Interp *in, Value *value)
+{
+    if (model_real(value) == NULL || !deque_check(value->object)) return value;
+    PyObject *name = interned(in, "_items");
+    return name ? slot_of(in, value, name) : NULL;
+}
+
+Value *
+model_holder(Interp *in, Value *list)
+{
+    for (int i = 0; i < in->attempt.values.len; i++) {
+        Value *value = in->attempt.values.at[i];
+        if (model_real(value) == NULL) continue;
+        for (int k = 1; k < value->nitems; k += 2)
+            if (value->items[k] == list) return value;
+    }
+    return list;
+}
+
+Value *
 model_parts(Interp *in, Value *object, PyObject **maker)
 {
     PyObject *leave = PyObject_GetAttrString((PyObject *)object->type, "_leave");

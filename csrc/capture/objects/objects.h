@@ -240,6 +240,10 @@ Answer model_shows(Interp *in, Value *object, PyObject *name, bool *out);
 Answer model_stores(Interp *in, Value *object, PyObject *name);
 /* The dict inside a model of a class derived from dict; any other value itself. */
 Value *model_dict(Interp *in, Value *value);
+/* Of the model of a deque from outside the list of its items, else the value. */
+Value *model_list(Interp *in, Value *value);
+/* The model of a deque whose items the list is, else the list. */
+Value *model_holder(Interp *in, Value *list);
 /* The maker of the real object and its arguments, as a tuple; NULL: it has none, or the error is
    set. */
 Value *model_parts(Interp *in, Value *object, PyObject **maker);

@@ -219,6 +219,8 @@ subscript_of_object(Interp *in, Value *object, Value *key, Value **out)
         PyUnicode_CheckExact(key->object)) /* globals()["name"] */
         return load_global(in, object->object, NULL, key->object, out);
     if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
+    if (in->loop != NULL && deque_check(object->object))
+        return subscript_of_grown(in, object, key, out);
     Answer learnt = series_learn_index(in, object);
     if (learnt != ANSWER_NO) return learnt;
     return subscript_by_method(in, object, key, out);

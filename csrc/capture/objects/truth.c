@@ -84,9 +84,10 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
                                kind->tp_name);
     int64_t length = 0;
     if (by_length && answer_stops(answer = value_as_int(in, result, &length))) return answer;
+    if (answer == ANSWER_NO) answer = value_in_range(in, result, 0, INT64_MAX);
     if (answer == ANSWER_NO || length < 0)
         return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
-    return value_truth(in, result, known, node);
+    return answer == ANSWER_YES ? value_truth(in, result, known, node) : answer;
 }
 
 /* Classes, functions, modules, members of enums, and plain constants. */
