@@ -14,6 +14,7 @@ static const Pass pipeline[] = {
    top region, and each write says where it goes. */
 static const Pass preparation[] = {
     {"functions", pass_functions},     /* elementary functions in registers */
+    {"loops", pass_loops},             /* that repeat one before them */
     {"overwritten", pass_overwritten}, /* versions that later writes replace */
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */
