@@ -32,6 +32,7 @@ int pass_dce(Graph *graph);
 
 int pass_functions(Graph *graph);   /* elementary functions in registers */
 int pass_loops(Graph *graph);       /* what a loop before them did is done there */
+int pass_moves(Graph *graph);       /* a copy of what nobody else has is that array */
 int pass_overwritten(Graph *graph); /* drops versions that later writes replace */
 int pass_arms(Graph *graph);        /* conditional regions become jumps in the top region */
 int pass_attention(Graph *graph);   /* softmax(q k^T) v on a device becomes one node */

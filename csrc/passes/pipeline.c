@@ -15,6 +15,7 @@ static const Pass pipeline[] = {
 static const Pass preparation[] = {
     {"functions", pass_functions},     /* elementary functions in registers */
     {"loops", pass_loops},             /* that repeat one before them */
+    {"moves", pass_moves},             /* copies of what nobody else has */
     {"overwritten", pass_overwritten}, /* versions that later writes replace */
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */
