@@ -41,6 +41,7 @@ int pass_gathers(Graph *graph);     /* elements by arrays of integers, on a devi
 int pass_scans(Graph *graph);       /* cumulative sums and products on a device */
 int pass_copies(Graph *graph);      /* copies that an array library would make, on a device */
 int pass_again(Graph *graph);       /* values are made again where that moves less, on a device */
+int pass_again_here(Graph *graph);  /* … and on the host */
 int pass_k_major(Graph *graph);     /* factors of products in the order that the device takes */
 int pass_collectives(Graph *graph); /* begun early, waited for late */
 int pass_concatenate(Graph *graph); /* becomes an empty array and writes of its parts */

@@ -17,6 +17,7 @@ static const Pass preparation[] = {
     {"loops", pass_loops},             /* that repeat one before them */
     {"moves", pass_moves},             /* copies of what nobody else has */
     {"overwritten", pass_overwritten}, /* versions that later writes replace */
+    {"again_here", pass_again_here},   /* what kernels far apart read, on the host */
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */
     {"writes", pass_writes},           /* in place, into a copy, or at commit */
