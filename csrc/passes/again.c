@@ -111,12 +111,12 @@ has_rows(const Again *a, NodeId id)
     const Type *type = &graph_node(a->g, node->args[0])->type;
     for (int k = 0; k < node->nargs; k++) {
         const Type *arg = &graph_node(a->g, node->args[k])->type;
-        if (arg->rank == 0) continue;
-        if (!type_same_shape(arg, &node->type) && op_info(node->op)->kind != KIND_REDUCTION)
-            return true;
+        int same = 0; /* axes along which it is the same */
         for (int i = 0; i < arg->rank; i++)
-            if (size_is_const(a->g, arg->stride[i]) && size_value(a->g, arg->stride[i]) == 0)
-                return true;
+            same += size_is_const(a->g, arg->stride[i]) && size_value(a->g, arg->stride[i]) == 0;
+        bool spread = op_info(node->op)->kind != KIND_REDUCTION && type_elements(a->g, arg) > 1 &&
+                      !type_same_shape(arg, &node->type);
+        if (spread || (same > 0 && same < arg->rank)) return true;
     }
     SizeId row = type->rank > 0 ? type->shape[type->rank - 1] : NO_SIZE;
     return row != NO_SIZE && size_is_const(a->g, row) && size_value(a->g, row) >= LONG_ROW;

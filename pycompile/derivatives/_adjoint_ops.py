@@ -41,8 +41,10 @@ class Ops(Adjoint):
                 text = DIVISOR_IN_TURNS
             if len(args) > 1 and ("**" in text or "power_base" in text):
                 text = self.const_power(node, text, args[1])
-            expr = text.format_map(names)
+            sign = "-" if text == "-{g}" and not test else ""  # one number, not each, is turned
+            expr = text[len(sign) :].format_map(names)
             expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
+            expr = sign + expr
             self.add(arg, self.typed(expr, arg, node), node)
 
     def const_power(self, node: Node, text: str, exponent: Node | str) -> str:
