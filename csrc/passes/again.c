@@ -103,7 +103,8 @@ add_to_cone(Again *a, NodeId id, int64_t whole)
     return true;
 }
 
-/* Is it done row by row in any case, since an argument is the same along an axis, or in long rows? */
+/* Is it done row by row in any case, since an argument is the same along an axis, or in long rows?
+ */
 static bool
 has_rows(const Again *a, NodeId id)
 {
@@ -152,7 +153,7 @@ again(Again *a, NodeId id, int64_t whole)
         if ((args[k] = again(a, a->args[id][k], whole)) == NO_NODE) return NO_NODE;
     graph_set_position(g, node.file, node.line);
     g->errors = a->silent ? IGNORED : node.errors;
-    a->reported[id] |= !a->silent;
+    a->reported[id] |= !a->silent || node.errors == IGNORED;
     NodeId copy = graph_make(g, node.op, node.nargs, args, &node.type, &node.attrs);
     if (copy == NO_NODE || top_put(g, &a->top, copy) < 0) return NO_NODE;
     a->cloned[id] = a->now;
@@ -172,7 +173,8 @@ visit(void *context, NodeId id)
     NodeId *args = arena_copy(g->arena, graph_node(g, id)->args, sizeof(NodeId) * (size_t)nargs);
     if (args == NULL) return -1;
     for (int k = 0; k < nargs; k++)
-        if (is_worth(a, args[k], id) && (args[k] = again(a, args[k], bytes_of(a, args[k]))) == NO_NODE)
+        if (is_worth(a, args[k], id) &&
+            (args[k] = again(a, args[k], bytes_of(a, args[k]))) == NO_NODE)
             return -1;
     graph_node(g, id)->args = args;
     return 0;
@@ -289,5 +291,7 @@ pass_again(Graph *g)
 int
 pass_again_here(Graph *g)
 {
-    return compute_again(g, true) < 0 ? -1 : pass_dce(g);
+    int before = g->nodes.len;
+    if (compute_again(g, true) < 0) return -1;
+    return g->nodes.len == before ? 0 : pass_dce(g);
 }

@@ -363,9 +363,12 @@ join_results(Loops *l, NodeId first, NodeId second, NodeId *instead)
         if (result == NO_NODE) continue;
         int index = index_of(body, l->number[before->params.at[i]]);
         NodeId known = result_of_loop(l->g, first, index);
+        if (known != NO_NODE) {
+            instead[result] = known;
+            continue;
+        }
         graph_node(l->g, result)->args[0] = first;
         graph_node(l->g, result)->attrs.index = index;
-        if (known != NO_NODE) instead[result] = known;
     }
 }
 

@@ -4,20 +4,36 @@
        %7 = copy(%4)        an output, or written afterwards
 
    becomes %7 = matmul(%1, %2).  So what a plan makes and gives away, a gradient, is not copied for
-   it.  The array is in memory of the plan's, and no output, extern or region has it or a version of
+   it.  The array is in memory of the plan's, and no output, call or branch has it or a version of
    it.  Of what is read of %4 when %7 has been written passes/writes.c makes a copy.
 
    The pass runs behind the pipeline, whose graph says which array an output was at first: the
    copy's node takes over what the array is, so that it stays that output. */
 #include "versions.h"
 
-/* Is a version of the array an output? */
 static bool
-is_output(const Graph *g, NodeId array)
+is_version(const Graph *g, NodeId value, NodeId root)
 {
-    NodeId root = storage_first(g, array);
+    return storage_first(g, graph_node(g, value)->storage) == root;
+}
+
+/* Has an output, a call or a branch a version of the array? */
+static bool
+is_shared(const Graph *g, NodeId root)
+{
     for (int i = 0; i < g->outputs.len; i++)
         if (g->outputs.at[i].root == root) return true;
+    for (int r = 1; r < g->regions.len; r++)
+        for (int i = 0; i < g->regions.at[r].results.len; i++)
+            if (is_version(g, g->regions.at[r].results.at[i], root)) return true;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        OpKind kind = op_info(node->op)->kind;
+        bool takes = kind == KIND_EXTERN || kind == KIND_CHOICE ||
+                     (kind == KIND_REGION && node->op != OP_loop);
+        for (int k = 0; takes && k < node->nargs; k++)
+            if (is_version(g, node->args[k], root)) return true;
+    }
     return false;
 }
 
@@ -34,7 +50,7 @@ is_moved(const Rewrite *r, NodeId id)
            array->type.device == DEVICE_HOST && !array->type.frozen &&
            type_same_layout(&array->type, &copy->type) &&
            (r->uses[of] & (USE_ESCAPES | USE_WRITTEN)) == 0 &&
-           storage_is_fresh(g, storage_first(g, of)) && !is_output(g, of);
+           storage_is_fresh(g, storage_first(g, of)) && !is_shared(g, storage_first(g, of));
 }
 
 static void
@@ -45,6 +61,8 @@ take_over(Rewrite *r, NodeId id)
     *copy = *graph_node(r->g, of);
     copy->storage = id;
     r->to[of] = id;
+    for (int i = 0; i < r->g->outputs.len; i++)
+        if (r->g->outputs.at[i].root == id) r->g->outputs.at[i].root = storage_first(r->g, id);
 }
 
 int
@@ -63,8 +81,11 @@ pass_moves(Graph *g)
         }
     if (!changed) return 0;
     int kept = 0;
-    for (int i = 0; i < top->nodes.len; i++)
-        if (places[i] != NO_NODE) places[kept++] = r.to[places[i]];
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = places[i];
+        while (id != NO_NODE && r.to[id] != id) id = r.to[id];
+        if (id != NO_NODE) places[kept++] = id;
+    }
     top->nodes.at = places;
     top->nodes.len = top->nodes.cap = kept;
     graph_replace(g, r.to, r.len);
