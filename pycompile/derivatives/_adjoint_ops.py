@@ -41,7 +41,8 @@ class Ops(Adjoint):
                 text = DIVISOR_IN_TURNS
             if len(args) > 1 and ("**" in text or "power_base" in text):
                 text = self.const_power(node, text, args[1])
-            sign = "-" if text == "-{g}" and not test else ""  # one number, not each, is turned
+            is_array = arg.form == "array" and arg.shape  # its sum is negated, not each number
+            sign = "-" if text == "-{g}" and is_array and not test else ""
             expr = text[len(sign) :].format_map(names)
             expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
             expr = sign + expr
