@@ -160,7 +160,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("For every graph", "fold forward algebra cse dce"),
             (
                 "For lowering",
-                "functions overwritten arms concatenate writes attention attention_back products "
+                "functions loops moves overwritten arms concatenate writes attention attention_back products "
                 "gathers scans copies again k_major collectives",
             ),
         ],

@@ -65,9 +65,9 @@ NodeId
 live_result(const Lowering *lw, NodeId maker, int index)
 {
     NodeId id = lw->first_result[maker];
-    while (id != NO_NODE && graph_node(lw->graph, id)->attrs.index != index)
+    while (id != NO_NODE && (graph_node(lw->graph, id)->attrs.index != index || !lw->live[id]))
         id = lw->next_result[id];
-    return id != NO_NODE && lw->live[id] ? id : NO_NODE;
+    return id;
 }
 
 static void

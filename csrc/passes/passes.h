@@ -31,6 +31,8 @@ int pass_cse(Graph *graph);
 int pass_dce(Graph *graph);
 
 int pass_functions(Graph *graph);   /* elementary functions in registers */
+int pass_loops(Graph *graph);       /* what a loop before them did is done there */
+int pass_moves(Graph *graph);       /* a copy of what nobody else has is that array */
 int pass_overwritten(Graph *graph); /* drops versions that later writes replace */
 int pass_arms(Graph *graph);        /* conditional regions become jumps in the top region */
 int pass_attention(Graph *graph);   /* softmax(q k^T) v on a device becomes one node */
@@ -39,6 +41,7 @@ int pass_gathers(Graph *graph);     /* elements by arrays of integers, on a devi
 int pass_scans(Graph *graph);       /* cumulative sums and products on a device */
 int pass_copies(Graph *graph);      /* copies that an array library would make, on a device */
 int pass_again(Graph *graph);       /* values are made again where that moves less, on a device */
+int pass_again_here(Graph *graph);  /* … and on the host */
 int pass_k_major(Graph *graph);     /* factors of products in the order that the device takes */
 int pass_collectives(Graph *graph); /* begun early, waited for late */
 int pass_concatenate(Graph *graph); /* becomes an empty array and writes of its parts */

@@ -14,7 +14,10 @@ static const Pass pipeline[] = {
    top region, and each write says where it goes. */
 static const Pass preparation[] = {
     {"functions", pass_functions},     /* elementary functions in registers */
+    {"loops", pass_loops},             /* that repeat one before them */
+    {"moves", pass_moves},             /* copies of what nobody else has */
     {"overwritten", pass_overwritten}, /* versions that later writes replace */
+    {"again_here", pass_again_here},   /* what kernels far apart read, on the host */
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */
     {"writes", pass_writes},           /* in place, into a copy, or at commit */

@@ -514,6 +514,14 @@ writes_saved(const Writes *w, NodeId id, NodeId old)
            write_is_saved(w->g, &input->type, graph_node(w->g, id)->attrs.view);
 }
 
+/* Did a kept loop leave it, in memory that it wrote? */
+static bool
+is_of_loop(const Writes *w, NodeId storage)
+{
+    const Node *node = graph_node(w->g, storage);
+    return node->op == OP_result && graph_node(w->g, node->args[0])->op == OP_loop;
+}
+
 /* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
@@ -526,8 +534,9 @@ goes_in_place(Writes *w, NodeId id)
         return apart || copy_value(w, id) != NO_NODE ? ANSWER_YES : ANSWER_ERROR;
     }
     bool library = is_library(w, fact(w, old)->root);
-    bool own = version_is_turned(w, old) ||
-               storage_is_fresh(w->g, choice_is_same(w, old) ? fact(w, old)->root : old);
+    bool known = choice_is_same(w, old) || is_of_loop(w, old);
+    bool own =
+        version_is_turned(w, old) || storage_is_fresh(w->g, known ? fact(w, old)->root : old);
     bool saved = writes_saved(w, id, old);
     own = own || saved;
     if (own && fact(w, id)->arm != 0 && prepare_arm(w, id, old) < 0) return ANSWER_ERROR;

@@ -41,8 +41,11 @@ class Ops(Adjoint):
                 text = DIVISOR_IN_TURNS
             if len(args) > 1 and ("**" in text or "power_base" in text):
                 text = self.const_power(node, text, args[1])
-            expr = text.format_map(names)
+            is_array = arg.form == "array" and arg.shape  # its sum is negated, not each number
+            sign = "-" if text == "-{g}" and is_array and not test else ""
+            expr = text[len(sign) :].format_map(names)
             expr = self.shaped(f"np.where({test}, {expr}, 0.0)" if test else expr, node, arg)
+            expr = sign + expr
             self.add(arg, self.typed(expr, arg, node), node)
 
     def const_power(self, node: Node, text: str, exponent: Node | str) -> str:

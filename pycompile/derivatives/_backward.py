@@ -257,7 +257,7 @@ class Backward(Calls):
             self.count_turns(node)
         for turns in self.turns.values():
             for name, dtype in turns.saved.items():
-                self.text.put(f"s_{name} = np.zeros(({turns.length}), {dtype_text(dtype)})", node)
+                self.text.put(f"s_{name} = np.empty(({turns.length}), {dtype_text(dtype)})", node)
         if runs_again:
             second = _Second(self, self.turns)
             second.text.depth = self.text.depth

@@ -43,7 +43,10 @@ def test_an_unknown_pass():
 def test_the_preparation_comes_behind():
     assert pass_names(True) == [
         "functions",
+        "loops",
+        "moves",
         "overwritten",
+        "again_here",
         "arms",
         "concatenate",
         "writes",
