@@ -123,7 +123,7 @@ def inserts(x, y):
     found = []
     for i in range(1, len(x)):
         y[i] += x[i]
-        found.insert(0, i)
+        found.insert(1, i)
 
 
 def narrow(x, y):
@@ -167,7 +167,7 @@ def list_on_one_side(x):
     found = []
     for i in range(len(x)):
         if x[i] > 1.5:  # here
-            found.insert(0, i)
+            found.insert(1, i)
     return found
 
 

@@ -1,7 +1,7 @@
 """Loops whose turns have a plan each, which CPython runs faster, are left to it within a call.
 
 How long turns take is pretended (test_sample), so nothing here depends on the clock.
-Items are popped from the front: loops that pop the last of a list are kept.
+Items are popped from the middle: loops that pop the first or the last of a list are kept.
 """
 
 import sys
@@ -27,7 +27,7 @@ def took():
 def searched(cum, numbers, n):
     total = 0
     for i in range(n):
-        u = numbers.pop(0)
+        u = numbers.pop(len(numbers) >> 1)
         j = 0
         while cum[j] < u:
             j += 1
@@ -39,7 +39,8 @@ def searched_in_a_deque(cum, numbers, n):
     """What leads to the turns is stepped from a refusal in each call."""
     total, numbers = 0, deque(numbers)
     for i in range(n):
-        u = numbers.popleft()
+        numbers.rotate(-1)
+        u = numbers[0]
         j = 0
         while cum[j] < u:
             j += 1
@@ -50,7 +51,7 @@ def searched_in_a_deque(cum, numbers, n):
 def loops_behind(cum, numbers, n):
     total = searched(cum, numbers, 0)
     for i in range(n):
-        u = numbers.pop(0)
+        u = numbers.pop(len(numbers) >> 1)
         j = 0
         while cum[j] < u:
             j += 1
@@ -64,7 +65,7 @@ def emptied(cum, numbers, n):
     """Nothing tells how many turns there are."""
     total = 0
     while numbers:
-        u = numbers.pop(0)
+        u = numbers.pop(len(numbers) >> 1)
         j = 0
         while cum[j] < u:
             j += 1
@@ -107,7 +108,7 @@ def test_faster_turns_that_nothing_counts_stay(took):
 def ends(cum, numbers, events):
     total = 0
     while numbers:
-        u = numbers.pop(0)
+        u = numbers.pop(len(numbers) >> 1)
         j = 0
         while cum[j] < u:
             j += 1
@@ -169,7 +170,7 @@ def test_not_compared(took, function, options):
 
 def stops(cum, numbers, items):
     for i in items:
-        u = numbers.pop(0)
+        u = numbers.pop(len(numbers) >> 1)
         j = 0
         while cum[j] < u:
             j += 1
