@@ -38,7 +38,7 @@ ENTRY = "module"  # csrc/module.c starts all of them
 
 # How many files the largest circle of a layer has.  A number here only becomes smaller.
 CIRCLES = {
-    "python": 10,
+    "python": 5,
     "graph": 4,
     "arrays": 3,
     "capture/core": 16,

@@ -29,7 +29,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("Frames", "frame hook intercept backedge stand_in breaker"),
             (
                 "One instruction on a real frame",
-                "step step_object step_methods step_build step_call step_handler",
+                "step step_object step_methods operators step_build step_call step_handler",
             ),
             ("Guards without a check", "watch"),
             (
