@@ -42,7 +42,10 @@ enum {
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
     MOST_PAIRS = 16,
+    VARYING_WON = 6, /* calls whose work varies say by chance, too, that a plan is faster */
     MOST_VARYING = 48,
+    EVEN_PERCENT = 125,
+    SOON = 64,            /* calls until even ones are compared again */
     SLOWER_PERCENT = 103, /* a plan is slower if it takes more than so much of the plain call … */
     LEFT_NS = 150,        /* … and what calls cost that CPython runs in its place */
 };
@@ -138,14 +141,23 @@ tell_slower(const Sample *sample, PyCodeObject *code)
              compiled, plain, sample->varies ? "mean" : "best", pairs);
 }
 
+/* Calls through plans that gain next to nothing: to compare them costs nothing either, and further
+   plans may lose more. */
+static bool
+is_even(const Sample *sample)
+{
+    return sample->varies && sample->least_plain_ns * 100 < sample->least_plan_ns * EVEN_PERCENT;
+}
+
 static void
 settle(Sample *sample, PyCodeObject *code, bool slower)
 {
+    bool soon = !slower && is_even(sample);
     if (slower && !sample->slower) tell_slower(sample, code);
     sample->slower = slower;
     sample->until = sample->rest;
-    sample->wait = slower ? 0 : sample->rest;
-    sample->rest = doubled(sample->rest);
+    sample->wait = slower ? 0 : soon ? SOON : sample->rest;
+    if (!soon) sample->rest = doubled(sample->rest);
     sample->won = sample->lost = 0;
     sample->stage = slower ? STAGE_PLAN : STAGE_LENGTH;
 }
@@ -213,7 +225,7 @@ judge_varying(Sample *sample, int64_t plan_ns, int64_t plain_ns)
     sample->least_plan_ns += plan_ns;
     sample->least_plain_ns += plain_ns;
     bool slower = is_slower(sample->least_plan_ns / pairs, sample->least_plain_ns / pairs);
-    int least = sample->logs > 0 ? PAIRS_LOST : PAIRS_WON;
+    int least = sample->logs > 0 ? PAIRS_LOST : VARYING_WON;
     /* a little less than the root of `least`, since equal pairs are rounded */
     bool clear = pairs >= least && sample->logs * sample->logs >= (least - 0.01) * sample->squares;
     bool agree = slower == (sample->logs > 0);
