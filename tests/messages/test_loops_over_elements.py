@@ -699,7 +699,7 @@ def stores_a_cell(x, total):
 
 def inserts_deep(x, lists):
     for i in range(len(x)):
-        lists[0].insert(0, x[i])  # here
+        lists[0].insert(1, x[i])  # here
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ PROGRAMS = [
         left.append(len(left))
         if i > 5:
             left.pop()
+            left.insert(0, left.pop(0))
     return left
     """,
     """
