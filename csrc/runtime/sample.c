@@ -44,6 +44,7 @@ enum {
     MOST_PAIRS = 16,
     VARYING_WON = 6, /* calls whose work varies say by chance, too, that a plan is faster */
     MOST_VARYING = 48,
+    LIKELY = 3, /* the square of what the logarithms say */
     EVEN_PERCENT = 125,
     SOON = 64,            /* calls until even ones are compared again */
     SLOWER_PERCENT = 103, /* a plan is slower if it takes more than so much of the plain call … */
@@ -228,9 +229,12 @@ judge_varying(Sample *sample, int64_t plan_ns, int64_t plain_ns)
     int least = sample->logs > 0 ? PAIRS_LOST : VARYING_WON;
     /* a little less than the root of `least`, since equal pairs are rounded */
     bool clear = pairs >= least && sample->logs * sample->logs >= (least - 0.01) * sample->squares;
-    bool agree = slower == (sample->logs > 0);
-    if (clear && agree) return slower;
-    sample->mixed = !agree && pairs >= (clear ? MOST_PAIRS : MOST_VARYING);
+    if (clear && slower == (sample->logs > 0)) return slower;
+    int64_t plans = sample->least_plan_ns, plains = sample->least_plain_ns;
+    bool against = sample->logs > 0 ? plans * EVEN_PERCENT < plains * 100
+                                    : plains * EVEN_PERCENT < plans * 100;
+    bool likely = sample->logs * sample->logs >= LIKELY * sample->squares;
+    sample->mixed = against && likely && pairs >= MOST_PAIRS;
     return pairs >= MOST_VARYING ? slower : -1;
 }
 

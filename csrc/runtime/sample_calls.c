@@ -165,14 +165,15 @@ call_through(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *functio
     began += account_spent() - spent; /* captures are weighed there */
     int64_t elsewhere = thread_saved - before - (timed_loops.saved - loops.saved);
     int64_t saved = Py_MAX(elsewhere, 0) * UNIT_NS + (timed_loops.ns - loops.ns) * LOOP_GAIN;
-    if (!held->covered && saved <= FELT_NS) {
+    Sample *sample = &kind_find(&held->state->calls, kind)->sample;
+    /* one plan for all of the call is compared by itself; but where other calls go through several,
+       the plain calls of pairs are like this one, too */
+    bool alone = held->covered && sample->stage == STAGE_LENGTH;
+    if (!alone && saved <= FELT_NS)
         kind_judge(held, kind, way, began, at_most_known(held->state, began, saved),
                    result != NULL);
-        return result;
-    }
-    /* one plan for all of the call is compared by itself */
-    Sample *sample = &kind_find(&held->state->calls, kind)->sample;
-    if (sample->look > 0) sample_postpone(sample);
+    else if (sample->look > 0)
+        sample_postpone(sample);
     return result;
 }
 
