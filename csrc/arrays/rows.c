@@ -317,10 +317,10 @@ is_as_opened(const ListOpened *opened)
 {
     PyObject *items = opened->items;
     if (opened->list == NULL) return true;
-    PyObject *now = PySequence_Tuple(opened->list);
-    bool same = now != NULL && PyTuple_GET_SIZE(now) == PyTuple_GET_SIZE(items);
+    PyObject *now = PySequence_Fast(opened->list, ""); /* a list is not copied */
+    bool same = now != NULL && PySequence_Fast_GET_SIZE(now) == PyTuple_GET_SIZE(items);
     for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(items); i++)
-        same = PyTuple_GET_ITEM(now, i) == PyTuple_GET_ITEM(items, i);
+        same = PySequence_Fast_GET_ITEM(now, i) == PyTuple_GET_ITEM(items, i);
     Py_XDECREF(now);
     PyErr_Clear();
     return same;

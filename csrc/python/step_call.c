@@ -86,8 +86,7 @@ function_called(Step *s, PyObject *callable, PyObject **self)
     return method ? PyMethod_GET_FUNCTION(callable) : call_of_object(s, callable);
 }
 
-/* function(self, *args, **kwargs) through `s->call`; without `self` if that
-   is NULL. */
+/* function(self, *args, **kwargs) through `s->call`; without `self` if that is NULL. */
 static PyObject *
 call_function_ex(Step *s, PyObject *function, PyObject *self, PyObject *args, PyObject *kwargs)
 {

@@ -122,4 +122,6 @@ def check_leaf(value: Any, path: str, what: str) -> None:
         return
     kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
     hint = "make it an array of float64, say, or leave it out: of argnums, or by a lambda that gives it"
-    raise DerivativeError(f"{what.format(path)} is of {kind}, which has no derivative: {hint}")
+    raise DerivativeError(
+        f"{what.replace('{}', path, 1)} is of {kind}, which has no derivative: {hint}"
+    )
