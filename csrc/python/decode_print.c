@@ -51,8 +51,6 @@ print_name(Text *out, PyObject *name)
     text_put(out, text ? text : "?");
 }
 
-static const char *const comparisons[] = {"<", "<=", "==", "!=", ">", ">="};
-
 static void
 print_arg(const Decoded *decoded, const Instr *instr, Text *out)
 {
@@ -63,8 +61,8 @@ print_arg(const Decoded *decoded, const Instr *instr, Text *out)
     if (instr->kind == I_BINARY && instr->arg < 2 * IN_PLACE)
         text_printf(out, "%s%s", operators[instr->arg % IN_PLACE].symbol,
                     instr->arg >= IN_PLACE ? "=" : "");
-    else if (instr->kind == I_COMPARE && instr->arg < COUNT_OF(comparisons))
-        text_put(out, comparisons[instr->arg]);
+    else if (instr->kind == I_COMPARE && instr->arg < COUNT_OF(comparison_symbols))
+        text_put(out, comparison_symbols[instr->arg]);
     else if (strcmp(meaning, "slot") == 0 && instr->arg < code->co_nlocalsplus)
         print_name(out, code_slot_name(code, instr->arg));
     else if (strcmp(meaning, "name") == 0 && instr->arg < PyTuple_GET_SIZE(code->co_names))

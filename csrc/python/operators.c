@@ -28,6 +28,9 @@ const Operator operators[IN_PLACE] = {
 const char *const comparison_names[6] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
                                          [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
 
+const char *const comparison_symbols[6] = {
+    [Py_LT] = "<", [Py_LE] = "<=", [Py_EQ] = "==", [Py_NE] = "!=", [Py_GT] = ">", [Py_GE] = ">="};
+
 binaryfunc
 binary_function(int operator_)
 {

@@ -182,6 +182,7 @@ typedef struct {
 extern const Operator operators[IN_PLACE];
 /* By Py_LT and so on: names of functions of the module operator, and of __NAME__ methods. */
 extern const char *const comparison_names[6];
+extern const char *const comparison_symbols[6];
 /* The function that executes I_BINARY with this arg (PyNumber_Add …); NULL if it is unknown. */
 binaryfunc binary_function(int operator_);
 

@@ -134,11 +134,10 @@ step_binary_method(Step *s, int operator_, PyObject *left, PyObject *right, PyOb
 static PyObject *
 not_compared(int operator_, PyObject *left, PyObject *right)
 {
-    static const char *const symbols[] = {"<", "<=", "==", "!=", ">", ">="};
     if (operator_ == Py_EQ || operator_ == Py_NE)
         return PyBool_FromLong((left == right) == (operator_ == Py_EQ));
     PyErr_Format(PyExc_TypeError, "'%s' not supported between instances of '%.100s' and '%.100s'",
-                 symbols[operator_], Py_TYPE(left)->tp_name, Py_TYPE(right)->tp_name);
+                 comparison_symbols[operator_], Py_TYPE(left)->tp_name, Py_TYPE(right)->tp_name);
     return NULL;
 }
 

@@ -54,7 +54,7 @@ run_begin(Run *run, const ExportedFunction *f, const DLTensor *in, DLTensor *out
     run->blocks = NULL;
     run->logs = run->spare = NULL;
     run->warned = 0, run->warned_kernel = NULL, run->warned_call = NULL;
-    run->status = CALL_DONE, run->turns = 0;
+    run->status = CALL_DONE, run->stops = 0;
     drive->data = data, drive->size = size;
     drive->grain = f->grains, drive->loop = f->loops;
     drive->raised = 0, drive->told = TOLD_EACH, drive->step = -1;

@@ -38,7 +38,7 @@ typedef struct Run {
     const ExportedKernel *warned_kernel;
     const ExportedCall *warned_call;
     int status;
-    int turns; /* of loops, without a look for flags */
+    int stops; /* of driven loops; a short one has no look for flags */
 } Run;
 
 /* ---- sizes ---- */

@@ -272,10 +272,9 @@ looks_now(Run *run)
 static int
 warnings_take(KernelDrive *drive)
 {
-    enum { TURNS = 64 }; /* at most, between two calls by a driven loop */
     Run *run = (Run *)drive;
     const ExportedStep *step = drive->step < 0 ? NULL : &run->f->steps[drive->step];
-    if (drive->told == 0) return (run->turns += TURNS) > MOST_TURNS && looks_now(run);
+    if (drive->told == 0) return run->stops++ > 0 && looks_now(run);
     warning_note(run, flags_told(drive->raised), step ? step->kernel : NULL,
                  step ? step->call : NULL);
     drive->raised = 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64, MOST_TURNS = 64 };
+enum { ALIGNMENT = 64, FRAME_BYTES = 24576, MOST_LOGGED = 32, MOST_THREADS = 64 };
 enum { CALL_DONE = 0, CALL_WARNED = 1, CALL_WRONG = -1, CALL_MEMORY = -2, CALL_RAISED = -3 };
 enum { CALL_AGAIN = 2 }; /* within the library */
 /* As NumPy warns by default; and those of known modes, which are four bits higher. */

@@ -302,10 +302,8 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
 static bool
 is_of_queue(PyObject *name)
 {
-    static const char *const all[] = {"pop", "popleft", "appendleft"};
-    for (int i = 0; i < COUNT_OF(all); i++)
-        if (PyUnicode_CompareWithASCIIString(name, all[i]) == 0) return true;
-    return false;
+    static const char *const all[] = {"pop", "popleft", "appendleft", NULL};
+    return is_one_of(text_of_str(name), all);
 }
 
 Answer

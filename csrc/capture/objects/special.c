@@ -333,14 +333,13 @@ by_identity(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     bool same;
     if (operator_ != Py_EQ && operator_ != Py_NE) {
-        static const char *const names[] = {"<", "<=", "==", "!=", ">", ">="};
         PyTypeObject *a = value_type(in, left), *b = value_type(in, right);
         if (a == NULL || b == NULL)
             return break_raised(in, "TypeError: %s and %s have no order", value_describe(in, left),
                                 value_describe(in, right));
         return raise_new(in, PyExc_TypeError,
                          "'%s' not supported between instances of '%.100s' and '%.100s'",
-                         names[operator_], a->tp_name, b->tp_name);
+                         comparison_symbols[operator_], a->tp_name, b->tp_name);
     }
     Answer answer = ANSWER_YES;
     if (value_type(in, left) != value_type(in, right))
