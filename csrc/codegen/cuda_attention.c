@@ -525,6 +525,20 @@ static const char *const begin_lines[] = {
     NULL,
 };
 
+/* What the gradient makes the query's weights of again: of scores in the factor's unit. */
+static void
+store_sum(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    int32_t at = k->cuda.factor[5];
+    if (at < 0) return;
+    cuda_line(e, "const float top = most[i >> 1][u];");
+    cuda_line(e,
+              "if ((lane & 3) == 0) *(float *)(r%d + query * n%d) = (top == -INFINITE ? 0 : top * "
+              "factor) + log2f(total);",
+              at, k->operands.at[at].stride[k->nloops - 2]);
+}
+
 void
 cuda_attention_store(CudaEmit *e, int rows)
 {
@@ -548,6 +562,7 @@ cuda_attention_store(CudaEmit *e, int rows)
               "for (int j = 0; j < %d; j++) store_both(to + j * 8, o[i >> 1][j][2 * u] * share, "
               "o[i >> 1][j][2 * u + 1] * share);",
               k->cuda.head / 8);
+    store_sum(e);
     cuda_end(e);
 }
 

@@ -7,18 +7,18 @@
      p = the product's slope by p * (d - mean)
      ATTENTION_DQ: o += p k                  ATTENTION_DK: o += p q; ATTENTION_DV: o += weights g
 
-   ATTENTION_ROWS, of queries, comes first: of each its exponentials' sum and the mean of d.  So
-   weights are made again, three times in all, and nothing is added to memory that another block
-   writes: results are the same each time.
+   The attention has left the sum of each query's exponentials, and mean, of the sum of its weights
+   times d, is that of g * o.  So weights are made again, by each kernel, and nothing is added to
+   memory that another block writes: results are the same each time.
 
    Dao et al. 2022 (FlashAttention), with a kernel for each gradient. */
 #include "cuda_emit.h"
 
 const char cuda_back_helpers[] =
     "#ifdef __CUDACC_RTC__\n"
-    "F void copy_pair(float *to, const void *from, bool there) {\n"
-    "    int bytes = there ? 8 : 0;\n"
-    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\" ::\"r\"(in_shared(to)), "
+    "F void copy_number(float *to, const void *from, bool there) {\n"
+    "    int bytes = there ? 4 : 0;\n"
+    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4, %2;\" ::\"r\"(in_shared(to)), "
     "\"l\"(from), \"r\"(bytes));\n"
     "}\n"
     "#endif\n"
@@ -72,30 +72,6 @@ const char cuda_back_helpers[] =
     "            }\n"
     "        }\n"
     "    }\n"
-    "}\n"
-    "/* The sums of exponentials, and of d weighted by them, go on with half a tile. */\n"
-    "template <int N> F void sum_rows(float *most, float *sum, float *weighted, const float "
-    "(*p)[4], "
-    "const float (*d)[4], float factor) {\n"
-    "#pragma unroll\n"
-    "    for (int u = 0; u < 2; u++) {\n"
-    "        float top = most[u], part = 0, share = 0;\n"
-    "#pragma unroll\n"
-    "        for (int j = 0; j < N; j++) top = fmaxf(top, fmaxf(p[j][2 * u], p[j][2 * u + 1]));\n"
-    "        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));\n"
-    "        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));\n"
-    "        const float from = top == -INFINITE ? 0 : top * factor;\n"
-    "        const float scale = power_of_two(fmaf(most[u], factor, -from));\n"
-    "        most[u] = top;\n"
-    "#pragma unroll\n"
-    "        for (int j = 0; j < N * 2; j++) {\n"
-    "            const float x = power_of_two(fmaf(p[j >> 1][2 * u + (j & 1)], factor, -from));\n"
-    "            part += x;\n"
-    "            share = fmaf(x, d[j >> 1][2 * u + (j & 1)], share);\n"
-    "        }\n"
-    "        sum[u] = fmaf(sum[u], scale, part);\n"
-    "        weighted[u] = fmaf(weighted[u], scale, share);\n"
-    "    }\n"
     "}\n";
 
 enum { HALF = KEY_TILE / 2 };
@@ -133,18 +109,21 @@ copy_rows(CudaEmit *e, const Side *side, int32_t operand, int rows, const char *
               k->operands.at[operand].stride[side->loop], first, k->size[side->loop]);
 }
 
-/* What ATTENTION_ROWS has made for the queries of a tile. */
+/* The sums and means of the queries of a tile. */
 static void
 copy_sums(CudaEmit *e, const char *tile)
 {
     const Kernel *k = e->kernel;
-    int32_t o = k->cuda.factor[5], count = k->size[k->nloops - 2];
+    int32_t count = k->size[k->nloops - 2];
     cuda_block(e, "if (threadIdx.x < %d)", KEY_TILE);
     cuda_line(e, "const %s query = (%s) * %d + (int)threadIdx.x;", cuda_index(e), tile, KEY_TILE);
-    cuda_line(e,
-              "copy_pair(sums[(%s) & 1][threadIdx.x], r%d + (query < n%d ? query : 0) * n%d, query "
-              "< n%d);",
-              tile, o, count, k->operands.at[o].stride[k->nloops - 2], count);
+    for (int i = 0; i < 2; i++) {
+        int32_t o = k->cuda.factor[5 + i];
+        cuda_line(e,
+                  "copy_number(&sums[(%s) & 1][%d][threadIdx.x], r%d + (query < n%d ? query : 0) * "
+                  "n%d, query < n%d);",
+                  tile, i, o, count, k->operands.at[o].stride[k->nloops - 2], count);
+    }
     cuda_end(e);
 }
 
@@ -170,7 +149,7 @@ take_own(CudaEmit *e)
 {
     Side own = side_of(e, owns_keys(e));
     cuda_line(e, "alignas(128) __shared__ char shared[2][2][%d];", KEY_TILE * ATTENTION_HEAD * 2);
-    if (owns_keys(e)) cuda_line(e, "alignas(16) __shared__ float sums[2][%d][2];", KEY_TILE);
+    if (owns_keys(e)) cuda_line(e, "alignas(16) __shared__ float sums[2][2][%d];", KEY_TILE);
     cuda_attention_block(e, own.name);
     cuda_line(e, "const int warp = (int)threadIdx.x >> 5, lane = (int)threadIdx.x & 31;");
     cuda_line(e, "const %s mine = %s + warp * 32 + (lane >> 2);", cuda_index(e), own.name);
@@ -188,28 +167,21 @@ take_own(CudaEmit *e)
 static void
 declare_sums(CudaEmit *e)
 {
-    if (e->kernel->cuda.part == ATTENTION_ROWS) {
-        cuda_line(e, "float most[2][2], sum[2][2], weighted[2][2];");
-        cuda_line(e, "#pragma unroll");
-        cuda_line(e,
-                  "for (int i = 0; i < 4; i++) most[i >> 1][i & 1] = -INFINITE, sum[i >> 1][i & 1] "
-                  "= weighted[i >> 1][i & 1] = 0;");
-        return;
-    }
     cuda_line(e, "float o[2][8][4];");
     cuda_line(e, "#pragma unroll");
     cuda_line(e, "for (int j = 0; j < 64; j++) o[j >> 5][j >> 2 & 7][j & 3] = 0;");
     if (owns_keys(e)) return;
     const Kernel *k = e->kernel;
-    int32_t at = k->cuda.factor[5];
     cuda_line(e, "float base[2][2], mean[2][2];");
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int u = 0; u < 4; u++)");
     cuda_line(e, "const %s row = at_most<%s>(mine + u * 8, n%d - 1);", cuda_index(e), cuda_index(e),
               k->size[k->nloops - 2]);
-    cuda_line(e, "const float *own = (const float *)(r%d + row * n%d);", at,
-              k->operands.at[at].stride[k->nloops - 2]);
-    cuda_line(e, "base[u >> 1][u & 1] = own[0], mean[u >> 1][u & 1] = own[1];");
+    for (int i = 0; i < 2; i++) {
+        int32_t at = k->cuda.factor[5 + i];
+        cuda_line(e, "%s[u >> 1][u & 1] = *(const float *)(r%d + row * n%d);",
+                  i == 0 ? "base" : "mean", at, k->operands.at[at].stride[k->nloops - 2]);
+    }
     cuda_end(e);
 }
 
@@ -220,14 +192,13 @@ declare_half_sums(CudaEmit *e)
     cuda_line(e, "float base[%d][2], mean[%d][2];", HALF / 8, HALF / 8);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int j = 0; j < %d; j++)", HALF / 4);
-    cuda_line(e,
-              "const float *of = sums[tile & 1][h * %d + (j >> 1) * 8 + (lane & 3) * 2 + (j & 1)];",
-              HALF);
-    cuda_line(e, "base[j >> 1][j & 1] = of[0], mean[j >> 1][j & 1] = of[1];");
+    cuda_line(e, "const int at = h * %d + (j >> 1) * 8 + (lane & 3) * 2 + (j & 1);", HALF);
+    cuda_line(e, "base[j >> 1][j & 1] = sums[tile & 1][0][at];");
+    cuda_line(e, "mean[j >> 1][j & 1] = sums[tile & 1][1][at];");
     cuda_end(e);
 }
 
-/* p of every element that the thread has: its score, its weight or the slope of the product. */
+/* p of every element that the thread has: its weight or the slope of the product. */
 static void
 put_elements(CudaEmit *e, int32_t score, int rows)
 {
@@ -249,15 +220,10 @@ put_elements(CudaEmit *e, int32_t score, int rows)
     cuda_body(e, 0);
     cuda_attention_loads(e);
     cuda_value(e, score, &value);
-    if (k->cuda.part == ATTENTION_ROWS) {
-        cuda_line(e, "p[i][j][c] = %s;", value.data);
-    } else {
-        cuda_line(e, "const float weight = power_of_two(fmaf(%s, factor, -base%s));", value.data,
-                  at);
-        cuda_line(e, "const float slope = weight * (d[i][j][c] - mean%s);", at);
-        cuda_value(e, k->cuda.slope, &slope);
-        cuda_line(e, "p[i][j][c] = %s;", k->cuda.part == ATTENTION_DV ? "weight" : slope.data);
-    }
+    cuda_line(e, "const float weight = power_of_two(fmaf(%s, factor, -base%s));", value.data, at);
+    cuda_line(e, "const float slope = weight * (d[i][j][c] - mean%s);", at);
+    cuda_value(e, k->cuda.slope, &slope);
+    cuda_line(e, "p[i][j][c] = %s;", k->cuda.part == ATTENTION_DV ? "weight" : slope.data);
     cuda_end(e);
     cuda_end(e);
     cuda_end(e);
@@ -276,8 +242,8 @@ end_of_others(CudaEmit *e)
     cuda_line(e, "for (int j = 0; j < %d; j++)", HALF / 2);
     cuda_line(e,
               "    if (%s + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[0][j >> 2][j & 3] = "
-              "p[1][j >> 2][j & 3] = %s;",
-              others.name, count, e->kernel->cuda.part == ATTENTION_ROWS ? "-INFINITE" : "0");
+              "p[1][j >> 2][j & 3] = 0;",
+              others.name, count);
     cuda_end(e);
 }
 
@@ -300,15 +266,8 @@ half_tile(CudaEmit *e)
                   HALF / 2);
     cuda_attention_tile(e, put_elements, 2);
     end_of_others(e);
-    if (part == ATTENTION_ROWS)
-        cuda_line(
-            e,
-            "for (int i = 0; i < 2; i++) sum_rows<%d>(most[i], sum[i], weighted[i], p[i], d[i], "
-            "factor);",
-            HALF / 8);
-    else
-        cuda_line(e, "add_rows<T, %d>(o, p, shared[tile & 1][%d], h * %d, lane);", HALF / 8,
-                  part == ATTENTION_DV, HALF);
+    cuda_line(e, "add_rows<T, %d>(o, p, shared[tile & 1][%d], h * %d, lane);", HALF / 8,
+              part == ATTENTION_DV, HALF);
     cuda_end(e);
 }
 
@@ -319,32 +278,17 @@ store(CudaEmit *e)
     const Kernel *k = e->kernel;
     Side own = side_of(e, owns_keys(e));
     int32_t at = k->cuda.factor[3];
-    bool sums = k->cuda.part == ATTENTION_ROWS;
     const char *type = cuda_type(k->operands.at[at].dtype);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int i = 0; i < 4; i++)");
     cuda_line(e, "const int u = i & 1;");
-    if (sums) {
-        cuda_line(
-            e, "float total = sum[i >> 1][u], share = weighted[i >> 1][u], top = most[i >> 1][u];");
-        cuda_line(e, "#pragma unroll");
-        cuda_block(e, "for (int mask = 1; mask < 4; mask += mask)");
-        cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, mask);");
-        cuda_line(e, "share += __shfl_xor_sync(0xffffffffu, share, mask);");
-        cuda_end(e);
-    }
     cuda_line(e, "const %s row = mine + i * 8;", cuda_index(e));
-    cuda_line(e, "if (row >= n%d%s) continue;", k->size[own.loop], sums ? " || (lane & 3)" : "");
+    cuda_line(e, "if (row >= n%d) continue;", k->size[own.loop]);
     cuda_line(e, "%s *const to = (%s *)(r%d + row * n%d);", type, type, at,
               k->operands.at[at].stride[own.loop]);
-    if (sums) {
-        cuda_line(e, "to[0] = (top == -INFINITE ? 0 : top * factor) + log2f(total);");
-        cuda_line(e, "to[1] = share / total;");
-    } else {
-        cuda_line(e, "#pragma unroll");
-        cuda_line(e, "for (int j = 0; j < 8; j++) store_both(to + j * 8 + (lane & 3) * 2, "
-                     "o[i >> 1][j][2 * u], o[i >> 1][j][2 * u + 1]);");
-    }
+    cuda_line(e, "#pragma unroll");
+    cuda_line(e, "for (int j = 0; j < 8; j++) store_both(to + j * 8 + (lane & 3) * 2, "
+                 "o[i >> 1][j][2 * u], o[i >> 1][j][2 * u + 1]);");
     cuda_end(e);
 }
 

@@ -211,11 +211,11 @@ static const char *const shared_lines[] = {
 };
 
 static const char *const begin_lines[] = {
-    "float o[1][HEAD / 8][4], p[1][KEYS / 8][4], most[2], sum[1][2], scale[2];",
+    "float o[1][HEAD / 8][4], p[1][KEYS / 8][4], most[1][2], sum[1][2], scale[2];",
     "unsigned a[KEYS / 16][4];",
     "#pragma unroll",
     "for (int j = 0; j < HEAD / 2; j++) o[0][j >> 2][j & 3] = 0;",
-    "most[0] = most[1] = -INFINITE;",
+    "most[0][0] = most[0][1] = -INFINITE;",
     "sum[0][0] = sum[0][1] = 0;",
     "const Shared own_q = shared_q + (warp >> 2) * (64 * (HEAD < 64 ? HEAD * 2 : 128));",
     "__syncthreads();",
@@ -236,7 +236,7 @@ static const char *const products_lines[] = {
 };
 
 static const char *const weights_lines[] = {
-    "soften<KEYS / 8>(p[0], most, sum[0], scale, factor);",
+    "soften<KEYS / 8>(p[0], most[0], sum[0], scale, factor);",
     "wait_for_products<0>();",
     "if (lane == 0) barrier_arrive(empty + 8 * before);",
     "#pragma unroll",
@@ -337,7 +337,7 @@ cuda_hopper_attention(CudaEmit *e)
     cuda_line(e, "const %s keys = tile * KEYS;", cuda_index(e));
     cuda_attention_scores(e, 1);
     cuda_end(e);
-    cuda_line(e, "soften<KEYS / 8>(p[0], most, sum[0], scale, factor);");
+    cuda_line(e, "soften<KEYS / 8>(p[0], most[0], sum[0], scale, factor);");
     cuda_line(e, "round_weights<T, KEYS / 16>(a, p[0]);");
     cuda_line(e, "#pragma unroll 1");
     cuda_block(e, "for (int t = 1; t < own; t++)");

@@ -295,9 +295,8 @@ typedef enum {
 /* Elements of a row of an attention's arguments q and v, and of its result: on every device.  The
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
-/* What of an attention's gradient a node makes.  ATTENTION_ROWS: of each query the logarithm, to
-   base 2, of the sum of its exponentials, and the sum of its weights' slopes times the weights. */
-typedef enum { ATTENTION_ROWS, ATTENTION_DQ, ATTENTION_DK, ATTENTION_DV } AttentionPart;
+/* What of an attention's gradient a node makes. */
+typedef enum { ATTENTION_DQ, ATTENTION_DK, ATTENTION_DV } AttentionPart;
 
 /* attrs.index of a `collective`, bits */
 enum {

@@ -184,6 +184,12 @@ check_result(const Check *c, NodeId id, const Node *node)
     const Node *of = graph_node(c->g, node->args[0]);
     int64_t index = node->attrs.index;
     OpKind kind = op_info(of->op)->kind;
+    if (node->op == OP_attention_sums) {
+        RULE(of->op == OP_attention && node->type.dtype == DT_F32 &&
+                 node->type.rank == of->type.rank - 1,
+             "the sums are no attention's");
+        return 0;
+    }
     bool turns = of->op == OP_enter || of->op == OP_again;
     RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION || of->op == OP_join ||
              turns,
@@ -496,9 +502,12 @@ static int
 check_attention(Check *c, NodeId id, const Node *node)
 {
     bool back = node->op == OP_attention_back;
-    int factors = back ? 4 : 3, rows = back && node->attrs.index != ATTENTION_ROWS;
+    int factors = back ? 4 : 3, rows = back ? 2 : 0;
     RULE(node->nargs >= factors + rows, "an attention has queries, keys and values");
-    RULE(rows == 0 || arg_type(c, node, 4)->dtype == DT_F32, "a gradient reads its queries' sums");
+    for (int i = factors; i < factors + rows; i++)
+        RULE(arg_type(c, node, i)->dtype == DT_F32 &&
+                 arg_type(c, node, i)->rank == node->type.rank - 1,
+             "a gradient reads two numbers of each query");
     for (int i = 0; i < factors; i++)
         RULE(arg_type(c, node, i)->rank == node->type.rank &&
                  dtype_is_half(arg_type(c, node, i)->dtype),

@@ -34,11 +34,16 @@ add_matrices(Nest *n, NodeId attention)
     factor[2] = add_matrix(n, node->args[2], keys, last - 1, false);
     factor[3] =
         add_matrix(n, attention, attention_owns_keys(part) ? keys : queries, last - 1, true);
-    factor[4] = part < 0 ? 0 : add_matrix(n, node->args[3], queries, last - 1, false);
-    factor[5] = part <= ATTENTION_ROWS ? 0 : add_matrix(n, node->args[4], queries, last - 1, false);
-    for (int i = 0; i < 6; i++)
-        if (factor[i] < 0) return -1;
-    return 0;
+    factor[5] = -1;
+    if (part < 0) {
+        NodeId sums = live_result(n->lw, attention, 0);
+        if (sums == NO_NODE) return PyErr_Occurred() ? -1 : 0;
+        factor[5] = add_matrix(n, sums, queries, last - 1, true);
+        return factor[5] < 0 ? -1 : 0;
+    }
+    for (int i = 4; i < COUNT_OF(n->kernel->cuda.factor); i++)
+        factor[i] = add_matrix(n, node->args[i - 1], queries, last - 1, false);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* The instructions of the region; all are made per element, and the compiler moves what is the same

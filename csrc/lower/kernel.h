@@ -132,8 +132,9 @@ typedef struct {
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines, … */
     int32_t slot;    /* … of so many bytes each */
-    int32_t factor[6];   /* KERNEL_ATTENTION: the operands q, k, v, the result, for a gradient also
-                            that of the attention's result and what ATTENTION_ROWS makes … */
+    int32_t factor[7];   /* KERNEL_ATTENTION: the operands q, k, v, the result, for a gradient also
+                            that of the attention's result, its queries' sums (-1: nobody reads
+                            them) and, for a gradient, their means … */
     int32_t score;       /* … the instruction that makes the score … */
     int32_t slope;       /* … and, of a gradient, the one that makes the slope of the product */
     int32_t part;        /* an AttentionPart; -1: no gradient */

@@ -35,7 +35,8 @@ buffer_kind(const Lowering *lw, NodeId storage)
     case KIND_CHOICE: return BUFFER_CHOSEN;
     case KIND_RESULT:
         if (lw->turned[storage] != 0) return BUFFER_CHOSEN;
-        if (graph_node(lw->graph, node->args[0])->op == OP_join) break;
+        if (graph_node(lw->graph, node->args[0])->op == OP_join || node->op == OP_attention_sums)
+            break;
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind == KIND_JUMP)
             return node->type.form == FORM_ARRAY ? BUFFER_CHOSEN : BUFFER_SCALAR;
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)

@@ -548,7 +548,7 @@ fuse_next(Match *m)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId out = top->nodes.at[i];
         if (!find(m, out) || !fits(m, out)) continue;
-        if (m->back.ds != NO_NODE && attention_fuse_back(m) < 0) return ANSWER_ERROR;
+        if (m->back.ds != NO_NODE && attention_fuse_back(m, out) < 0) return ANSWER_ERROR;
         m->back = no_back;
         if (fuse(m, out) < 0 || allocate(m) < 0) return ANSWER_ERROR;
         drop_unused(m);

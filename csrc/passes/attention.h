@@ -53,6 +53,6 @@ int attention_become(Match *m, NodeId id, Op op, const NodeId *factors, int coun
 /* Is there the gradient of the attention whose result is `out`?  Fills in `back`. */
 bool attention_find_back(Match *m, NodeId out);
 /* The nodes of the gradient become kernels' in their places.  0 or -1. */
-int attention_fuse_back(Match *m);
+int attention_fuse_back(Match *m, NodeId out);
 
 #endif

@@ -1,13 +1,13 @@
 /* The gradient of an attention, which would read its weights: nodes that make them again, a tile at
    a time.  In: what a derivative writes (attention.h).  Out, in the places of four products:
 
-       g @ v^T         attention_back 0: of each query, what its weights follow from, and its sum
-       p^T @ g         attention_back 3: dv
-       dfirst @ k      attention_back 1: dq
-       dfirst^T @ q    attention_back 2: dk
+       g @ v^T         sum(g * o): of each query the mean of its weights' slopes
+       p^T @ g         attention_back 2: dv
+       dfirst @ k      attention_back 0: dq
+       dfirst^T @ q    attention_back 1: dk
 
-   No matrix of weights is left.  The region of each has the score of an element of q @ k^T, and
-   dfirst by the slope of the score. */
+   The attention leaves the sums from which weights are made again; no matrix of them is left.  The
+   region of each has the score of an element of q @ k^T, and dfirst by the slope of the score. */
 #include "attention.h"
 
 #include "../arrays/arrays.h"
@@ -94,22 +94,24 @@ find_slope(const Match *m, NodeId id, int depth)
     return NO_NODE;
 }
 
-/* g @ v^T and p^T @ g. */
+/* g @ v^T, behind the attention, and p^T @ g. */
 static bool
-find_first_ones(Match *m)
+find_first_ones(Match *m, NodeId out)
 {
+    bool behind = false;
     const Graph *g = m->g;
     const Region *top = &g->regions.at[0];
     NodeId of_values = NO_NODE;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
+        behind = behind || id == out;
         if (!attention_is_product(m, id)) continue;
         const Node *node = graph_node(g, id);
         NodeId turned = swapped(g, node->args[0]);
         if (turned != NO_NODE && attention_unrounded(m, turned) == m->weights) {
             m->back.dv = id;
             of_values = node->args[1];
-        } else if (are_swapped(g, node->args[1], m->v) && m->back.dp == NO_NODE) {
+        } else if (behind && are_swapped(g, node->args[1], m->v) && m->back.dp == NO_NODE) {
             m->back.dp = id;
             m->back.g = node->args[0];
         }
@@ -157,7 +159,7 @@ attention_find_back(Match *m, NodeId out)
 {
     const Graph *g = m->g;
     const Type *result = &graph_node(g, out)->type, *v = &graph_node(g, m->v)->type;
-    if (!find_first_ones(m) || !find_last_ones(m)) return false;
+    if (!find_first_ones(m, out) || !find_last_ones(m)) return false;
     const Type *type = &graph_node(g, m->back.g)->type;
     return type->dtype == v->dtype && type_same_shape(type, result) &&
            size_value(g, v->shape[v->rank - 1]) == ATTENTION_HEAD &&
@@ -165,36 +167,74 @@ attention_find_back(Match *m, NodeId out)
            is_stored(m, m->back.dq) && is_stored(m, m->back.dk);
 }
 
-/* The node `id` becomes this part; `rows`: what part 0 makes. */
-static int
-fuse_part(Match *m, NodeId id, AttentionPart part, NodeId rows)
+/* Puts a node in front of `place`.  NO_NODE with the error set. */
+static NodeId
+put_before(Graph *g, NodeId place, NodeId made)
 {
-    const Node *first = graph_node(m->g, m->first);
-    const NodeId factors[] = {first->args[0], first->args[1], m->v, m->back.g, rows};
-    return attention_become(m, id, OP_attention_back, factors, 4 + (part != ATTENTION_ROWS), part);
+    Region *top = &g->regions.at[0];
+    if (made == NO_NODE || VEC_PUSH(g->arena, &top->nodes, made) < 0) return NO_NODE;
+    int at = top->nodes.len - 1;
+    for (; top->nodes.at[at] != place; at--) top->nodes.at[at] = top->nodes.at[at - 1];
+    top->nodes.at[at] = made;
+    return made;
 }
 
-/* Two numbers for each query. */
+/* An elementwise operation in float32, in front of `dp`. */
+static NodeId
+put_wide(Match *m, Op op, int nargs, const NodeId *args)
+{
+    Type type, from = graph_node(m->g, args[0])->type;
+    if (type_contiguous(m->g, &type, DT_F32, from.rank, from.shape) < 0) return NO_NODE;
+    type.device = from.device;
+    return put_before(m->g, m->back.dp, graph_make(m->g, op, nargs, args, &type, NULL));
+}
+
+/* `dp` becomes the sum of each row of g * o. */
 static int
-set_type_of_rows(Match *m)
+make_means(Match *m, NodeId out, const Type *type)
 {
     Graph *g = m->g;
-    Type type;
-    SizeId shape[MAX_RANK];
-    for (int axis = 0; axis < m->domain.rank; axis++) shape[axis] = m->domain.shape[axis];
-    shape[m->domain.rank - 1] = size_const(g, 2);
-    if (type_contiguous(g, &type, DT_F32, m->domain.rank, shape) < 0) return -1;
-    type.device = m->domain.device;
-    graph_node(g, m->back.dp)->type = type;
+    NodeId factors[2] = {m->back.g, out}, product;
+    int64_t last = type->rank, *axis = arena_copy(g->arena, &last, sizeof last);
+    for (int i = 0; i < 2; i++)
+        if (graph_node(g, factors[i])->type.dtype != DT_F32 &&
+            (factors[i] = put_wide(m, OP_cast, 1, &factors[i])) == NO_NODE)
+            return -1;
+    product = put_wide(m, OP_multiply, 2, factors);
+    NodeId *args = arena_copy(g->arena, &product, sizeof product);
+    if (product == NO_NODE || args == NULL || axis == NULL) return -1;
+    Node *node = graph_node(g, m->back.dp);
+    node->op = OP_sum;
+    node->type = *type;
+    node->args = args;
+    node->nargs = 1;
+    node->attrs = (Attrs){.ints = axis, .nints = 1};
     return 0;
 }
 
+/* The node `id`, if there is one, becomes this part. */
+static int
+fuse_part(Match *m, NodeId id, AttentionPart part, NodeId sums)
+{
+    const Node *first = graph_node(m->g, m->first);
+    const NodeId factors[] = {first->args[0], first->args[1], m->v, m->back.g, sums, m->back.dp};
+    if (id == NO_NODE) return 0;
+    return attention_become(m, id, OP_attention_back, factors, COUNT_OF(factors), part);
+}
+
 int
-attention_fuse_back(Match *m)
+attention_fuse_back(Match *m, NodeId out)
 {
     const BackMatch *b = &m->back;
-    if (set_type_of_rows(m) < 0 || fuse_part(m, b->dp, ATTENTION_ROWS, NO_NODE) < 0) return -1;
-    if (b->dv != NO_NODE && fuse_part(m, b->dv, ATTENTION_DV, b->dp) < 0) return -1;
-    if (b->dq != NO_NODE && fuse_part(m, b->dq, ATTENTION_DQ, b->dp) < 0) return -1;
-    return b->dk != NO_NODE ? fuse_part(m, b->dk, ATTENTION_DK, b->dp) : 0;
+    Graph *g = m->g;
+    Type type;
+    if (type_contiguous(g, &type, DT_F32, m->domain.rank - 1, m->domain.shape) < 0) return -1;
+    type.device = m->domain.device;
+    graph_set_position(g, graph_node(g, b->dp)->file, graph_node(g, b->dp)->line);
+    NodeId sums = put_before(g, b->dp, graph_make(g, OP_attention_sums, 1, &out, &type, NULL));
+    if (sums == NO_NODE || make_means(m, out, &type) < 0) return -1;
+    return fuse_part(m, b->dv, ATTENTION_DV, sums) < 0 ||
+                   fuse_part(m, b->dq, ATTENTION_DQ, sums) < 0
+               ? -1
+               : fuse_part(m, b->dk, ATTENTION_DK, sums);
 }

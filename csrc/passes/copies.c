@@ -82,8 +82,22 @@ is_copy(const Copies *c, const Node *node)
     return fits ? same_count(g, from, &node->type) : ANSWER_NO;
 }
 
-/* The attention of which `value` has all elements, with its axes in another order, and which
-   nothing else reads; NO_NODE for other values. */
+/* How many nodes read the attention however it is stored. */
+static int32_t
+readers_in_any_order(const Copies *c, NodeId attention)
+{
+    const Region *top = &c->g->regions.at[0];
+    int32_t count = 0;
+    for (int i = 0; i < top->nodes.len; i++) {
+        const Node *node = graph_node(c->g, top->nodes.at[i]);
+        bool reads = node->op == OP_cast || node->op == OP_attention_sums;
+        count += reads && node->args[0] == attention;
+    }
+    return count;
+}
+
+/* The attention of which `value` has all elements, with its axes in another order, and of which
+   nothing else reads a view; NO_NODE for other values. */
 static NodeId
 attention_behind(const Copies *c, NodeId value)
 {
@@ -92,8 +106,8 @@ attention_behind(const Copies *c, NodeId value)
         value = node->args[0];
         node = graph_node(c->g, value);
     }
-    bool alone = value < c->len && c->uses[value] == 1 && node->op == OP_attention;
-    return alone ? value : NO_NODE;
+    if (value >= c->len || node->op != OP_attention) return NO_NODE;
+    return c->uses[value] == 1 + readers_in_any_order(c, value) ? value : NO_NODE;
 }
 
 /* The kernel stores rows of elements that lie side by side. */

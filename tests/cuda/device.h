@@ -152,12 +152,12 @@ static inline void copy_chunk(void *to, const void *from, bool there)
     else
         memset(to, 0, 16);
 }
-static inline void copy_pair(float *to, const void *from, bool there)
+static inline void copy_number(float *to, const void *from, bool there)
 {
     if (there)
-        memcpy(to, from, 8);
+        memcpy(to, from, 4);
     else
-        memset(to, 0, 8);
+        memset(to, 0, 4);
 }
 static inline void end_copies() {}
 static inline void wait_for_copies() {}
