@@ -197,7 +197,8 @@ begin_alone(Emit *e)
     text_free(&length);
 }
 
-/* A leaf at a time, where nothing else is reduced and nothing is done once per row.  -0.0 + x is x. */
+/* A leaf at a time, where nothing else is reduced and nothing is done once per row.  -0.0 + x is x.
+ */
 static void
 emit_leaves(Emit *e)
 {
