@@ -284,6 +284,11 @@ void region_begin(Emit *e);
 void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once);
 
 /* region_fold.c: loops that reduce what their iterations leave */
+enum {
+    SUM_LEAF = 128
+}; /* elements of NumPy's pairwise sum that are added with eight accumulators */
+/* Declares sum_DTYPE, which adds so many, aligned. */
+void use_sum(Emit *e, DType dtype);
 void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
 void region_dot(Emit *e, int32_t at, const RegionFor *loop);

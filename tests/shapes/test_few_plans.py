@@ -64,6 +64,24 @@ def test_a_copy_that_nobody_tells_from_a_view_has_one_plan():
     assert plans_of(merged, matrices()) <= 2
 
 
+# ---- sums of columns, which NumPy adds pairwise where there is one alone ----
+
+
+def sums(x):
+    y = np.exp(x)
+    return x.sum(axis=0), (x.T * 2 + 1).sum(axis=1), x.mean(axis=0, keepdims=True), y, y.sum(axis=0)
+
+
+def test_one_column_alone_is_summed_in_numpys_order():
+    shapes = [(300, 4), (9, 3), *((n, 1) for n in (1, 7, 8, 129, 1031, 3000)), (1, 1), (1031, 2)]
+    for dtype in ("f8", "f4"):
+        assert plans_of(sums, [(array(*shape).astype(dtype),) for shape in shapes]) == 1
+    assert plans_of(sums, [(array(*shape) * -0.0,) for shape in shapes]) == 1
+
+
+# ---- what is told of a copy ----
+
+
 def shown(x):
     return x.T.reshape(-1), x.T.ravel(), x * 2
 
