@@ -179,9 +179,9 @@ begin_alone(Emit *e)
 {
     const Kernel *k = e->kernel;
     Text length = {0};
+    emit_line(e, "const int alone = n%d == 1;", k->size[k->nloops - 1]);
     for (int i = k->nloops - 1 - k->downs; i < k->nloops - 1; i++)
         text_printf(&length, "%sn%d", length.len > 0 ? " * " : "", k->size[i]);
-    emit_line(e, "const int alone = n%d == 1;", k->size[k->nloops - 1]);
     for (int i = 0; i < k->instrs.len; i++) {
         if (!is_alone(e, i)) continue;
         const char *t = dtype_name(instr_at(e, i)->dtype);
@@ -197,37 +197,28 @@ begin_alone(Emit *e)
     text_free(&length);
 }
 
-/* A leaf at a time, where nothing else is reduced and nothing is done once per row.  -0.0 + x is x.
- */
-static void
-emit_leaves(Emit *e)
+/* Can one column be summed as a row is?  Nothing but its sums is done, along one loop. */
+static bool
+has_twins(const Emit *e)
 {
-    const Kernel *k = e->kernel;
-    int down = k->nloops - 2, any = 0;
-    while (!is_alone(e, any)) any++;
-    emit_line(e, "while (alone && i%d < n%d) {", down, k->size[down]);
-    e->indent++;
-    emit_line(e, "const int64_t from = u%d.n - i%d, room = u%d.length - from;", any, down, any);
-    emit_line(e, "const int64_t stop = n%d < room ? n%d : room;", k->size[down], k->size[down]);
-    emit_line(e, "for (; i%d < stop; i%d++) {", down, down);
-    e->indent++;
-    emit_row_pointers(e, k->nloops - 1, "base", false);
-    emit_line(e, "const int64_t j = 0;");
-    body_begin(e, 0, 1);
-    for (int i = 0; i < k->instrs.len; i++)
-        if (is_alone(e, i)) emit_line(e, "%s a%d = -0.0;", dtype_name(instr_at(e, i)->dtype), i);
-    emit_roots(e, 0, "a");
-    for (int i = 0; i < k->instrs.len; i++)
-        if (is_alone(e, i)) emit_line(e, "u%d.leaf[from + i%d] = a%d;", i, down, i);
-    close_block(e);
-    for (int i = 0; i < k->instrs.len; i++)
-        if (is_alone(e, i))
-            emit_line(e, "if ((u%d.n = from + stop) == u%d.length) filled_%s(&u%d);", i, i,
-                      dtype_name(instr_at(e, i)->dtype), i);
-    close_block(e);
+    bool sums;
+    return count_alone(e, &sums) > 0 && sums && e->kernel->downs == 1 && twin_fits(e);
 }
 
-/* As above where more is done. */
+static void
+emit_as_row(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    emit_line(e, "const int64_t m = n%d;", k->size[k->nloops - 1]);
+    emit_row_pointers(e, k->nloops - 1, NULL, false);
+    emit_row_loop(e, 0);
+    for (int i = 0; i < k->instrs.len; i++)
+        if (is_alone(e, i))
+            emit_line(e, "*(%s *)t%d = s%d;", dtype_name(instr_at(e, i)->dtype),
+                      instr_at(e, i)->slot, i);
+}
+
+/* One by one, where more is done. */
 static void
 before_row_alone(Emit *e)
 {
@@ -279,23 +270,29 @@ emit_columns(Emit *e)
     e->indent++;
     emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
     bool all;
-    const bool alone = count_alone(e, &all) > 0, leaves = alone && all && rows_in_fours(e);
+    const bool alone = count_alone(e, &all) > 0, twins = has_twins(e);
     fill_columns(e);
-    if (alone) begin_alone(e);
+    if (twins) {
+        emit_twin(e, true, emit_as_row);
+        emit_line(e, "else");
+        emit_twin(e, false, emit_as_row);
+    } else if (alone)
+        begin_alone(e);
+    open_block(e, twins ? "else " : "");
     open_loops(e, top, down);
     emit_line(e, "int64_t i%d = 0;", down);
-    if (leaves) emit_leaves(e);
-    if (rows_in_fours(e)) emit_four_rows(e, alone);
+    if (rows_in_fours(e)) emit_four_rows(e, alone && !twins);
     emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
     e->indent++;
     emit_first(e);
     emit_row_pointers(e, k->nloops - 1, "base", false);
-    if (!leaves) before_row_alone(e);
+    if (alone && !twins) before_row_alone(e);
     emit_span(e);
-    if (!leaves) after_row_alone(e);
+    if (alone && !twins) after_row_alone(e);
     emit_line(e, "(void)first;");
     for (int i = top; i <= down; i++) close_block(e);
-    end_alone(e);
+    close_block(e);
+    if (!twins) end_alone(e);
     emit_row_pointers(e, top, "base", true);
     finish_columns(e);
     for (int i = 0; i <= top; i++) close_block(e);
