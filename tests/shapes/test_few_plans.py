@@ -79,6 +79,39 @@ def test_one_column_alone_is_summed_in_numpys_order():
     assert plans_of(sums, [(array(*shape) * -0.0,) for shape in shapes]) == 1
 
 
+def rows_of_one(x, b, c):
+    return x - b, (x > b) & (x < c), (x * c).sum(axis=0)
+
+
+def test_rows_of_one_element_are_done_as_one_row():
+    shapes = [(9, 4), (5, 3), (1, 1), (1031, 1), (0, 1), (7, 1), (3, 5)]
+    assert plans_of(rows_of_one, [(array(n, m), array(m), array(n, 1)) for n, m in shapes]) == 1
+
+
+# ---- rows that are none ----
+
+
+def differences_of_rows(x):
+    return np.diff(x, axis=0) * 2, (x[1:] * 2).sum(axis=0), np.sort(x[1:] + 1, axis=0)
+
+
+def test_a_first_axis_of_no_rows_has_the_same_plan():
+    shapes = [(5, 4), (9, 6), (1, 4), (0, 3), (1, 1), (2, 3), (2, 2), (1, 0)]
+    assert plans_of(differences_of_rows, [(array(n, m),) for n, m in shapes]) == 1
+
+
+# ---- results that have gaps ----
+
+
+def places(i):
+    rows, columns = np.unravel_index(i, (6, 7))
+    return rows * 2 + columns, rows
+
+
+def test_strides_of_a_result_follow_from_the_trials():
+    assert plans_of(places, [(np.arange(n) % 42,) for n in LENGTHS]) == 1
+
+
 # ---- what is told of a copy ----
 
 
