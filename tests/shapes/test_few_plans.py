@@ -112,6 +112,15 @@ def test_strides_of_a_result_follow_from_the_trials():
     assert plans_of(places, [(np.arange(n) % 42,) for n in LENGTHS]) == 1
 
 
+def items(x):
+    return x.item(1) + x.item(-1), (x * 2).item((0,)), x[:1].sum(axis=1).item()
+
+
+def test_an_item_by_a_flat_index_has_one_plan():
+    shapes = [(5, 4), (9, 6), (1, 4), (0, 3), (1, 1), (2, 1), (3, 2)]
+    assert plans_of(items, [(array(n, m),) for n, m in shapes]) == 1
+
+
 # ---- what is told of a copy ----
 
 
