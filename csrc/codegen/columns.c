@@ -278,7 +278,7 @@ emit_columns(Emit *e)
         emit_twin(e, false, emit_as_row);
     } else if (alone)
         begin_alone(e);
-    open_block(e, twins ? "else " : "");
+    if (twins) open_block(e, "else ");
     open_loops(e, top, down);
     emit_line(e, "int64_t i%d = 0;", down);
     if (rows_in_fours(e)) emit_four_rows(e, alone && !twins);
@@ -291,7 +291,7 @@ emit_columns(Emit *e)
     if (alone && !twins) after_row_alone(e);
     emit_line(e, "(void)first;");
     for (int i = top; i <= down; i++) close_block(e);
-    close_block(e);
+    if (twins) close_block(e);
     if (!twins) end_alone(e);
     emit_row_pointers(e, top, "base", true);
     finish_columns(e);
