@@ -196,7 +196,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ),
             (
                 "Loops for special cases",
-                "accumulate columns beside parts weave pieces tile stream prefetch skip",
+                "accumulate columns twin beside parts weave pieces tile stream prefetch skip",
             ),
             (
                 "Kept loops",

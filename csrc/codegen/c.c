@@ -104,6 +104,16 @@ open_stretches(Emit *e, int64_t length)
               (int)length);
 }
 
+/* As one row, where it has some of the units. */
+static void
+emit_units(Emit *e)
+{
+    emit_line(e, "const int64_t base = begin, m = end - begin;");
+    emit_row_pointers(e, 0, "base", false);
+    emit_span(e);
+    emit_line(e, "begin = end;");
+}
+
 static void
 emit_rows(Emit *e)
 {
@@ -121,6 +131,7 @@ emit_rows(Emit *e)
         emit_beside(e);
         return;
     }
+    if (twin_fits(e)) emit_twin(e, true, emit_units);
     bool strips = rows_in_strips(k);
     int64_t length = strips ? STRIP_BYTES / widest_bytes(k) : k->block;
     if (strips) open_stretches(e, length);

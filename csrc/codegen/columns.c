@@ -98,11 +98,12 @@ emit_first(Emit *e)
 
 /* Four rows at a time, which moves the accumulators a quarter as often. */
 static void
-emit_four_rows(Emit *e)
+emit_four_rows(Emit *e, bool alone)
 {
     int down = e->kernel->nloops - 2, lanes = body_lanes(e, 0);
     Text head = {0};
-    text_printf(&head, "for (; i%d + 4 <= n%d; i%d += 4) ", down, e->kernel->size[down], down);
+    text_printf(&head, "for (; %si%d + 4 <= n%d; i%d += 4) ", alone ? "!alone && " : "", down,
+                e->kernel->size[down], down);
     open_block(e, head.data);
     text_free(&head);
     emit_first(e);
@@ -123,6 +124,133 @@ emit_four_rows(Emit *e)
     close_block(e);
 }
 
+/* ---- one column ---- */
+
+/* A tree of sums, whose leaves are filled from the left: NumPy loops_utils.h.src, pairwise_sum. */
+static const char TREE[] =
+    "typedef struct {\n"
+    "    %s leaf[128] __attribute__((aligned(64)));\n"
+    "    %s left[64], sum;\n"
+    "    int64_t right[64], length, n;\n"
+    "    int top;\n"
+    "} tree_%s;\n"
+    "INLINE void leaf_%s(tree_%s *t, int64_t length) {\n"
+    "    for (; length > 128; t->top++) {\n"
+    "        const int64_t half = length / 2 - length / 2 %% 8;\n"
+    "        t->right[t->top] = length - half;\n"
+    "        length = half;\n"
+    "    }\n"
+    "    t->length = length;\n"
+    "    t->n = 0;\n"
+    "}\n"
+    "INLINE void filled_%s(tree_%s *t) {\n"
+    "    %s sum = sum_%s(t->leaf, t->n);\n"
+    "    while (t->top > 0 && t->right[t->top - 1] == 0) sum = t->left[--t->top] + sum;\n"
+    "    t->sum = sum;\n"
+    "    if (t->top == 0) return;\n"
+    "    const int64_t right = t->right[t->top - 1];\n"
+    "    t->left[t->top - 1] = sum;\n"
+    "    t->right[t->top - 1] = 0;\n"
+    "    leaf_%s(t, right);\n"
+    "}\n";
+
+static bool
+is_alone(const Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    return e->kernel->lone && v->kind == INSTR_REDUCE && v->order == REDUCE_PAIRWISE;
+}
+
+/* How many of the reductions are such sums, and whether they are all. */
+static int
+count_alone(const Emit *e, bool *all)
+{
+    int count = 0;
+    *all = true;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        count += is_alone(e, i);
+        *all = *all && (instr_at(e, i)->kind != INSTR_REDUCE || is_alone(e, i));
+    }
+    return count;
+}
+
+static void
+begin_alone(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    Text length = {0};
+    emit_line(e, "const int alone = n%d == 1;", k->size[k->nloops - 1]);
+    for (int i = k->nloops - 1 - k->downs; i < k->nloops - 1; i++)
+        text_printf(&length, "%sn%d", length.len > 0 ? " * " : "", k->size[i]);
+    for (int i = 0; i < k->instrs.len; i++) {
+        if (!is_alone(e, i)) continue;
+        const char *t = dtype_name(instr_at(e, i)->dtype);
+        use_sum(e, instr_at(e, i)->dtype);
+        char name[32];
+        snprintf(name, sizeof name, "tree_%s", t);
+        if (prelude_first(e->prelude, name))
+            text_printf(e->prelude->head, TREE, t, t, t, t, t, t, t, t, t, t);
+        emit_line(e, "tree_%s u%d;", t, i);
+        emit_line(e, "u%d.top = 0, u%d.sum = 0;", i, i);
+        emit_line(e, "if (alone) leaf_%s(&u%d, %s);", t, i, length.data);
+    }
+    text_free(&length);
+}
+
+/* Can one column be summed as a row is?  Nothing but its sums is done, along one loop. */
+static bool
+has_twins(const Emit *e)
+{
+    bool sums;
+    return count_alone(e, &sums) > 0 && sums && e->kernel->downs == 1 && twin_fits(e);
+}
+
+static void
+emit_as_row(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    emit_line(e, "const int64_t m = n%d;", k->size[k->nloops - 1]);
+    emit_row_pointers(e, k->nloops - 1, NULL, false);
+    emit_row_loop(e, 0);
+    for (int i = 0; i < k->instrs.len; i++)
+        if (is_alone(e, i))
+            emit_line(e, "*(%s *)t%d = s%d;", dtype_name(instr_at(e, i)->dtype),
+                      instr_at(e, i)->slot, i);
+}
+
+/* One by one, where more is done. */
+static void
+before_row_alone(Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_alone(e, i))
+            emit_line(e, "if (alone) *(%s *)t%d = -0.0;", dtype_name(instr_at(e, i)->dtype),
+                      instr_at(e, i)->slot);
+}
+
+static void
+after_row_alone(Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_alone(e, i)) continue;
+        const char *t = dtype_name(instr_at(e, i)->dtype);
+        emit_line(e, "if (alone) u%d.leaf[u%d.n++] = *(const %s *)t%d;", i, i, t,
+                  instr_at(e, i)->slot);
+        emit_line(e, "if (alone && u%d.n == u%d.length) filled_%s(&u%d);", i, i, t, i);
+    }
+}
+
+static void
+end_alone(Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_alone(e, i))
+            emit_line(e, "if (alone) *(%s *)t%d = 0 + u%d.sum;", dtype_name(instr_at(e, i)->dtype),
+                      instr_at(e, i)->slot, i);
+}
+
+/* ---- the kernel ---- */
+
 static void
 open_loops(Emit *e, int from, int to)
 {
@@ -141,17 +269,30 @@ emit_columns(Emit *e)
     emit_line(e, "for (int64_t base = begin; base < end; base += %d) {", k->block);
     e->indent++;
     emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
+    bool all;
+    const bool alone = count_alone(e, &all) > 0, twins = has_twins(e);
     fill_columns(e);
+    if (twins) {
+        emit_twin(e, true, emit_as_row);
+        emit_line(e, "else");
+        emit_twin(e, false, emit_as_row);
+    } else if (alone)
+        begin_alone(e);
+    if (twins) open_block(e, "else ");
     open_loops(e, top, down);
     emit_line(e, "int64_t i%d = 0;", down);
-    if (rows_in_fours(e)) emit_four_rows(e);
+    if (rows_in_fours(e)) emit_four_rows(e, alone && !twins);
     emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
     e->indent++;
     emit_first(e);
     emit_row_pointers(e, k->nloops - 1, "base", false);
+    if (alone && !twins) before_row_alone(e);
     emit_span(e);
+    if (alone && !twins) after_row_alone(e);
     emit_line(e, "(void)first;");
     for (int i = top; i <= down; i++) close_block(e);
+    if (twins) close_block(e);
+    if (!twins) end_alone(e);
     emit_row_pointers(e, top, "base", true);
     finish_columns(e);
     for (int i = 0; i <= top; i++) close_block(e);

@@ -124,6 +124,13 @@ void emit_row_pointer(Emit *e, int operand, int count, const char *at);
 /* As emit_row_pointer, for all operands, or for those that are stored. */
 void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
 
+/* twin.c */
+/* Can the kernel's rows, of one element each, be done as one row? */
+bool twin_fits(const Emit *e);
+/* That `emit` prints of the kernel without its last loop, behind a test whether each row has one
+   element, and, if `dense`, whether these are a unit stride apart. */
+void emit_twin(Emit *e, bool dense, void (*emit)(Emit *e));
+
 /* row.c */
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
 void emit_span(Emit *e);
@@ -284,6 +291,11 @@ void region_begin(Emit *e);
 void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once);
 
 /* region_fold.c: loops that reduce what their iterations leave */
+enum {
+    SUM_LEAF = 128
+}; /* elements of NumPy's pairwise sum that are added with eight accumulators */
+/* Declares sum_DTYPE, which adds so many, aligned. */
+void use_sum(Emit *e, DType dtype);
 void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
 void region_dot(Emit *e, int32_t at, const RegionFor *loop);

@@ -5,8 +5,6 @@
    of the right halves that remain, as in row.c. */
 #include "emit.h"
 
-enum { LEAF = 128 };
-
 static const char SUM_FLOATS[] =
     "typedef %s eight_%s __attribute__((vector_size(8 * sizeof(%s))));\n"
     "INLINE %s sum_%s(const %s *each, int64_t n) {\n"
@@ -27,8 +25,8 @@ static const char SUM_INTS[] = "INLINE %s sum_%s(const %s *each, int64_t n, %s s
                                "    return (%s)s;\n"
                                "}\n";
 
-static void
-use_helper(Emit *e, DType dtype)
+void
+use_sum(Emit *e, DType dtype)
 {
     const char *t = dtype_name(dtype);
     char name[32];
@@ -65,7 +63,7 @@ emit_pairwise(Emit *e, const RegionFor *loop, const char *t)
     emit_line(e, "int top%d = 0, done%d[64];", k, k);
     emit_line(e, "%s left%d[64];", t, k);
     open_block(e, "for (;;) ");
-    emit_line(e, "while (length%d > %d) {", k, LEAF);
+    emit_line(e, "while (length%d > %d) {", k, SUM_LEAF);
     emit_line(e, "    int64_t half = length%d / 2;", k);
     emit_line(e, "    half -= half %% 8;");
     emit_line(e, "    todo%d[top%d] = length%d - half;", k, k, k);
@@ -94,7 +92,7 @@ emit_strips(Emit *e, const RegionFor *loop, const char *t)
     snprintf(text, sizeof text, "while (from%d < count%d) ", k, k);
     open_block(e, text);
     emit_line(e, "const int64_t to%d = count%d - from%d > %d ? from%d + %d : count%d;", k, k, k,
-              LEAF, k, LEAF, k);
+              SUM_LEAF, k, SUM_LEAF, k);
     emit_strip(e, loop);
     emit_line(e, "x%d = sum_%s(each%d, n%d_here, x%d);", loop->folded, t, k, k, loop->folded);
     close_block(e);
@@ -116,10 +114,10 @@ region_fold(Emit *e, const RegionFor *loop)
     char text[32];
     DType dtype = instr_at(e, loop->each)->dtype;
     const char *t = dtype_name(dtype);
-    use_helper(e, dtype);
+    use_sum(e, dtype);
     snprintf(text, sizeof text, "count%d", k);
     region_look(e, loop->around, text, true);
-    emit_line(e, "%s each%d[%d] __attribute__((aligned(64)));", t, k, LEAF);
+    emit_line(e, "%s each%d[%d] __attribute__((aligned(64)));", t, k, SUM_LEAF);
     emit_line(e, "int64_t from%d = 0;", k);
     (dtype_is_float(dtype) ? emit_pairwise : emit_strips)(e, loop, t);
     keep_flags(e, loop, dtype);

@@ -65,7 +65,7 @@ bool
 kernel_alike(const Kernel *a, const Kernel *b)
 {
     if (a->kind == KERNEL_REGION || a->kind != b->kind || a->nloops != b->nloops ||
-        a->downs != b->downs || a->operands.len != b->operands.len ||
+        a->downs != b->downs || a->lone != b->lone || a->operands.len != b->operands.len ||
         a->instrs.len != b->instrs.len || a->nstages != b->nstages || a->nslots != b->nslots ||
         a->block != b->block || a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows ||
         a->mirrored != b->mirrored || a->parts != b->parts || a->short_rows != b->short_rows ||

@@ -177,6 +177,8 @@ struct Kernel {
     int32_t size[MAX_RANK]; /* per loop: index into KernelArgs.size */
     int32_t downs; /* KERNEL_COLUMNS: the loops before the row that are summed, some access walking
                       them as several */
+    bool lone;     /* rows may have one element: they are done as one row, and columns' sums are
+                      pairwise */
     VEC(Operand) operands;
     VEC(Instr) instrs;
     int32_t nstages;

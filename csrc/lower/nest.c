@@ -176,6 +176,10 @@ make_loops(Nest *n)
     k->kind = g->columns ? KERNEL_COLUMNS : n->reduces || n->nloops > 1 ? KERNEL_ROWS : KERNEL_FLAT;
     k->nloops = n->nloops;
     k->downs = g->columns ? reduced : 0;
+    int64_t least;
+    bool rows = k->kind == KERNEL_ROWS && n->nloops == 2 && !n->reduces;
+    k->lone = (g->columns || rows) && g->device == DEVICE_HOST &&
+              (!size_lower(n->lw->graph, n->size[n->nloops - 1], &least) || least < 2);
     k->short_rows = k->kind == KERNEL_ROWS && k->nloops > 1 &&
                     nest_value(n, n->size[n->nloops - 1]) < SHORT_ROW;
     for (int i = 0; i < n->nloops; i++)

@@ -27,7 +27,7 @@ is_reassociated(const Graph *g, const Node *node, DType dtype)
 }
 
 /* Are these axes of more than one element together, as far as bounds show?  NumPy leaves axes of
-   one element out, and where none is left behind the reduced ones, adds along these. */
+   one element out, and where none is left behind the reduced ones, reduces along these. */
 static bool
 has_columns(const Graph *g, const Type *type, int n, const int *axes)
 {
@@ -92,6 +92,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     /* products of floats are left to NumPy, which may copy the first row or multiply it by the
        identity */
     if (node->op == OP_prod && !free) return REDUCTION_EXTERN;
-    if (!free && !has_columns(g, type, n - 1 - last, axes + last + 1)) return REDUCTION_EXTERN;
+    if (!free && node->op != OP_sum && !has_columns(g, type, n - 1 - last, axes + last + 1))
+        return REDUCTION_EXTERN;
     return REDUCTION_COLUMNS;
 }

@@ -64,6 +64,66 @@ def test_a_copy_that_nobody_tells_from_a_view_has_one_plan():
     assert plans_of(merged, matrices()) <= 2
 
 
+# ---- sums of columns, which NumPy adds pairwise where there is one alone ----
+
+
+def sums(x):
+    y = np.exp(x)
+    return x.sum(axis=0), (x.T * 2 + 1).sum(axis=1), x.mean(axis=0, keepdims=True), y, y.sum(axis=0)
+
+
+def test_one_column_alone_is_summed_in_numpys_order():
+    shapes = [(300, 4), (9, 3), *((n, 1) for n in (1, 7, 8, 129, 1031, 3000)), (1, 1), (1031, 2)]
+    for dtype in ("f8", "f4"):
+        assert plans_of(sums, [(array(*shape).astype(dtype),) for shape in shapes]) == 1
+    assert plans_of(sums, [(array(*shape) * -0.0,) for shape in shapes]) == 1
+
+
+def rows_of_one(x, b, c):
+    return x - b, (x > b) & (x < c), (x * c).sum(axis=0)
+
+
+def test_rows_of_one_element_are_done_as_one_row():
+    shapes = [(9, 4), (5, 3), (1, 1), (1031, 1), (0, 1), (7, 1), (3, 5)]
+    assert plans_of(rows_of_one, [(array(n, m), array(m), array(n, 1)) for n, m in shapes]) == 1
+
+
+# ---- rows that are none ----
+
+
+def differences_of_rows(x):
+    return np.diff(x, axis=0) * 2, (x[1:] * 2).sum(axis=0), np.sort(x[1:] + 1, axis=0)
+
+
+def test_a_first_axis_of_no_rows_has_the_same_plan():
+    shapes = [(5, 4), (9, 6), (1, 4), (0, 3), (1, 1), (2, 3), (2, 2), (1, 0)]
+    assert plans_of(differences_of_rows, [(array(n, m),) for n, m in shapes]) == 1
+
+
+# ---- results that have gaps ----
+
+
+def places(i):
+    rows, columns = np.unravel_index(i, (6, 7))
+    return rows * 2 + columns, rows
+
+
+def test_strides_of_a_result_follow_from_the_trials():
+    assert plans_of(places, [(np.arange(n) % 42,) for n in LENGTHS]) == 1
+
+
+def items(x):
+    return x.item(1) + x.item(-1), (x * 2).item((0,)), x[:1].sum(axis=1).item()
+
+
+def test_an_item_by_a_flat_index_has_one_plan():
+    shapes = [(5, 4), (9, 6), (1, 4), (0, 3), (1, 1), (2, 1), (3, 2)]
+    assert plans_of(items, [(array(n, m),) for n, m in shapes]) == 1
+
+
+# ---- what is told of a copy ----
+
+
 def shown(x):
     return x.T.reshape(-1), x.T.ravel(), x * 2
 

@@ -161,8 +161,10 @@ Answer
 layout_is_fixed(Interp *in, const Type *type)
 {
     if (type->rank < 2 || !type_varies(in, type) || type_is_measured(in, type)) return ANSWER_YES;
-    TRY(lengths_are_some(in, type->rank, type->shape));
-    for (int i = 0; i < type->rank && !type_is_contiguous(in->graph, type); i++)
+    bool natural = type_is_contiguous(in->graph, type); /* no stride is made of its first length */
+    for (int i = natural; i < type->rank; i++)
+        if (!size_is_const(in->graph, type->shape[i])) TRY(length_is_some(in, type->shape[i], 1));
+    for (int i = 0; i < type->rank && !natural; i++)
         if (size_may_be_single(in->graph, type->shape[i]) &&
             !single_is_told(in->graph, type->shape[i]))
             TRY(length_is_some(in, type->shape[i], 2));

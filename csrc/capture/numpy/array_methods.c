@@ -105,7 +105,20 @@ is_index(Interp *in, const Value *value)
     return type->form != FORM_ARRAY && dtype_is_integer((DType)type->dtype);
 }
 
-/* array.item(i, j) and array.item((i, j)): the element, with an index for every axis. */
+/* The elements in C order, where they lie so. */
+static Answer
+flat_view(Interp *in, Value **array, NodeId node)
+{
+    Type type = node_type(in, node);
+    if (!type_is_contiguous(in->graph, &type))
+        return interp_break(in, BREAK_NUMPY, "item() with a flat index");
+    SizeId flat = type_count(in->graph, &type);
+    TRY(node_reshape(in, node, 1, &flat, &node));
+    return push_node(in, node, array);
+}
+
+/* array.item(i, j) and array.item((i, j)): the element, with an index for every axis, or one for
+   all. */
 static Answer
 item_at(Interp *in, Value *array, Value *key, Value **out)
 {
@@ -117,8 +130,12 @@ item_at(Interp *in, Value *array, Value *key, Value **out)
         if ((items[0] = value_item(in, key, 0)) == NULL) return ANSWER_ERROR;
         if (items[0]->kind == V_TUPLE) key = items[0];
     }
+    if (key->nitems == 1 && rank > 1) {
+        TRY(flat_view(in, &array, node));
+        rank = 1;
+    }
     if (key->nitems != rank || rank == 0)
-        return interp_break(in, BREAK_NUMPY, "item() with a flat index");
+        return interp_break(in, BREAK_NUMPY, "item() with another number of indices");
     for (int i = 0; i < rank; i++) {
         if ((items[i] = value_item(in, key, i)) == NULL) return ANSWER_ERROR;
         if (!is_index(in, items[i]))
@@ -138,6 +155,7 @@ do_item(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(item_at(in, args[0], args[1], &element));
         if (value_as_node(in, element, &node) != ANSWER_YES) return ANSWER_ERROR;
     } else {
+        in->memory.varies = VARIES_NOT; /* of one element: rule_apply sets it back */
         TRY(array_operand(in, args[0], &node));
     }
     TRY(node_item(in, node, &node));

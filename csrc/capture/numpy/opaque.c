@@ -143,6 +143,8 @@ emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out)
     WholeCall call = {.callable = calls_object(in, "flat_get"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.opaque = key->kind == V_NODE && node_type(in, key->node).dtype == DT_BOOL;
+    for (int i = 0; key->kind == V_SLICE && i < key->nitems; i++)
+        call.opaque = call.opaque || key->items[i]->kind != V_CONST;
     return call_whole(in, &call, out);
 }
 

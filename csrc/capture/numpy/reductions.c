@@ -83,14 +83,15 @@ reduces_so_many(Interp *in, const Reduction *r, int64_t least)
     return sizes_assert_at_most(in, size_const(in->graph, least), r->size);
 }
 
-/* Floats are added row by row only where there are columns: NumPy leaves out axes of one element.
- */
+/* The largest and the smallest of floats are found row by row only where there are columns: NumPy
+   leaves out axes of one element.  A sum's kernel has both orders. */
 static Answer
-columns_are_some(Interp *in, const Type *from, const Reduction *r)
+columns_are_some(Interp *in, const Type *from, const Reduction *r, Op op)
 {
     int axes[MAX_RANK], n = type_axes(in->graph, from, axes), behind = n;
     int64_t least;
-    if (!type_varies(in, from) || type_is_measured(in, from) || dtype_is_integer(from->dtype))
+    if (!type_varies(in, from) || type_is_measured(in, from) || dtype_is_integer(from->dtype) ||
+        (op != OP_max && op != OP_min))
         return ANSWER_YES;
     for (bool reduced = false; behind > 0 && !reduced; behind -= !reduced)
         for (int i = 0; i < r->n; i++) reduced = reduced || r->axes[i] == axes[behind - 1];
@@ -104,7 +105,6 @@ static Answer
 reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type *out)
 {
     TRY(order_is_seen(in, from, 1, from));
-    TRY(columns_are_some(in, from, r));
     if (r->n == from->rank && !r->keepdims) {
         *out = type_scalar(dtype, FORM_SCALAR);
         return ANSWER_YES;
@@ -120,6 +120,7 @@ static Answer
 reduce_op(Interp *in, Op op, NodeId node, const Reduction *r, DType dtype, NodeId *out)
 {
     Type from = node_type(in, node), type;
+    TRY(columns_are_some(in, &from, r, op));
     TRY(reduced_type(in, &from, r, dtype, &type));
     int64_t ints[MAX_RANK];
     for (int i = 0; i < r->n; i++) ints[i] = r->axes[i];

@@ -323,32 +323,51 @@ dtype_of_part(PyObject *value, DType *out)
                                            : array_dtype_from_object(dtype, out);
 }
 
+/* Lengths, or strides, of an array. */
 static Answer
-array_follows(Trials *t, PyObject *const *values, PyObject **out)
+part_follows(Trials *t, PyObject *const *values, StepPart part, int rank, SizeId *out)
 {
-    Type type;
-    SizeId shape[MAX_RANK], turned[MAX_RANK];
-    DType dtype;
-    int rank = (int)PyTuple_GET_SIZE(step_part(values[0], PART_shape));
-    bool c = true, fortran = true;
-    if (dtype_of_part(values[0], &dtype) != ANSWER_YES || rank > MAX_RANK) return ANSWER_NO;
-    for (int k = 0; k < TRIALS; k++) {
-        if (PyTuple_GET_SIZE(step_part(values[k], PART_shape)) != rank) return ANSWER_NO;
-        c = c && lies_natural(values[k], true, (int64_t)dtype_size(dtype));
-        fortran = fortran && lies_natural(values[k], false, (int64_t)dtype_size(dtype));
-    }
-    if (!c && !fortran) return ANSWER_NO;
     for (int i = 0; i < rank; i++) {
         int64_t wanted[TRIALS];
         for (int k = 0; k < TRIALS; k++)
-            wanted[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(step_part(values[k], PART_shape), i));
-        TRY(length_follows(&t->lengths, wanted, &shape[i]));
-        turned[rank - 1 - i] = shape[i];
+            wanted[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(step_part(values[k], part), i));
+        TRY(length_follows(&t->lengths, wanted, &out[i]));
     }
+    return ANSWER_YES;
+}
+
+/* Those of an array that lies in one order in all trials, else what follows from the lengths. */
+static Answer
+strides_follow(Trials *t, PyObject *const *values, DType dtype, int rank, const SizeId *shape,
+               SizeId *out)
+{
+    Type type;
+    SizeId turned[MAX_RANK];
+    bool c = true, fortran = true;
+    for (int k = 0; k < TRIALS; k++) {
+        c = c && lies_natural(values[k], true, (int64_t)dtype_size(dtype));
+        fortran = fortran && lies_natural(values[k], false, (int64_t)dtype_size(dtype));
+    }
+    if (!c && !fortran) return part_follows(t, values, PART_strides, rank, out);
+    for (int i = 0; i < rank; i++) turned[rank - 1 - i] = shape[i];
     if (type_contiguous(t->in->graph, &type, dtype, rank, c ? shape : turned) < 0)
         return ANSWER_ERROR;
-    for (int i = 0; i < rank; i++) turned[i] = type.stride[c ? i : rank - 1 - i];
-    PyObject *sizes = tuple_of_sizes(rank, shape), *strides = tuple_of_sizes(rank, turned);
+    for (int i = 0; i < rank; i++) out[i] = type.stride[c ? i : rank - 1 - i];
+    return ANSWER_YES;
+}
+
+static Answer
+array_follows(Trials *t, PyObject *const *values, PyObject **out)
+{
+    SizeId shape[MAX_RANK], stride[MAX_RANK];
+    DType dtype;
+    int rank = (int)PyTuple_GET_SIZE(step_part(values[0], PART_shape));
+    if (dtype_of_part(values[0], &dtype) != ANSWER_YES || rank > MAX_RANK) return ANSWER_NO;
+    for (int k = 0; k < TRIALS; k++)
+        if (PyTuple_GET_SIZE(step_part(values[k], PART_shape)) != rank) return ANSWER_NO;
+    TRY(part_follows(t, values, PART_shape, rank, shape));
+    TRY(strides_follow(t, values, dtype, rank, shape, stride));
+    PyObject *sizes = tuple_of_sizes(rank, shape), *strides = tuple_of_sizes(rank, stride);
     *out = trial_value_with(t->in, values[0], PART_shape, sizes);
     if (*out != NULL) *out = trial_value_with(t->in, *out, PART_strides, strides);
     Py_XDECREF(sizes);
