@@ -36,7 +36,9 @@ class Pass:
         argnums: Sequence[int],
         has_aux: bool,
         keeps: bool,
+        has_wholes: bool = False,
     ) -> None:
+        """`has_wholes`: there may be ints among the leaves, which no derivative is by."""
         self.tape = tape = Tape()
         name = getattr(derived.function, "__name__", "the function")
         args = list(args)
@@ -61,7 +63,8 @@ class Pass:
         has_floats = False
         for number in positions:
             for path, value in _trees.leaves(args[number]):
-                _trees.check_leaf(value, path, f"argument {number}{{}} of {name}")
+                if not (has_wholes and _trees.is_whole(value)):
+                    _trees.check_leaf(value, path, f"argument {number}{{}} of {name}")
             text = _run.float_text(args[number], texts[number], arrays, self.leaves)
             if text is not None:
                 texts[number], has_floats = text, True
@@ -116,8 +119,9 @@ class Pass:
     def fresh(self, tree: Any, seen: set[int]) -> Any:
         """The container, in which no array stands twice, nor one that is known as a constant."""
         found = [value for _, value in _trees.leaves(tree)]
-        twice = len({id(value) for value in found} | seen) < len(found) + len(seen)
-        seen.update(id(value) for value in found)
+        numbers = [id(value) for value in found if not _trees.is_whole(value)]
+        twice = len({*numbers} | seen) < len(numbers) + len(seen)
+        seen.update(numbers)
         if not twice:
             return tree
         return _trees.rebuild(tree, iter([_trees.other(value) for value in found]).__next__)
@@ -130,7 +134,7 @@ class Pass:
                 continue
             given[slot] = ct if slot not in given else _tape.added(self.tape, given[slot], ct)
         cts = self.tape.pull(given)
-        found = [cts.get(slot) for slot in self.slots]
+        found = [None if slot is None else cts.get(slot) for slot in self.slots]
         return [
             self.as_leaf(value, ct, any(ct is each for each in [*cotangents, *found[:i]]))
             for i, (value, ct) in enumerate(zip(self.leaves, found, strict=True))
@@ -138,6 +142,8 @@ class Pass:
 
     def as_leaf(self, value: Any, ct: Any, is_given: bool) -> Any:
         """A cotangent, as an array that is nobody else's."""
+        if _trees.is_whole(value):
+            return np.zeros(np.shape(value), _trees.FLOAT0)
         if ct is None:
             return _tape.handed_out(
                 np.zeros(np.shape(value), value.dtype)
@@ -166,6 +172,8 @@ class Pass:
 
 def _number(ct: Any, was: Any) -> Any:
     """A gradient as a number of its kind where the argument was one."""
+    if _trees.is_whole(was):
+        return ct
     if isinstance(was, np.generic) and isinstance(ct, np.ndarray):
         out = ct[()]
         _tape.alias(ct, out)
@@ -330,7 +338,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     what it gives."""
     if not primals:
         raise TypeError("vjp needs at least one argument of the function")
-    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), has_aux, True)
+    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), has_aux, True, True)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         return tuple(ran.gradients(ran.pull(_cotangents(ran, cotangent))))
@@ -376,7 +384,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 
 def _jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), False, False)
+    ran = Pass(_derived(f), primals, {}, tuple(range(len(primals))), False, False, True)
     return ran.out, _transposed(ran, tangents)
 
 
@@ -398,6 +406,8 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
             raise TypeError(
                 f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}"
             )
+        if _trees.is_whole(value) and not _is_none(tangent):
+            raise TypeError(f"the tangent of an integer is 0, or of JAX's float0, not {tangent!r}")
     tape = Tape()
     # Any cotangents would do; of zeros a write that no graph follows would not be seen.
     seeds = [
@@ -424,6 +434,13 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
             ct = np.zeros(np.shape(value), np.asarray(value).dtype)
         values.append(_tape.handed_out(ct if isinstance(value, np.ndarray) else _scalar(ct, value)))
     return _trees.rebuild(ran.out, iter(values).__next__)
+
+
+def _is_none(tangent: Any) -> bool:
+    """Is it a tangent that an integer can have?"""
+    return np.asarray(tangent).dtype == _trees.FLOAT0 or (
+        _trees.is_whole(tangent) and not np.any(tangent)
+    )
 
 
 def _scalar(ct: Any, value: Any) -> Any:

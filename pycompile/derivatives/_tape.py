@@ -140,8 +140,12 @@ class Tape:
         self.known[id(value)] = (value, slot)
         return slot
 
-    def know_given(self, value: Any) -> int:
-        """An argument of what is differentiated."""
+    def know_given(self, value: Any) -> int | None:
+        """An argument of what is differentiated; one of integers is a constant."""
+        if not is_number(value):
+            if isinstance(value, np.ndarray):
+                self.known[id(value)] = (value, None)
+            return None
         if isinstance(value, np.ndarray) and _views.is_crowded(place(value)):
             self.crowded.add(id(value))
         return self.know(value)

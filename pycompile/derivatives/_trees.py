@@ -108,8 +108,20 @@ def copied(tree: Any) -> Any:
 
 
 def other(value: Any) -> Any:
-    """Another object for the same array or number of NumPy's."""
+    """Another object for the same array or number of NumPy's; an integer itself."""
+    if not isinstance(value, np.ndarray) and is_whole(value):
+        return value
     return value.view() if isinstance(value, np.ndarray) else np.array(value)[()]
+
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])  # JAX's, of derivatives by integers
+
+
+def is_whole(value: Any) -> bool:
+    """Is it an int or bool, or an array of such, as no derivative is by?"""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biu"
+    return isinstance(value, int)
 
 
 def check_leaf(value: Any, path: str, what: str) -> None:

@@ -389,6 +389,40 @@ def test_a_derivative_in_a_function():
 # ---- rules of the program's own ----
 
 
+def test_integers_among_the_primals():
+    """Of vjp and jvp, as JAX has it: no derivative is by them, and their cotangents are of its float0."""
+
+    def f(x, n, rows, p):
+        return x[rows] ** n * p["k"] * p["y"], rows + 1
+
+    rows, p, ones = np.array([2, 0, 2]), {"y": 2.0, "k": 3, "on": True}, np.ones(3)
+    (out, more), pullback = vjp(f, X, 3, rows, p)
+    assert np.array_equal(out, X[rows] ** 3 * 3 * 2.0) and np.array_equal(more, [3, 1, 3])
+    x, n, by_rows, by_p = pullback((ones, more))
+    rows[:] = 1  # what is written meanwhile changes nothing
+    again = pullback((ones, more))[0]
+    expected = np.zeros_like(X)
+    np.add.at(expected, [2, 0, 2], 18 * X[[2, 0, 2]] ** 2)
+    assert np.allclose(x, expected) and np.array_equal(x, again)
+    assert n.shape == () and by_rows.shape == (3,) and by_p["k"].shape == by_p["on"].shape == ()
+    assert {each.dtype.names for each in (n, by_rows, by_p["k"], by_p["on"])} == {("float0",)}
+    assert np.isclose(by_p["y"], out.sum() / 2)  # rows were [2, 0, 2] in the forward pass
+
+    for tangent in (0, False, np.zeros((), n.dtype)):
+        out, direction = jvp(lambda x, n: x**n, (X, 3), (2 * X, tangent))
+        assert np.allclose(direction, 6 * X**3)
+    for tangent in (1, 0.0, np.zeros(2, int)):
+        with pytest.raises(TypeError, match="tangent"):
+            jvp(lambda x, n: x**n, (X, 3), (X, tangent))
+    assert [type(vjp(lambda x, n: (n, x), X, n)[0][0]) for n in (3, True, np.int8(3))] == [
+        int,
+        bool,
+        np.int8,
+    ]
+    with pytest.raises(pycompile.DerivativeError, match="no derivative"):
+        vjp(lambda x, name: x, X, "name")
+
+
 def test_custom_vjp():
     @pycompile.custom_vjp
     def f(x, k):
