@@ -114,6 +114,15 @@ def _is_library(scope: dict[str, Any]) -> bool:
 HEAP_TYPE = 1 << 9  # of a class that Python code, not C, has made (Py_TPFLAGS_HEAPTYPE)
 
 
+CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def _held(container: Any) -> Iterator[Any]:
+    """What it holds; no method of a subclass is called, which would be the program's code."""
+    base = next(base for base in CONTAINERS if isinstance(container, base))
+    return iter(dict.values(container)) if base is dict else base.__iter__(container)
+
+
 class Reached:
     """Whatever arrays and numbers are there before a call: constants, if a plan reads them."""
 
@@ -137,10 +146,8 @@ class Reached:
             self.seen[id(item)] = item
             if _tape.is_number(item):
                 self.found[id(item)] = item
-            elif isinstance(item, (list, tuple, set, frozenset)):
-                stack += item
-            elif isinstance(item, dict):
-                stack += item.values()
+            elif isinstance(item, CONTAINERS):
+                stack.extend(_held(item))
             elif isinstance(item, types.FunctionType):
                 stack += self.of_function(item)
             elif isinstance(item, types.MethodType):

@@ -165,3 +165,23 @@ def test_orders(expression):
 def test_a_mirrored_pad_has_no_rule():
     with pytest.raises(DerivativeError, match="of odd type"):
         grad(lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd").sum())(np.ones(4))
+
+
+class Unread(list):
+    """Its methods are the program's: whoever looks for constants must not call them."""
+
+    def __iter__(self):
+        raise AssertionError("not the program's call")
+
+    __radd__ = pop = extend = __iter__
+
+
+class UnreadDict(dict):
+    values = Unread.__iter__
+
+
+def test_what_a_function_reaches_is_found_without_its_methods():
+    weights = np.array([2.0, 3.0])
+    held, named = Unread([weights]), UnreadDict(w=weights)
+    f = lambda x: (x * held[0] * named["w"]).sum()  # noqa: E731
+    assert pycompile.grad(f)(np.ones(2)).tolist() == [4, 9]
