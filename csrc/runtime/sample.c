@@ -133,8 +133,8 @@ tell_slower(const Sample *sample, PyCodeObject *code)
 {
     char compiled[32], plain[32];
     int pairs = sample->won + sample->lost, share = sample->varies ? pairs : 1;
-    put_time(sample->least_plan_ns / share, compiled, sizeof compiled);
-    put_time(sample->least_plain_ns / share, plain, sizeof plain);
+    put_time(sample->compared_plan_ns / share, compiled, sizeof compiled);
+    put_time(sample->compared_plain_ns / share, plain, sizeof plain);
     log_emit(LOG_PERF_HINTS,
              "%s (%s:%d): calls like the last one took %s compiled and %s plain (%s of %d each); "
              "CPython runs them until they are compared again",
@@ -147,7 +147,8 @@ tell_slower(const Sample *sample, PyCodeObject *code)
 static bool
 is_even(const Sample *sample)
 {
-    return sample->varies && sample->least_plain_ns * 100 < sample->least_plan_ns * EVEN_PERCENT;
+    return sample->varies &&
+           sample->compared_plain_ns * 100 < sample->compared_plan_ns * EVEN_PERCENT;
 }
 
 static void
@@ -204,9 +205,9 @@ static int
 judge_alike(Sample *sample, int64_t plan_ns, int64_t plain_ns)
 {
     bool first = sample->won + sample->lost == 1;
-    if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
-    if (first || plain_ns < sample->least_plain_ns) sample->least_plain_ns = plain_ns;
-    bool slower = is_slower(sample->least_plan_ns, sample->least_plain_ns);
+    if (first || plan_ns < sample->compared_plan_ns) sample->compared_plan_ns = plan_ns;
+    if (first || plain_ns < sample->compared_plain_ns) sample->compared_plain_ns = plain_ns;
+    bool slower = is_slower(sample->compared_plan_ns, sample->compared_plain_ns);
     bool known = sample->won + sample->lost >= MOST_PAIRS ||
                  (slower ? sample->lost >= PAIRS_LOST : sample->won >= PAIRS_WON);
     return known ? slower : -1;
@@ -217,20 +218,20 @@ static int
 judge_varying(Sample *sample, int64_t plan_ns, int64_t plain_ns)
 {
     int pairs = sample->won + sample->lost;
-    if (pairs == 1) sample->least_plan_ns = sample->least_plain_ns = 0;
+    if (pairs == 1) sample->compared_plan_ns = sample->compared_plain_ns = 0;
     if (pairs == 1) sample->logs = sample->squares = 0;
     double more = log((double)Py_MAX(plan_ns - LEFT_NS, 1) / (double)Py_MAX(plain_ns, 1));
     more = fmax(-MOST_LOG, fmin(more, MOST_LOG)); /* one that had next to nothing to do */
     sample->logs += more;
     sample->squares += more * more;
-    sample->least_plan_ns += plan_ns;
-    sample->least_plain_ns += plain_ns;
-    bool slower = is_slower(sample->least_plan_ns / pairs, sample->least_plain_ns / pairs);
+    sample->compared_plan_ns += plan_ns;
+    sample->compared_plain_ns += plain_ns;
+    bool slower = is_slower(sample->compared_plan_ns / pairs, sample->compared_plain_ns / pairs);
     int least = sample->logs > 0 ? PAIRS_LOST : VARYING_WON;
     /* a little less than the root of `least`, since equal pairs are rounded */
     bool clear = pairs >= least && sample->logs * sample->logs >= (least - 0.01) * sample->squares;
     if (clear && slower == (sample->logs > 0)) return slower;
-    int64_t plans = sample->least_plan_ns, plains = sample->least_plain_ns;
+    int64_t plans = sample->compared_plan_ns, plains = sample->compared_plain_ns;
     bool against = sample->logs > 0 ? plans * EVEN_PERCENT < plains * 100
                                     : plains * EVEN_PERCENT < plans * 100;
     bool likely = sample->logs * sample->logs >= LIKELY * sample->squares;
@@ -243,8 +244,8 @@ judge_varying(Sample *sample, int64_t plan_ns, int64_t plain_ns)
 static int32_t
 varying_wait(const Sample *sample)
 {
-    int64_t plan_ns = sample->least_plan_ns;
-    int64_t more = Py_MAX(sample->least_plain_ns - plan_ns, 0);
+    int64_t plan_ns = sample->compared_plan_ns;
+    int64_t more = Py_MAX(sample->compared_plain_ns - plan_ns, 0);
     int calls = plan_ns / (sample->won + sample->lost) < LONG_NS ? 2 : 1;
     return (int32_t)Py_MIN(SHARE * calls * more / Py_MAX(plan_ns, 1), MOST_WAIT);
 }

@@ -36,8 +36,9 @@ typedef struct {
     bool varies;     /* these calls differ in their work: means decide */
     bool mixed;      /* … which one says depends on the call */
     int64_t plan_ns; /* of the run that the next plain call is compared with */
-    int64_t least_plan_ns, least_plain_ns; /* of this comparison; varies: the sums */
-    double logs, squares;                  /* varies: of the logarithms of the pairs' quotients */
+    int64_t compared_plan_ns,
+        compared_plain_ns; /* the least of this comparison; varies: the sums */
+    double logs, squares;  /* varies: of the logarithms of the pairs' quotients */
 } Sample;
 
 /* The balance of a plan: balance.c.  In ns, where 0 is unknown. */
