@@ -132,7 +132,7 @@ FOLDERS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             (
                 "Loops over elements",
                 "loop loop_scan loop_types loop_refuse loop_items loop_element loop_part loop_series "
-                "loop_append loop_list loop_tuples loop_draw loop_draw_python loop_either loop_class "
+                "loop_append loop_list loop_dict loop_tuples loop_draw loop_draw_python loop_either loop_class "
                 "loop_leave loop_side loop_before loop_calls loop_written loop_marks loop_why",
             ),
             (

@@ -137,6 +137,9 @@ class Program:
             (0, 0, 0, 0.3, 0.5)
         )  # of the statements, those that change lists
         self.queues = random.Random(f"queues {seed}")
+        self.dicts = random.Random(f"dicts {seed}")
+        self.keeps_dict = self.dicts.random() < 0.15
+        self.of_dict = self.dicts.choice(("int", "float", "numpy", "either"))
         self.deques = "K" if self.queues.random() < 0.4 else ""  # of the lists, what is a deque
 
     def pick(self, *choices: Any) -> Any:
@@ -517,6 +520,34 @@ class Program:
         }  # fmt: skip
         return self.change.choice(items[self.of_lists])
 
+    def dict_statement(self, indent: str) -> None:
+        """Counters, sums by key, what was seen last; now and then what a loop does not keep."""
+        name = self.dicts.choice((*self.variables, "k"))
+        keys = (name, f"int(w[{name}]) % 5", f"{name} % 3 - 1", f"h[{name}]", "k", "2**70", "True")
+        weights = (5, 4, 4, 2, 2, 0.1, 0.1)
+        key, other = self.dicts.choices(keys, weights, k=2)
+        values = {
+            "int": ("1", name, f"{name} * 2**40", f"int(w[{name}])"),
+            "float": ("0.5", f"float(x[{name}])"),
+            "numpy": (f"x[{name}]", f"y[{name}] * 2"),
+            "either": ("0.5", f"x[{name}]", "1"),
+        }[self.of_dict]
+        value = self.dicts.choice(values)
+        zero = "0" if self.of_dict == "int" else "0.0"
+        tested = self.dicts.choice(("if", "if", "if not"))
+        lines = self.dicts.choice(
+            (
+                [f"D[{key}] = D.get({key}, {zero}) + {value}"],
+                [f"if {key} in D:", f"    D[{key}] += {value}", "else:", f"    D[{key}] = {value}"],
+                [f"if {key} not in D:", f"    D[{key}] = {value}", "k = k + len(D) % 2"],
+                [f"{tested} {other} in D:", f"    s = D.get({other}, {zero})"],
+                [f"D[{key}] = {value}", "if D:", f"    D[{other}] = D[{key}]"],
+                [f"s = D[{other}]" if self.dicts.random() < 0.2 else f"D[{other}] = {value}"],
+                [f"del D[{key}]" if self.dicts.random() < 0.05 else f"D[{key}] = {value}"],
+            )
+        )
+        self.lines += [indent + line for line in lines]
+
     def append_to(self, name: str) -> str:
         if self.queues.random() < 0.7:
             return "append("
@@ -608,6 +639,9 @@ class Program:
 
     def statement(self, indent: str) -> None:
         self.budget -= 1
+        if self.variables and not self.in_helper and self.keeps_dict and self.dicts.random() < 0.5:
+            self.dict_statement(indent)
+            return
         if self.variables and not self.in_helper and self.change.random() < self.changes:
             self.list_statement(indent)
             return
@@ -918,6 +952,9 @@ class Program:
             self.lines.append(f"    H, C = {start}, {self.own.choice(('0', '0', 'w[0]', '7'))}")
         if self.sides:
             self.lines.append("    seen = {}")
+        if self.keeps_dict:
+            start = self.dicts.choice(("{}", "{}", "{}", "{1: 2}", "{3: 0.5, n: 1.5}", "{'a': 1}"))
+            self.lines.append(f"    D = {start}")
         if self.changes:
             self.of_lists = self.change.choice(("int", "int", "float", "numpy", "either", "pair"))
             first = self.list_item()
@@ -951,7 +988,7 @@ class Program:
             if self.appends and self.random.random() < 0.1:
                 self.comprehension("    ")
         results = [*self.numbers, *(name for name in self.lists if name != "q")]
-        results += ["T", "K"] * (self.changes > 0)
+        results += ["T", "K"] * (self.changes > 0) + ["D"] * self.keeps_dict
         results += ["seen"] * (self.sides > 0) + ["H", "C"] * (self.states > 0)
         self.lines.append(f"    return {', '.join(results) or 'n'}")
         return "\n".join(self.lines) + "\n"

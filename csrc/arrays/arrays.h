@@ -198,6 +198,7 @@ enum { ROWS_NUMBERS = 8 };
 typedef struct {
     bool tuple;
     bool tagged; /* before the numbers of an item is a word with its tag */
+    bool keyed;  /* the items are those of a dict, each a key and its value */
     uint8_t numbers;
     struct {
         uint8_t dtype;
@@ -223,7 +224,8 @@ PyObject *array_list_opened(const RowsForm *form, PyObject *items);
 /* The form of a number or tuple of numbers, tagged; false: it is none of those. */
 bool array_rows_form_of(PyObject *item, RowsForm *out);
 /* Callables: what array_list_opened makes of a list; … of the arguments as items; the array of two
-   ints of what that is; the list that is in the end in such an array: of (opened, array). */
+   ints of what that is; the list, or dict, that is in the end in such an array: of (opened,
+   array). */
 PyObject *array_list_open_callable(const RowsForm *form);
 PyObject *array_list_gather_callable(const RowsForm *form);
 PyObject *array_list_begin_callable(void);

@@ -83,6 +83,18 @@ list_of_rows(const RowsForm *form, const int64_t *rows, PyObject *before)
     return list;
 }
 
+/* As list_of_rows; keys that were there before stay the objects that they are. */
+static PyObject *
+dict_of_rows(const RowsForm *form, const int64_t *rows, PyObject *before)
+{
+    PyObject *items = list_of_rows(form, rows, before), *dict = items ? PyDict_New() : NULL;
+    int failed = dict == NULL || PyDict_MergeFromSeq2(dict, before, 1) < 0 ||
+                 PyDict_MergeFromSeq2(dict, items, 1) < 0;
+    Py_XDECREF(items);
+    if (failed) Py_CLEAR(dict);
+    return dict;
+}
+
 PyObject *
 array_rows_list(const RowsForm *form, const int64_t *rows)
 {
@@ -335,7 +347,8 @@ list_close(PyObject *self, PyObject *args)
     const int64_t *ints = opened != NULL ? two_ints(rows) : NULL;
     if (ints == NULL) return NULL;
     if (!is_as_opened(opened)) return PyErr_Format(PyExc_RuntimeError, "the list has changed");
-    return list_of_rows(PyCapsule_GetPointer(self, FORM_NAME), ints, opened->items);
+    const RowsForm *form = PyCapsule_GetPointer(self, FORM_NAME);
+    return (form->keyed ? dict_of_rows : list_of_rows)(form, ints, opened->items);
 }
 
 PyObject *

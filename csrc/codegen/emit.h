@@ -331,6 +331,7 @@ void region_streams(Emit *e);
 void region_draw(Emit *e, int32_t at);
 
 /* region_log.c: what a kept loop overwrites */
+extern const char DICT_TEXT[];      /* … and one with such that change dicts */
 extern const char LOG_ABI_TEXT[];   /* what a file with kept loops has at its top */
 extern const char DRIVE_ABI_TEXT[]; /* … with drives */
 /* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */

@@ -369,6 +369,18 @@ codegen_has_region(const Program *program)
     return false;
 }
 
+/* Does a kept loop change a dict? */
+static bool
+has_dict(const Program *program)
+{
+    for (int i = 0; i < program->kernels.len; i++) {
+        const RegionLoop *region = program->kernels.at[i]->region;
+        for (int k = 0; region != NULL && k < region->arrays.len; k++)
+            if (region->arrays.at[k].keyed) return true;
+    }
+    return false;
+}
+
 /* `quick`: all kernels; else the careful variants of kept loops alone. */
 static int
 write_file(const Graph *graph, const Program *program, bool comments, int vector_bytes, bool quick,
@@ -406,6 +418,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     if (graph->fast) text_put(out, CONTRACT_TEXT);
     text_put(out, KERNEL_ABI_TEXT);
     if (codegen_has_region(program)) text_put(out, LOG_ABI_TEXT);
+    if (has_dict(program)) text_put(out, DICT_TEXT);
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
     if (quick) drive_head(program, all.turned, out);

@@ -9,8 +9,50 @@
 
    Items that are taken from the front stay where they are: `gone` counts their words.  An append
    that finds no room moves the others there once most of the words are such.  One before the first
-   that finds none moves them as far to the back as there are words. */
+   that finds none moves them as far to the back as there are words.
+
+   A dict has an index besides, a table with open addresses: for each item the number of its place's
+   word plus one, where the key's hash says or behind that; it is half full at most. */
 #include "emit.h"
+
+const char DICT_TEXT[] =
+    "static inline uint64_t dict_hash(int64_t key)\n"
+    "{\n"
+    "    const uint64_t mixed = (uint64_t)key * 0x9e3779b97f4a7c15ull;\n"
+    "    return mixed ^ mixed >> 32;\n"
+    "}\n"
+    "static inline int64_t dict_find(const char *rows, const int64_t *index, uint64_t mask,\n"
+    "                                int64_t key)\n"
+    "{\n"
+    "    for (uint64_t at = dict_hash(key);; at++) {\n"
+    "        const int64_t place = index[at & mask];\n"
+    "        int64_t other;\n"
+    "        if (!place) return -1;\n"
+    "        __builtin_memcpy(&other, rows + 8 * place, 8);\n"
+    "        if (other == key) return place - 1;\n"
+    "    }\n"
+    "}\n"
+    "static inline void dict_add(int64_t *index, uint64_t mask, int64_t key, int64_t place)\n"
+    "{\n"
+    "    uint64_t at = dict_hash(key);\n"
+    "    while (index[at & mask]) at++;\n"
+    "    index[at & mask] = place + 1;\n"
+    "}\n"
+    "/* An index of all items, with room for as many more; nonzero: fail. */\n"
+    "static int dict_index(KernelLog *log, int64_t list, const char *rows, int64_t used,\n"
+    "                      int64_t **index, uint64_t *mask)\n"
+    "{\n"
+    "    int64_t size = 64, room, key;\n"
+    "    while (size < 4 * (used / 3)) size *= 2;\n"
+    "    if (!(*index = (int64_t *)log->grow(log, list, size, &room))) return 1;\n"
+    "    __builtin_memset(*index, 0, (uint64_t)size * 8);\n"
+    "    *mask = (uint64_t)size - 1;\n"
+    "    for (int64_t place = 0; place < used; place += 3) {\n"
+    "        __builtin_memcpy(&key, rows + 8 * (place + 1), 8);\n"
+    "        dict_add(*index, *mask, key, place);\n"
+    "    }\n"
+    "    return 0;\n"
+    "}\n";
 
 static int
 words_of(const Emit *e, int32_t at)
@@ -43,6 +85,11 @@ region_lists(Emit *e)
                   "    __builtin_memcpy(rows%d, *(const void *const *)q%d, (uint64_t)used%d * 8);",
                   i, q, i);
         emit_line(e, "}");
+        if (!r->arrays.at[i].keyed) continue;
+        emit_line(e, "int64_t *index%d;", i);
+        emit_line(e, "uint64_t mask%d;", i);
+        emit_line(e, "if (dict_index(log, %d, rows%d, used%d, &index%d, &mask%d)) return 1;",
+                  LOG_ARRAYS + list_number(e, i), i, i, i, i);
     }
 }
 
@@ -56,13 +103,14 @@ put_word(Emit *e, int list, const char *place, int offset, int32_t at)
               name, name);
 }
 
+/* The arguments from number `first` on are the item's words. */
 static void
-emit_append(Emit *e, const Instr *v)
+emit_append(Emit *e, const Instr *v, int first)
 {
     int words = 0, list = v->operand;
     char place[16];
     snprintf(place, sizeof place, "used%d", list);
-    for (int k = 0; k < v->nargs; k++) words += words_of(e, v->args[k]);
+    for (int k = first; k < v->nargs; k++) words += words_of(e, v->args[k]);
     emit_line(e, "if (RARELY(used%d + %d > room%d) && gone%d > used%d / 4 * 3) {", list, words,
               list, list, list);
     emit_line(e, "    used%d -= gone%d;", list, list);
@@ -73,7 +121,7 @@ emit_append(Emit *e, const Instr *v)
     emit_line(e, "if (RARELY(used%d + %d > room%d) &&", list, words, list);
     emit_line(e, "    !(rows%d = log->grow(log, %d, used%d + %d, &room%d))) %s", list,
               list_number(e, list), list, words, list, REGION_FAIL);
-    for (int k = 0, word = 0; k < v->nargs; word += words_of(e, v->args[k++]))
+    for (int k = first, word = 0; k < v->nargs; word += words_of(e, v->args[k++]))
         put_word(e, list, place, word, v->args[k]);
     emit_line(e, "used%d += %d;", list, words);
 }
@@ -97,6 +145,52 @@ emit_unshift(Emit *e, const Instr *v, int64_t words)
     emit_line(e, "gone%d -= %d;", list, (int)words);
     snprintf(place, sizeof place, "gone%d", list);
     for (int k = 0; k < v->nargs; k++) put_word(e, list, place, k, v->args[k]);
+}
+
+static void
+emit_find(Emit *e, const Instr *v, int32_t at)
+{
+    char key[16];
+    region_name(e, v->args[0], key, sizeof key);
+    emit_line(e, "const i64 v%d = dict_find(rows%d, index%d, mask%d, %s);", at, v->operand,
+              v->operand, v->operand, key);
+}
+
+static void
+emit_entry(Emit *e, int32_t at, int64_t word)
+{
+    const Instr *v = instr_at(e, at);
+    char place[16], otherwise[16];
+    region_name(e, v->args[0], place, sizeof place);
+    emit_line(e, "%s v%d;", dtype_name(v->dtype), at);
+    if (v->nargs > 1) {
+        region_name(e, v->args[1], otherwise, sizeof otherwise);
+        emit_line(e, "if (%s < 0) v%d = %s; else", place, at, otherwise);
+    } else {
+        emit_line(e, "if (RARELY(%s < 0)) %s", place, REGION_FAIL);
+    }
+    emit_line(e, "__builtin_memcpy(&v%d, rows%d + 8 * (%s + %d), sizeof v%d);", at, v->operand,
+              place, (int)word, at);
+}
+
+static void
+emit_set(Emit *e, const Instr *v)
+{
+    enum { PLACE, TAG, KEY, VALUE };
+    int list = v->operand;
+    char place[16], key[16];
+    region_name(e, v->args[PLACE], place, sizeof place);
+    region_name(e, v->args[KEY], key, sizeof key);
+    emit_line(e, "if (%s >= 0) {", place);
+    put_word(e, list, place, 0, v->args[TAG]);
+    put_word(e, list, place, 2, v->args[VALUE]);
+    emit_line(e, "} else {");
+    emit_append(e, v, TAG);
+    emit_line(e, "if ((uint64_t)used%d / 3 * 2 <= mask%d)", list, list);
+    emit_line(e, "    dict_add(index%d, mask%d, %s, used%d - 3);", list, list, key, list);
+    emit_line(e, "else if (dict_index(log, %d, rows%d, used%d, &index%d, &mask%d)) %s",
+              LOG_ARRAYS + list_number(e, list), list, list, list, list, REGION_FAIL);
+    emit_line(e, "}");
 }
 
 /* Declares `w`, with the instruction's number: where the item at the index begins. */
@@ -138,7 +232,10 @@ region_list(Emit *e, int32_t at)
     const Node *node = graph_node(e->graph, v->node);
     const int64_t *ints = node->attrs.ints;
     switch (node->op) {
-    case OP_element_append: emit_append(e, v); break;
+    case OP_element_append: emit_append(e, v, 0); break;
+    case OP_element_find: emit_find(e, v, at); break;
+    case OP_element_entry: emit_entry(e, at, ints[1]); break;
+    case OP_element_set: emit_set(e, v); break;
     case OP_element_unshift: emit_unshift(e, v, ints[0]); break;
     case OP_element_put: emit_put(e, at, ints); break;
     case OP_element_item: emit_item(e, at, ints); break;

@@ -252,15 +252,21 @@ op_writes_element(Op op)
 {
     return op == OP_element_store || op == OP_element_append || op == OP_element_put ||
            op == OP_element_pop || op == OP_element_shift || op == OP_element_unshift ||
-           op == OP_element_draw;
+           op == OP_element_set || op == OP_element_draw;
 }
-/* One that reads or changes what a loop has of a list. */
+/* One that looks for a key. */
+static inline bool
+op_is_of_dict(Op op)
+{
+    return op == OP_element_find || op == OP_element_entry || op == OP_element_set;
+}
+/* One that reads or changes what a loop has of a list, or a dict. */
 static inline bool
 op_is_of_list(Op op)
 {
     return op == OP_element_append || op == OP_element_put || op == OP_element_pop ||
            op == OP_element_shift || op == OP_element_unshift || op == OP_element_item ||
-           op == OP_element_length;
+           op == OP_element_length || op_is_of_dict(op);
 }
 /* A loop that gives the sum of what its iterations leave. */
 static inline bool

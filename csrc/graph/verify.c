@@ -278,12 +278,16 @@ check_list(const Check *c, NodeId id, const Node *node)
     const Type *rows = arg_type(c, node, 0);
     if (node->op == OP_element_append) return check_append(c, id, node);
     RULE(rows->rank == 1 && rows->dtype == DT_I64 && rows->form == FORM_ARRAY, "rows are two ints");
-    bool item = node->op == OP_element_item, put = node->op == OP_element_put;
+    bool item = node->op == OP_element_item || node->op == OP_element_entry;
+    bool put = node->op == OP_element_put, entry = node->op == OP_element_entry;
     bool unshift = node->op == OP_element_unshift;
     RULE(node->attrs.nints == 1 + item && node->attrs.ints[0] > 0, "an item has no words");
     RULE(!item || (node->attrs.ints[1] >= 0 && node->attrs.ints[1] < node->attrs.ints[0]),
          "an item has fewer words");
     RULE(!put || node->nargs == 2 + node->attrs.ints[0], "an item has another number of words");
+    RULE(!op_is_of_dict(node->op) || node->attrs.ints[0] == 3, "an item of a dict has three words");
+    RULE(node->op != OP_element_set || node->nargs == 5, "a pair has another number of words");
+    RULE(!entry || node->nargs == 2 || node->nargs == 3, "an entry has a place");
     RULE(!unshift || node->nargs == 1 + node->attrs.ints[0], "an item has another number of words");
     RULE(!op_writes_element(node->op) || type_same_layout(rows, &node->type),
          "the new version has another type");

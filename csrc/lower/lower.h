@@ -46,6 +46,8 @@ typedef struct {
 
 /* The most arrays whose old elements a kept loop logs. */
 enum { LOG_ARRAYS = 32 };
+/* Lists, and behind them the indices of those that are dicts. */
+enum { LOG_LISTS = 2 * LOG_ARRAYS };
 
 /* A kernel in parts is called once more with this as `begin` when all parts are done. */
 enum { PARTS_DONE = -1 };

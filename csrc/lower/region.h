@@ -24,6 +24,7 @@ typedef struct {
     bool stored; /* the loop writes it; the quick variant logs old elements */
     bool logged; /* an input's memory, written in place: the careful one logs them, too */
     bool grows;  /* it is what the loop has of a list: element_append in graph/graph.h */
+    bool keyed;  /* … of a dict */
     bool draws;  /* it is a stream of random numbers */
     bool unit;   /* in the array seen, the elements of a row lie side by side: assumed of others */
 } RegionArray;

@@ -38,6 +38,9 @@ list_text(Op op)
     case OP_element_shift: return "shift";
     case OP_element_unshift: return "unshift";
     case OP_element_item: return "item of";
+    case OP_element_find: return "find in";
+    case OP_element_entry: return "entry of";
+    case OP_element_set: return "set in";
     default: return "length of";
     }
 }

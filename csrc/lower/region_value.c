@@ -284,6 +284,7 @@ region_add_list(Build *b, NodeId id)
                    .node = id};
     int32_t made = region_emit(b, instr, node->nargs - 1, args);
     b->out->arrays.at[array].grows = true;
+    b->out->arrays.at[array].keyed |= op_is_of_dict(node->op);
     if (writes) {
         b->array[id] = array + 1;
         b->newest[array] = id;

@@ -36,7 +36,8 @@ is_candidate(const Node *node)
     case KIND_UFUNC: return node->type.dtype != DT_OBJECT;
     case KIND_ELEMENT:
         return node->op == OP_element_load || node->op == OP_element_item ||
-               node->op == OP_element_length;
+               node->op == OP_element_length || node->op == OP_element_find ||
+               node->op == OP_element_entry;
     default: return true;
     }
 }

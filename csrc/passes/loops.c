@@ -71,7 +71,8 @@ is_told(const Node *node)
     case KIND_COPY: return node->type.form != FORM_ARRAY;
     case KIND_ELEMENT:
         return node->op == OP_element_load || node->op == OP_element_item ||
-               node->op == OP_element_length || node->op == OP_element_store;
+               node->op == OP_element_length || node->op == OP_element_find ||
+               node->op == OP_element_entry || node->op == OP_element_store;
     default: return false;
     }
 }

@@ -30,7 +30,7 @@ log_free(RegionLog *log)
     if (log == NULL) return;
     PyMem_RawFree(log->seen.from);
     PyMem_RawFree(log->copies);
-    for (int i = 0; i < LOG_ARRAYS; i++) PyMem_RawFree(log->list[i].words);
+    for (int i = 0; i < LOG_LISTS; i++) PyMem_RawFree(log->list[i].words);
     mem_free(log);
 }
 
@@ -45,7 +45,7 @@ void
 region_log_give(Plan *plan, RegionLog *log)
 {
     int64_t bytes = log->room * (int64_t)sizeof(LogEntry) + log->bytes;
-    for (int i = 0; i < LOG_ARRAYS; i++) bytes += log->list[i].room * LIST_WORD;
+    for (int i = 0; i < LOG_LISTS; i++) bytes += log->list[i].room * LIST_WORD;
     bool small = bytes <= SPARE_LIMIT;
     if (plan->spare_log == NULL && small)
         plan->spare_log = log;

@@ -21,7 +21,7 @@ struct RegionLog {
     bool copied, appended;
     LogArray array[LOG_ARRAYS];
     bool even[LOG_ARRAYS]; /* all elements are the same: the copy is one of them */
-    LogList list[LOG_ARRAYS];
+    LogList list[LOG_LISTS];
     PyThreadState *thread;
     bool released, interrupted;
     bool sent; /* behind a collective: a signal waits */

@@ -266,6 +266,16 @@ def table_dict(i):
     return names[int(i[3])], names.get(int(i[0]), "?"), names.get(int(i[4])), i * 2
 
 
+@construct("whether a dict of constants has a key out of an array, by None", I)
+def table_none(i):
+    numbers, n = {0: 5, 1: 7}, 0
+    if numbers.get(int(i[0])) is None:
+        n += 1
+    if numbers.get(int(i[4])) is not None:
+        n += 2
+    return n, numbers.get(int(i[3])) is None, i * 2
+
+
 @construct("a dict of numbers with keys out of an array", I)
 def table_numbers(i):
     weights = {-3: 0.5, -2: 0.25, -1: 1.0, 0: 2.0, 1: 3.0, 2: 4.0}

@@ -97,16 +97,16 @@ def test_a_hint_is_given_once_by_explain():
 
 
 def sums(x):
-    s = {0: 0.0}
+    s = {"a": 0.0}
     for i in range(len(x)):
-        s[0] += x[i]
+        s["a"] += x[i]
     return s
 
 
 def largest(x):
-    t = {0: 0.0}
+    t = {"a": 0.0}
     for i in range(len(x)):
-        t[0] = max(t[0], x[i])
+        t["a"] = max(t["a"], x[i])
     return t
 
 

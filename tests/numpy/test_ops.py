@@ -104,6 +104,12 @@ PROGRAMS = [
     return left
     """,
     """
+    counts = {}
+    for i in range(len(x)):
+        counts[i & 1] = counts.get(i & 1, 0) + 1
+    return counts
+    """,
+    """
     rng = np.random.default_rng(5)
     for i in range(len(x)):
         x[i] = rng.integers(9)

@@ -83,7 +83,9 @@ follow_test(Interp *in, const Instr *instr)
     bool result;
     if (instr->kind == I_CONTAINS) {
         Value *found;
-        Answer loose = loose_contains(in, left, right, &found);
+        ListUse use = {.does = LIST_HAS, .list = right, .key = left};
+        Answer loose = right->kind == V_GROWN_DICT ? loop_list(in, &use, &found)
+                                                   : loose_contains(in, left, right, &found);
         if (loose == ANSWER_YES && instr->arg != 0)
             loose = operate_unary(in, I_UNARY_NOT, found, &found);
         if (loose != ANSWER_NO) {

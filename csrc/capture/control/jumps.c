@@ -98,7 +98,8 @@ static Answer
 branch(Interp *in, const Instr *instr, Value *condition)
 {
     const Activation *a = in->top;
-    bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP;
+    bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP ||
+                    instr->kind == I_JUMP_IF_NOT_NONE;
     bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
     int to[2], depth[2];
     to[on_false] = instr->target;
@@ -236,13 +237,15 @@ jump_back(Interp *in, const Instr *instr)
     return a->back_jumps > most ? unrolled_too_far(in, most) : ANSWER_YES;
 }
 
+/* By the truth of the value, which stands for the one on top of the stack. */
 static Answer
-conditional(Interp *in, const Instr *instr)
+conditional(Interp *in, const Instr *instr, Value *value)
 {
-    Value *value = top_value(in, 1), *node;
+    Value *node;
     if (value == NULL) return ANSWER_ERROR;
     int known;
-    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP ||
+                   instr->kind == I_JUMP_IF_NONE;
     bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
     Answer answer = value_truth(in, value, &known, &node);
     if (answer != ANSWER_YES) return answer;
@@ -265,6 +268,12 @@ none_test(Interp *in, const Instr *instr)
 {
     Value *value = top_value(in, 1), *none = value_const(in, Py_None);
     if (value == NULL || none == NULL) return ANSWER_ERROR;
+    if (value_is_loose(in, value)) {
+        Value *both[2] = {value, none}, *same;
+        PyObject *is = module_kept(in, "operator", "is_");
+        Answer asked = is ? loose_call(in, is, 2, both, &same) : ANSWER_ERROR;
+        if (asked != ANSWER_NO) return asked == ANSWER_YES ? conditional(in, instr, same) : asked;
+    }
     bool is_none;
     Answer answer = operate_is(in, value, none, &is_none);
     bool jump = is_none == (instr->kind == I_JUMP_IF_NONE);
@@ -369,6 +378,6 @@ follow_jump(Interp *in, const Instr *instr)
     case I_JUMP_IF_NOT_NONE: return none_test(in, instr);
     case I_GET_ITER: return get_iter(in);
     case I_FOR_ITER: return for_iter(in, instr);
-    default: return conditional(in, instr);
+    default: return conditional(in, instr, top_value(in, 1));
     }
 }

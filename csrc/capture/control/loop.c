@@ -149,7 +149,7 @@ carry_learnt(Interp *in, Body *b)
     if (n < 0) return ANSWER_ERROR;
     for (int i = 0; i < n; i++)
         TRY(value_can_draw(in, learnt[i].array) ? loop_carry_stream(in, b, learnt[i].array)
-            : loop_is_list(in, learnt[i].array)
+            : loop_is_list(in, learnt[i].array) || loop_is_dict(learnt[i].array)
                 ? loop_carry_list(in, b, learnt[i].array, learnt[i].learnt)
                 : carry_array(in, b, learnt[i].array, -1));
     return ANSWER_YES;
@@ -167,7 +167,8 @@ arrays_ready(Interp *in, Body *b)
         if (array != NULL && array->kind == V_CELL) TRY(cell_load(in, array, &array));
         if (array == NULL) return ANSWER_ERROR;
         array = part_whole(array);
-        bool list = loop_is_list(in, array) && stored < 0 && !in->attempt.marks->no_lists;
+        bool list = (loop_is_list(in, array) || loop_is_dict(array)) && stored < 0 &&
+                    !in->attempt.marks->no_lists;
         TRY(list ? loop_carry_list(in, b, array, &changes) : carry_array(in, b, array, slot));
     }
     return ANSWER_YES;

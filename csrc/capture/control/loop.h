@@ -182,9 +182,27 @@ Answer loop_open_list(Interp *in, Loop *loop, int number, Value *list, const Loo
 /* An item of this form is added, or put in place: the words, the tag first.  *moved: it is an item
    of the list.  May start capture again. */
 Answer loop_list_words(Interp *in, int number, Value *item, NodeId *words, bool *moved);
+/* Makes the form one of items of both; false: there is none. */
+bool loop_form_join(RowsForm *form, const RowsForm *other);
+/* Has each number one word, and Python's a class that a word tells? */
+bool loop_form_fits(const RowsForm *form);
+/* A step that makes an object of the arguments. */
+Answer loop_object_step(Interp *in, PyObject *callable, int nargs, const NodeId *args, NodeId *out);
+/* Notes of a number that may be Python's or NumPy's how the tag tells which it is. */
+Answer loop_note_class(Interp *in, Value *number, Value *tag, int place, DType dtype);
 /* Behind the outermost loop: an effect gives it its new items. */
 Answer loop_close_list(Interp *in, const Loop *loop, int number);
-/* From here on nothing is known of the lists' items. */
+
+/* loop_dict.c: is it a dict that a loop may change? */
+bool loop_is_dict(const Value *value);
+/* As loop_open_list, the form and the object of which the steps are made. */
+Answer loop_open_dict(Interp *in, Value *dict, RowsForm *form, NodeId *out);
+/* Does that with the dict number `number` of the loop. */
+Answer loop_dict(Interp *in, int number, const ListUse *use, Value **out);
+/* At commit it gets these items, another dict. */
+Answer loop_fill_dict(Interp *in, Value *dict, Value *items);
+
+/* loop_append.c: from here on nothing is known of the lists' items. */
 void loop_lists_grow(const Body *b);
 /* Behind the outermost loop: its lists become longer at commit. */
 Answer loop_extend_lists(Interp *in, const Body *b, const StreamsClosed *closed);

@@ -161,6 +161,7 @@ loop_lists_grow(const Body *b)
         Value *list = b->loop->list[b->array[i]];
         bool changes = b->loop->form[b->array[i]].tagged;
         bool object = list != NULL && list->kind == V_OBJECT && !deque_check(list->object);
+        if (list != NULL && list->kind == V_DICT) list->kind = V_GROWN_DICT;
         if (list != NULL && (list->kind == V_LIST || (changes && object))) list->kind = V_GROWN;
     }
 }
@@ -179,7 +180,8 @@ loop_is_from_before(const Interp *in, const Value *list)
 {
     const Turn *turn = in->turn;
     while (turn->around != NULL) turn = turn->around;
-    if (list->source != NO_SOURCE || list->kind == V_GROWN) return true;
+    if (list->source != NO_SOURCE || list->kind == V_GROWN || list->kind == V_GROWN_DICT)
+        return true;
     for (int i = 0; i < turn->made; i++)
         if (in->attempt.values.at[i] == list) return true;
     return false;

@@ -362,7 +362,7 @@ static bool
 stores_class(const Loop *loop, NodeId id, const Node *node, int k)
 {
     bool stores = node->op == OP_element_append || node->op == OP_element_unshift ||
-                  (node->op == OP_element_put && k > 1);
+                  (node->op == OP_element_put && k > 1) || (node->op == OP_element_set && k > 2);
     return stores && !loop_moves(loop, id);
 }
 

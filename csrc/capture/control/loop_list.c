@@ -27,9 +27,8 @@ static const char NO_NUMBERS[] = "items of a list that are no numbers of one typ
 
 /* ---- forms ---- */
 
-/* Makes the form one of items of both; false: there is none. */
-static bool
-form_join(RowsForm *form, const RowsForm *other)
+bool
+loop_form_join(RowsForm *form, const RowsForm *other)
 {
     if (other->numbers == 0) return true;
     if (form->numbers == 0) {
@@ -47,9 +46,8 @@ form_join(RowsForm *form, const RowsForm *other)
     return true;
 }
 
-/* Has each number one word, and Python's a class that a word tells? */
-static bool
-form_fits(const RowsForm *form)
+bool
+loop_form_fits(const RowsForm *form)
 {
     for (int i = 0; i < form->numbers; i++) {
         DType dtype = (DType)form->number[i].dtype;
@@ -87,7 +85,7 @@ form_of_list(Interp *in, Value *list, RowsForm *out)
         } else {
             TRY(loop_item_nodes(in, item, &form, nodes));
         }
-        if (!form_fits(&form) || !form_join(out, &form)) return ANSWER_NO;
+        if (!loop_form_fits(&form) || !loop_form_join(out, &form)) return ANSWER_NO;
     }
     out->tagged = true;
     return ANSWER_YES;
@@ -168,9 +166,8 @@ known_items(Interp *in, const Value *list)
     return items;
 }
 
-/* A step that makes an object of the arguments. */
-static Answer
-object_step(Interp *in, PyObject *callable, int nargs, const NodeId *args, NodeId *out)
+Answer
+loop_object_step(Interp *in, PyObject *callable, int nargs, const NodeId *args, NodeId *out)
 {
     Type type = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     if (keep(in, callable) == NULL) return ANSWER_ERROR;
@@ -184,7 +181,7 @@ open_outside(Interp *in, Value *list, const RowsForm *form, NodeId *out)
     PyObject *sample = keep(in, PyList_New(0));
     if (sample == NULL) return ANSWER_ERROR;
     TRY(object_input(in, list, sample, &object));
-    return object_step(in, array_list_open_callable(form), 1, &object->node, out);
+    return loop_object_step(in, array_list_open_callable(form), 1, &object->node, out);
 }
 
 /* A list that the graph makes, or has changed. */
@@ -211,7 +208,7 @@ open_made(Interp *in, Value *list, const RowsForm *form, NodeId *out)
         if (form->tuple && !is_alone(in, list->items[i])) return ANSWER_NO;
         TRY(loop_item_nodes(in, list->items[i], &ignored, &nodes[i * form->numbers]));
     }
-    return object_step(in, array_list_gather_callable(form), count, nodes, out);
+    return loop_object_step(in, array_list_gather_callable(form), count, nodes, out);
 }
 
 Answer
@@ -224,8 +221,10 @@ loop_open_list(Interp *in, Loop *loop, int number, Value *list, const LoopWrite 
     const Config *config = in->request->config;
     if (config != NULL && config->backend_call != NULL) return ANSWER_NO;
     *form = learnt->form;
-    Answer answer = form_of_list(in, list, form);
-    if (answer == ANSWER_YES)
+    bool dict = loop_is_dict(list);
+    Answer answer =
+        dict ? loop_open_dict(in, list, form, &loop->opened[number]) : form_of_list(in, list, form);
+    if (answer == ANSWER_YES && !dict)
         answer = is_from_outside(list) ? open_outside(in, list, form, &loop->opened[number])
                                        : open_made(in, list, form, &loop->opened[number]);
     if (answer != ANSWER_YES) return answer;
@@ -276,6 +275,7 @@ loop_close_list(Interp *in, const Loop *loop, int number)
     if (sample == NULL || close == NULL) return ANSWER_ERROR;
     TRY(node_extern(in, close, 2, args, &type, &node));
     TRY(object_value(in, node, sample, &items));
+    if (list->kind == V_GROWN_DICT) return loop_fill_dict(in, list, items);
     if (list->source == NO_SOURCE) list->nitems = 0; /* it is made without those of before */
     bool deque = holder != list || deque_check(list->object);
     return deque ? fill_deque(in, holder, items) : fill_list(in, list, items);
@@ -302,13 +302,13 @@ loop_list_words(Interp *in, int number, Value *item, NodeId *words, bool *moved)
     RowsForm *own = &in->loop->form[number], form, joined = *own;
     int64_t classes = 0;
     Answer answer = loop_item_nodes(in, item, &form, words + 1);
-    if (answer == ANSWER_NO || !form_fits(&form))
+    if (answer == ANSWER_NO || !loop_form_fits(&form))
         return interp_break(in, BREAK_UNROLL, "%s", NO_NUMBERS);
     if (answer != ANSWER_YES) return answer;
     words[0] = tag_of_moved(in->loop, number, item);
     *moved = words[0] != NO_NODE;
     if (*moved) return ANSWER_YES;
-    if (!form_join(&joined, &form)) return interp_break(in, BREAK_UNROLL, "%s", NO_NUMBERS);
+    if (!loop_form_join(&joined, &form)) return interp_break(in, BREAK_UNROLL, "%s", NO_NUMBERS);
     joined.tagged = true;
     if (memcmp(&joined, own, sizeof joined) != 0)
         return loop_learn_change(in, in->loop->list[number], &joined);
@@ -339,9 +339,8 @@ item_word(Interp *in, int number, NodeId index, int word, DType dtype, Form form
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Notes of a number that may be Python's or NumPy's how the tag tells which it is. */
-static Answer
-note_class(Interp *in, Value *number, Value *tag, int place, DType dtype)
+Answer
+loop_note_class(Interp *in, Value *number, Value *tag, int place, DType dtype)
 {
     Value *bit = value_const_new(in, PyLong_FromLong(1L << place)),
           *zero = value_const_new(in, PyLong_FromLong(0));
@@ -363,7 +362,7 @@ item_number(Interp *in, int number, NodeId index, Value *tag, int i, Value **out
     TRY(item_word(in, number, index, 1 + i, dtype, python ? FORM_PYTHON : FORM_SCALAR, out));
     SeriesItem read = {.node = (*out)->node, .changes = true};
     if (!loop->fresh[number] && VEC_PUSH(in->arena, &in->items, read) < 0) return ANSWER_ERROR;
-    return either ? note_class(in, *out, tag, i, dtype) : ANSWER_YES;
+    return either ? loop_note_class(in, *out, tag, i, dtype) : ANSWER_YES;
 }
 
 /* Of a list that is empty before the loop, and to which nothing has been appended so far, an item
@@ -444,18 +443,20 @@ list_length(Interp *in, int number, Value **out)
 Answer
 loop_list(Interp *in, const ListUse *use, Value **out)
 {
-    static const RowsForm unknown = {.tagged = true};
     Value *list = use->list;
     NodeId index;
+    bool dict = loop_is_dict(list);
+    const RowsForm unknown = {.tagged = true, .tuple = dict, .keyed = dict};
     bool series = list->kind == V_SERIES && list->type == &PyList_Type;
-    if (in->loop == NULL || in->attempt.marks->no_lists || !(series || loop_is_list(in, list)) ||
-        !loop_is_from_before(in, list))
+    if (in->loop == NULL || in->attempt.marks->no_lists ||
+        !(series || dict || loop_is_list(in, list)) || !loop_is_from_before(in, list))
         return ANSWER_NO;
     int number = loop_list_number(in->loop, list);
     if (number < 0 || !in->loop->form[number].tagged || !loop_carries(in, list)) {
         if (series && series_open(in, list) < 0) return ANSWER_ERROR;
         return loop_learn_change(in, list, &unknown);
     }
+    if (dict && use->does != LIST_LENGTH) return loop_dict(in, number, use, out);
     switch (use->does) {
     case LIST_LENGTH: return list_length(in, number, out);
     case LIST_UNSHIFT: return list_unshift(in, number, use->item);

@@ -28,6 +28,7 @@ loop_follows(const Instr *instr)
     case I_BINARY:
     case I_COMPARE:
     case I_IS:
+    case I_CONTAINS:
     case I_SUBSCRIPT:
     case I_STORE_SUBSCRIPT:
     case I_STORE_ATTR:

@@ -12,7 +12,6 @@ static const char *
 in_words(const Decoded *d, int number)
 {
     switch (d->instrs[number].kind) {
-    case I_CONTAINS: return "a test with `in`";
     case I_RETURN: return "a return";
     case I_YIELD: return "a yield";
     case I_RAISE: return "a raise";

@@ -371,6 +371,9 @@ operator_is(Interp *in, Value *left, Value *right, bool *out)
             return answer;
         }
         if (other->kind == V_OBJECT && value_guard_type(in, other) < 0) return ANSWER_ERROR;
+        if (value_is_loose(in, other))
+            return interp_break(in, BREAK_OPERATOR,
+                                "identity of an object that only the run makes");
         if (other->kind != V_OBJECT || Py_TYPE(other->object) != Py_TYPE(constant->object)) {
             *out = false;
             return ANSWER_YES;

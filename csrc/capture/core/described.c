@@ -100,8 +100,9 @@ describe_name(Interp *Py_UNUSED(in), Value *value)
 }
 
 const char *
-describe_grown(Interp *Py_UNUSED(in), Value *Py_UNUSED(value))
+describe_grown(Interp *Py_UNUSED(in), Value *value)
 {
+    if (value->kind == V_GROWN_DICT) return "a dict that a loop has changed";
     return "a list to which a loop has appended";
 }
 

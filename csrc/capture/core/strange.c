@@ -90,7 +90,7 @@ value_break(const Value *value, BreakCode otherwise)
 {
     PyObject *object = value->object;
     if (value->kind == V_DEVICE) return BREAK_DEVICE;
-    if (value->kind == V_GROWN) return BREAK_GROWN;
+    if (value->kind == V_GROWN || value->kind == V_GROWN_DICT) return BREAK_GROWN;
     if (value->kind == V_SERIES) return BREAK_ITEMS;
     if ((value->kind != V_OBJECT && value->kind != V_CONST) || object == NULL) return otherwise;
     if (array_is_exact(object) && value->kind == V_OBJECT)

@@ -359,8 +359,16 @@ typedef struct {
     ValueParts parts;
 } KindOfValue;
 
-/* What is done with a list in a kept loop, and with what. */
-typedef enum { LIST_LENGTH, LIST_ITEM, LIST_STORE, LIST_POP, LIST_SHIFT, LIST_UNSHIFT } ListDoes;
+/* What is done with a list or dict in a kept loop, and with what. */
+typedef enum {
+    LIST_LENGTH,
+    LIST_ITEM, /* of a dict, with `item` in place of one that it has not */
+    LIST_STORE,
+    LIST_POP,
+    LIST_SHIFT,
+    LIST_UNSHIFT,
+    LIST_HAS, /* a dict the key */
+} ListDoes;
 typedef struct {
     ListDoes does;
     Value *list, *key, *item;

@@ -53,7 +53,7 @@ builtin_len(const BuiltinCall *call)
         Answer answer = length_of_array(call);
         if (answer != ANSWER_NO) return answer;
     }
-    if (value->kind == V_GROWN || value->kind == V_OBJECT) {
+    if (value->kind == V_GROWN || value->kind == V_GROWN_DICT || value->kind == V_OBJECT) {
         ListUse use = {.does = LIST_LENGTH, .list = value};
         Answer answer = in->above->list_in_loop(in, &use, call->out);
         if (answer != ANSWER_NO) return answer;

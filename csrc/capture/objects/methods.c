@@ -133,6 +133,16 @@ unshift_in_loop(const Method *m)
     return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
+/* d.get(k, x) of a dict that a kept loop changes. */
+static Answer
+get_in_loop(const Method *m)
+{
+    if (strcmp(m->name, "get") != 0 || m->nargs != 2) return unknown(m);
+    ListUse use = {.does = LIST_ITEM, .list = m->self, .key = m->args[0], .item = m->args[1]};
+    Answer answer = m->in->above->list_in_loop(m->in, &use, m->out);
+    return answer == ANSWER_NO ? unknown(m) : answer;
+}
+
 static Answer
 list_method(const Method *m)
 {
@@ -259,6 +269,7 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
         return apart_method(in, self, name, nargs, args, out);
     if (self->kind == V_ITER) return iterator_method(&m);
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
+    if (self->kind == V_GROWN_DICT) return get_in_loop(&m);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))
         return set_method(in, self, name, nargs, args, kwnames, out);
     bool list =
