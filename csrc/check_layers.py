@@ -45,7 +45,7 @@ CIRCLES = {
     "capture/numpy": 27,
     "capture/containers": 3,
     "capture/objects": 24,
-    "capture/control": 33,
+    "capture/control": 29,
     "passes": 2,
     "lower": 19,
     "codegen": 11,

@@ -299,7 +299,7 @@ NOT_CAPTURED = {
     "py_complex", "py_real", "py_imag", "py_asin", "py_acos", "py_sinh", "py_cosh", "py_asinh", "py_acosh", "py_atanh",
     "py_log2", "py_log10", "py_log1p", "py_expm1", "py_cbrt", "py_atan2", "py_fmod", "py_copysign",
     "py_hypot", "py_round", "py_round_to", "py_gcd", "py_isqrt",
-    "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "take", "pick", "attention", "gather", "product",
+    "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "measure", "take", "pick", "attention", "attention_sums", "gather", "product",
     "attention_back", "collective", "arrive",
     "erf", "erfc", "ndtr",
 }  # fmt: skip

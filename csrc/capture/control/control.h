@@ -224,8 +224,6 @@ Answer loop_under_way(Interp *in, Value *iterator, Value **out);
 /* Of arrays and their parts; where the key leaves axes, a part. */
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
-/* Leaves the loop where the comparison of two numbers does not hold. */
-Answer loop_assert(Interp *in, Op op, Value *left, Value *right);
 /* The array's version in the loop; NULL: the loop does not write it. */
 NodeId *loop_array_version(Interp *in, Value *array);
 /* The array as it is now. */

@@ -46,7 +46,7 @@ asserts_a_turn(Interp *in, const Body *b, Value *range)
         TRY(value_as_unpinned_node(in, ends[i], &node));
         if ((ends[i] = value_node(in, node)) == NULL) return ANSWER_ERROR;
     }
-    return loop_assert(in, OP_py_lt, ends[0], ends[1]);
+    return scalar_assert(in, OP_py_lt, ends[0], ends[1]);
 }
 
 /* A constant int as a node. */

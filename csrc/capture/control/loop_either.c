@@ -60,7 +60,7 @@ loop_divides(Interp *in, Value *divisor)
         return interp_break(in, BREAK_UNROLL, "a division by zero");
     if (divisor->kind != V_NODE || value_is_numpy(in, divisor)) return ANSWER_YES;
     Value *zero = value_const_new(in, PyLong_FromLong(0));
-    return zero == NULL ? ANSWER_ERROR : loop_assert(in, OP_py_ne, divisor, zero);
+    return zero == NULL ? ANSWER_ERROR : scalar_assert(in, OP_py_ne, divisor, zero);
 }
 
 /* One of Python's numbers, made a scalar to be alike with others. */

@@ -195,10 +195,10 @@ stored_int(Interp *in, NodeId *number, DType to)
     Value *given = value_node(in, wide), *expected;
     Value *zero = value_const_new(in, PyLong_FromLong(0));
     if (given == NULL || zero == NULL) return ANSWER_ERROR;
-    if (is_unsigned || to == DT_U64) TRY(loop_assert(in, OP_py_le, zero, given));
+    if (is_unsigned || to == DT_U64) TRY(scalar_assert(in, OP_py_le, zero, given));
     if (to == DT_U64) return ANSWER_YES;
     expected = value_node(in, back);
-    return expected == NULL ? ANSWER_ERROR : loop_assert(in, OP_py_eq, expected, given);
+    return expected == NULL ? ANSWER_ERROR : scalar_assert(in, OP_py_eq, expected, given);
 }
 
 static bool
@@ -246,7 +246,7 @@ store_numbers(Interp *in, Value *array, Value *key, const Value *numbers)
     TRY(part_length(in, &shown, &length));
     if ((count = value_const_new(in, PyLong_FromLong(numbers->nitems))) == NULL)
         return ANSWER_ERROR;
-    TRY(loop_assert(in, OP_py_eq, length, count));
+    TRY(scalar_assert(in, OP_py_eq, length, count));
     for (int i = 0; i < numbers->nitems; i++) {
         keys[n] = value_const_new(in, PyLong_FromLong(i));
         Value *each = keys[n] == NULL ? NULL : value_sequence(in, V_TUPLE, rank, keys);

@@ -78,15 +78,6 @@ is_checked_later(const Interp *in, int rank)
 }
 
 Answer
-loop_assert(Interp *in, Op op, Value *left, Value *right)
-{
-    Value *both[2] = {left, right}, *test = scalar_emit(in, op, DT_BOOL, 2, both, NULL);
-    return test == NULL || scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL
-               ? ANSWER_ERROR
-               : ANSWER_YES;
-}
-
-Answer
 part_index_checked(Interp *in, Value *array, int axis, NodeId index)
 {
     Value shown = {.kind = V_PART, .of = array, .nitems = axis};
@@ -94,8 +85,8 @@ part_index_checked(Interp *in, Value *array, int axis, NodeId index)
     TRY(part_length(in, &shown, &size));
     TRY(operate_unary(in, I_UNARY_NEGATIVE, size, &low));
     if (at == NULL) return ANSWER_ERROR;
-    TRY(loop_assert(in, OP_py_lt, at, size));
-    return loop_assert(in, OP_py_le, low, at);
+    TRY(scalar_assert(in, OP_py_lt, at, size));
+    return scalar_assert(in, OP_py_le, low, at);
 }
 
 /* ---- making ---- */
@@ -157,7 +148,7 @@ part_unpack(Interp *in, Value *part, int n)
         return push_items(in, items, n);
     }
     TRY(part_length(in, part, &length));
-    TRY(loop_assert(in, OP_py_eq, length, number));
+    TRY(scalar_assert(in, OP_py_eq, length, number));
     for (int i = 0; i < n; i++) {
         Value *at = value_const_new(in, PyLong_FromLong(i));
         if (at == NULL) return ANSWER_ERROR;

@@ -520,7 +520,7 @@ zip_under_way(Interp *in, Value *iterator, const int64_t *rest, Value *out)
         if (part == NULL) return ANSWER_ERROR;
         TRY(part_under_way(in, part, &out->items[i]));
         TRY(loop_first_position(in, out->items[i], i == 0 ? &first : &other));
-        if (i > 0) TRY(loop_assert(in, OP_py_eq, first, other));
+        if (i > 0) TRY(scalar_assert(in, OP_py_eq, first, other));
     }
     return ANSWER_YES;
 }

@@ -241,7 +241,7 @@ bounds(Interp *in, Value *key, Value *length, Value **start, Value *ends[3])
         return section_fails(in, "a slice with such a step");
     Value *zero = int_value(in, 0);
     if (zero == NULL) return ANSWER_ERROR;
-    if (ends[2]->kind != V_CONST) TRY(loop_assert(in, OP_py_lt, zero, ends[2]));
+    if (ends[2]->kind != V_CONST) TRY(scalar_assert(in, OP_py_lt, zero, ends[2]));
     if (step < 0) {
         TRY(clamped_back(in, given[0], length, false, &ends[0]));
         *start = ends[0];
@@ -281,11 +281,11 @@ section_index(Interp *in, Value *array, int axis, Value *index, Value **out)
     TRY(axis_length(in, array, axis, &length));
     if (known_int(*out, &number) && number < 0)
         TRY(operate_binary(in, OPERATOR_ADD, length, *out, out));
-    TRY(loop_assert(in, OP_py_lt, *out, length));
-    if (number < 0) return loop_assert(in, OP_py_le, zero, *out);
+    TRY(scalar_assert(in, OP_py_lt, *out, length));
+    if (number < 0) return scalar_assert(in, OP_py_le, zero, *out);
     if ((*out)->kind == V_CONST) return ANSWER_YES;
     TRY(operate_unary(in, I_UNARY_NEGATIVE, length, &low));
-    return loop_assert(in, OP_py_le, low, *out);
+    return scalar_assert(in, OP_py_le, low, *out);
 }
 
 Answer
@@ -437,7 +437,7 @@ section_agrees(Interp *in, Value *a, Value *b)
     int64_t x, y;
     if (known_int(both[0], &x) && known_int(both[1], &y))
         return section_fails(in, "rows of different lengths");
-    return loop_assert(in, OP_py_eq, both[0], both[1]);
+    return scalar_assert(in, OP_py_eq, both[0], both[1]);
 }
 
 Answer

@@ -155,7 +155,7 @@ section_unpack(Interp *in, Value *row, int count, Value **items)
     if (value_as_int(in, section_part(reads.origin, SECTION_STEP), &step) != ANSWER_YES)
         return section_fails(in, "an assignment that unpacks a slice whose step is not a constant");
     TRY(section_consume(in, row));
-    TRY(loop_assert(in, OP_py_eq, section_length(row), number));
+    TRY(scalar_assert(in, OP_py_eq, section_length(row), number));
     TRY(section_reads(in, &reads, row));
     for (int i = 0; i < count; i++) {
         Value *ahead = value_const_new(in, PyLong_FromLongLong(i * step));

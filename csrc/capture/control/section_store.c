@@ -39,8 +39,8 @@ is_apart(Interp *in, const Value *a, const Value *b, bool *out)
         if (base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0)) continue;
         *out = true; /* unless one of them counts from the end */
         if (base[0] == NO_NODE) return ANSWER_YES;
-        TRY(loop_assert(in, OP_py_le, zero, a->items[axis]));
-        TRY(loop_assert(in, OP_py_le, zero, b->items[axis]));
+        TRY(scalar_assert(in, OP_py_le, zero, a->items[axis]));
+        TRY(scalar_assert(in, OP_py_le, zero, b->items[axis]));
     }
     return ANSWER_YES;
 }
@@ -90,14 +90,14 @@ find_way(Interp *in, Each *each, const Value *section)
         bool first = value_as_int(in, start, &ahead) == ANSWER_YES && ahead == 0;
         each->backward |= first;
         each->forward |= !first;
-        return loop_assert(in, OP_py_le, first ? start : to, first ? to : start);
+        return scalar_assert(in, OP_py_le, first ? start : to, first ? to : start);
     }
     ahead = offset[0] - offset[1];
     each->forward |= ahead > 0;
     each->backward |= ahead < 0;
     if (base[0] == NO_NODE) return ANSWER_YES;
-    TRY(loop_assert(in, OP_py_le, zero, section->items[axis]));
-    return loop_assert(in, OP_py_le, zero, target->items[axis]);
+    TRY(scalar_assert(in, OP_py_le, zero, section->items[axis]));
+    return scalar_assert(in, OP_py_le, zero, target->items[axis]);
 }
 
 /* What is read of the target's own array. */

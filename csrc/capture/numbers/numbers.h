@@ -16,6 +16,8 @@ python_conversion(DType dtype)
    or NULL. */
 Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands,
                    PyObject *seen);
+/* In a kept loop: leaves it where the comparison of two numbers does not hold. */
+Answer scalar_assert(Interp *in, Op op, Value *left, Value *right);
 /* The scalar as the given dtype, `exact`: of the same number; ANSWER_NO where Python would not
    convert it so. */
 Answer scalar_as(Interp *in, Value *value, DType dtype, bool exact, Value **out);

@@ -39,6 +39,15 @@ scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands, P
     return value->items == NULL ? NULL : value;
 }
 
+Answer
+scalar_assert(Interp *in, Op op, Value *left, Value *right)
+{
+    Value *both[2] = {left, right}, *test = scalar_emit(in, op, DT_BOOL, 2, both, NULL);
+    return test == NULL || scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
 /* The scalar's value while capturing, or NULL. */
 PyObject *
 scalar_seen(const Value *value)
