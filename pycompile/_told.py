@@ -49,13 +49,11 @@ def forward(case: Any, kept: Sequence[Any]) -> None:
     _calls.open[-1].append((case, record))
 
 
-def followed(graph: Any, kept: Sequence[Any], backward: str) -> None:
-    """A graph gets its pullback, which reads these nodes of it."""
+def followed(graph: Any, kept: Sequence[tuple[Any, Sequence[int]]], backward: str) -> None:
+    """A graph gets its pullback, which reads these nodes of it, of these shapes."""
     if not _calls.open or any(record["backward"] == [backward] for _, record in _calls.open[-1]):
         return  # of another attempt to capture it
-    values = [
-        _value(node, np.dtype(node.dtype), node.shape) for node in kept if node.dtype != "object"
-    ]
+    values = [_value(node, np.dtype(node.dtype), shape) for node, shape in kept]
     _calls.open[-1].append((None, _record(graph, values) | {"backward": [backward]}))
 
 

@@ -227,7 +227,12 @@ def text(graph: Graph, leaves: Sequence[int], most: int, how: None = None) -> An
                 back.text.lines.insert(0, line)
                 back.text.places.insert(0, None)
     function = Function("backward", params, back.text, objects)
-    _told.followed(graph, list(back.kept.values()), function.source)
+    kept = [
+        (node, [_lengths.seen(size, graph.symbols) for size in node.shape])
+        for node in back.kept.values()
+        if node.dtype != "object"
+    ]
+    _told.followed(graph, kept, function.source)
     return function.plain, tuple(back.kept), tuple(sizes)
 
 

@@ -198,6 +198,12 @@ def symbols(hints: dict[str, int]) -> dict[str, Any]:
     return out
 
 
+def seen(size: int | str, hints: dict[str, int]) -> int:
+    """What a size was while capturing."""
+    names = {"__builtins__": {}, "min": min, "max": max}
+    return size if isinstance(size, int) else int(eval(size, names, hints))
+
+
 def named(text: str, values: dict[str, Any], before: str = "") -> dict[str, Any]:
     """Those of which a text has the names, with something in front of them."""
     words = set(_WORD.findall(text))

@@ -138,3 +138,24 @@ def test_explain_tells_what_is_kept():
     assert "def forward" in told.verbose() and "def backward" in told.verbose()
     assert "kept: 720 bytes" in str(told) and "marked with" not in str(told)
     assert told.to_dict()["derivatives"] == told.derivatives
+
+
+def test_explain_tells_what_a_graph_for_any_length_keeps():
+    def loss(w, x):
+        y = np.sin(x) * w
+        return (y * y).sum()
+
+    @pycompile.compile(mode="wait", options={"plan_always": True})
+    def step(w, x):
+        return pycompile.value_and_grad(loss)(w, x)
+
+    def x(n):
+        return np.linspace(0, 1, 2 * n).reshape(n, 2)
+
+    step(np.ones(2), x(30))
+    step(np.ones(2), x(41))
+    n = 52
+    told = pycompile.explain(step)(np.ones(2), x(n))
+    (record,) = told.derivatives
+    assert {value["bytes"] for value in record["kept"] if not value["argument"]} == {16 * n}
+    assert f"float64[{n}, 2]" in str(told)
