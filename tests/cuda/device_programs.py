@@ -153,6 +153,8 @@ class Array:
         key, value = raw(key), raw(value)
         if isinstance(value, float) and not is_float(self.a):
             raise Unsure
+        if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+            raise Unsure  # a zero's sign is lost where CuPy clears the memory
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             places = key.astype("i8") % max(len(self.a), 1)
             if np.unique(places).size != places.size:
