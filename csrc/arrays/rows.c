@@ -305,7 +305,8 @@ static PyObject *
 list_gather(PyObject *self, PyObject *numbers)
 {
     const RowsForm *form = PyCapsule_GetPointer(self, FORM_NAME);
-    PyObject *items = form->tuple ? tuples_of(numbers, form->numbers) : Py_NewRef(numbers);
+    bool tuples = form->tuple && form->numbers > 0; /* of a dict that stays empty nobody knows */
+    PyObject *items = tuples ? tuples_of(numbers, form->numbers) : Py_NewRef(numbers);
     PyObject *opened = items != NULL ? open_items(form, items, NULL) : NULL;
     Py_XDECREF(items);
     return opened;
