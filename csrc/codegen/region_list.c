@@ -18,7 +18,8 @@
 const char DICT_TEXT[] =
     "static inline uint64_t dict_hash(int64_t key)\n"
     "{\n"
-    "    const uint64_t mixed = (uint64_t)key * 0x9e3779b97f4a7c15ull;\n"
+    "    uint64_t mixed = (uint64_t)key ^ (uint64_t)key >> 32; /* of multiples of 2**40, too */\n"
+    "    mixed *= 0x9e3779b97f4a7c15ull;\n"
     "    return mixed ^ mixed >> 32;\n"
     "}\n"
     "static inline int64_t dict_find(const char *rows, const int64_t *index, uint64_t mask,\n"

@@ -35,13 +35,9 @@ add_matrices(Nest *n, NodeId attention)
     factor[3] =
         add_matrix(n, attention, attention_owns_keys(part) ? keys : queries, last - 1, true);
     factor[5] = -1;
-    if (part < 0) {
-        NodeId sums = live_result(n->lw, attention, 0);
-        if (sums == NO_NODE) return PyErr_Occurred() ? -1 : 0;
-        factor[5] = add_matrix(n, sums, queries, last - 1, true);
-        return factor[5] < 0 ? -1 : 0;
-    }
-    for (int i = 4; i < COUNT_OF(n->kernel->cuda.factor); i++)
+    NodeId sums = part < 0 ? live_result(n->lw, attention, 0) : NO_NODE;
+    if (sums != NO_NODE) factor[5] = add_matrix(n, sums, queries, last - 1, true);
+    for (int i = 4; part >= 0 && i < COUNT_OF(n->kernel->cuda.factor); i++)
         factor[i] = add_matrix(n, node->args[i - 1], queries, last - 1, false);
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -406,7 +406,7 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
             raise TypeError(
                 f"a tangent has shape {np.shape(tangent)}, and its primal {np.shape(value)}"
             )
-        if _trees.is_whole(value) and not _is_none(tangent):
+        if _trees.is_whole(value) and not _is_zero_tangent(tangent):
             raise TypeError(f"the tangent of an integer is 0, or of JAX's float0, not {tangent!r}")
     tape = Tape()
     # Any cotangents would do; of zeros a write that no graph follows would not be seen.
@@ -436,7 +436,7 @@ def _transposed(ran: Pass, tangents: Sequence[Any]) -> Any:
     return _trees.rebuild(ran.out, iter(values).__next__)
 
 
-def _is_none(tangent: Any) -> bool:
+def _is_zero_tangent(tangent: Any) -> bool:
     """Is it a tangent that an integer can have?"""
     return np.asarray(tangent).dtype == _trees.FLOAT0 or (
         _trees.is_whole(tangent) and not np.any(tangent)

@@ -235,6 +235,15 @@ def never_stored(keys):
     return d, n
 
 
+def beside_one_of_text(keys):
+    """The loop is given up when the second dict is opened; nothing tells of what the first one is."""
+    d, other = {}, {"a": 1}
+    for i in range(len(keys)):
+        d[int(keys[i])] = i
+        other[int(keys[i])] = i
+    return d, other
+
+
 def left_early(keys):
     seen = {}
     for i in range(len(keys)):
@@ -278,7 +287,7 @@ def test_what_else_is_done():
     for function in (both_classes, two_types):
         check(function, KEYS, X, captured=False)
     others = (keys_of_both, other_uses, behind, none_is_given, never_stored, left_early)
-    for function in (*others, of_an_object, of_a_defaultdict):
+    for function in (*others, beside_one_of_text, of_an_object, of_a_defaultdict):
         check(function, KEYS, captured=False)
     for counts in ({}, {7: 10**6}, {7.0: 2}, {"a": 1}):
         check(from_outside, KEYS, counts, captured=False)
