@@ -270,7 +270,7 @@ emit_columns(Emit *e)
     e->indent++;
     emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
     bool all;
-    const bool alone = count_alone(e, &all) > 0, twins = has_twins(e);
+    const bool twins = has_twins(e), alone = count_alone(e, &all) > 0 && !twins;
     fill_columns(e);
     if (twins) {
         emit_twin(e, true, emit_as_row);
@@ -281,18 +281,18 @@ emit_columns(Emit *e)
     if (twins) open_block(e, "else ");
     open_loops(e, top, down);
     emit_line(e, "int64_t i%d = 0;", down);
-    if (rows_in_fours(e)) emit_four_rows(e, alone && !twins);
+    if (rows_in_fours(e)) emit_four_rows(e, alone);
     emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
     e->indent++;
     emit_first(e);
     emit_row_pointers(e, k->nloops - 1, "base", false);
-    if (alone && !twins) before_row_alone(e);
+    if (alone) before_row_alone(e);
     emit_span(e);
-    if (alone && !twins) after_row_alone(e);
+    if (alone) after_row_alone(e);
     emit_line(e, "(void)first;");
     for (int i = top; i <= down; i++) close_block(e);
     if (twins) close_block(e);
-    if (!twins) end_alone(e);
+    if (alone) end_alone(e);
     emit_row_pointers(e, top, "base", true);
     finish_columns(e);
     for (int i = 0; i <= top; i++) close_block(e);
